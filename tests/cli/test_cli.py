@@ -92,7 +92,7 @@ def test_train_alone_learns_digits_and_says_everything_a_newcomer_wants_to_know(
     code, out, err = run("train")
     assert (code, err) == (0, "")
     assert "10 classes" in out
-    learned, tested = re.search(r"\n([\d,]+) for training; (\d+) held out for testing \(20%, seed 0\)", out).groups()
+    learned, tested = re.search(r"\n([\d,]+) for training; (\d+) held out for testing \(20\.0%, strat", out).groups()
     assert int(learned.replace(",", "")) + int(tested) == 1797
     assert 300 < int(tested) < 420
     assert re.search(r"\n +1 +\d+ +█+", out)

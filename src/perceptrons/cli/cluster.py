@@ -52,6 +52,8 @@ def check(files: list[Path], asked: Any) -> None:
         raise BadInputError(
             f"--cache cannot be combined with {chosen}: every worker keeps what it reads on its own disk."
         )
+    if asked.time_order:
+        raise BadInputError(f"--time-order cannot be combined with {chosen}: use a separate test file, --test FILE.")
     if asked.test_share:
         raise BadInputError(f"--test-share cannot be combined with {chosen}: use a separate test file, --test FILE.")
     if asked.probabilities is not None:

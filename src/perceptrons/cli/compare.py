@@ -1,6 +1,7 @@
 """`perceptrons compare`: perceptrons and other linear models on the user's data, or two demonstrations."""
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
@@ -16,6 +17,7 @@ from perceptrons.cli.tune import (
     part_of,
     read_examples,
     refusing_what_is_wrong,
+    test_set_warnings_of,
 )
 
 if TYPE_CHECKING:
@@ -57,15 +59,16 @@ def compare(asked: Any) -> None:
     with refusing_what_is_wrong(name_of(table)):
         found = compared(
             table.X, labels_of(table), dev=held, test=tested, random_state=asked.seed,
-            split="time" if asked.time_order else None, groups=groups, learners=names, metric=asked.metric.value,
-            force=asked.force, ledger=where, max_seconds=asked.max_seconds, tell=say if watched else None,
-            scale=False if table.source.get("preparation") else "auto",
+            split="time" if asked.time_order else None, groups=groups, keys=table.keys, learners=names,
+            metric=asked.metric.value, force=asked.force, ledger=where, max_seconds=asked.max_seconds,
+            tell=say if watched else None, scale=False if table.source.get("preparation") else "auto",
         )  # fmt: skip
+    warnings = test_set_warnings_of(found.parts, table, asked)
     if asked.json:
         about = {"data": [str(path) for path in asked.data], **found.to_dict(), "scaled": _scaled(found, table)}
-        print(as_json(about), end="")
+        print(as_json({**about, "warnings": warnings}), end="")
     elif not asked.quiet:
-        show(found, table, screen())
+        show(found, table, screen(), warnings)
 
 
 def _names(given: list[str] | None) -> list[str] | None:
@@ -87,8 +90,8 @@ def _scaled(found: "Compared", table: "Table") -> bool:
     return found.scaled or (table.source.get("preparation") or {}).get("scale") == "standard"
 
 
-def show(found: "Compared", table: "Table", console: "Console") -> None:
-    """The report for people."""
+def show(found: "Compared", table: "Table", console: "Console", warnings: Sequence[str] = ()) -> None:
+    """The report for people. warnings: about the test set."""
     from perceptrons.selection.search import named
 
     sizes = found.sizes
@@ -98,6 +101,8 @@ def show(found: "Compared", table: "Table", console: "Console") -> None:
         f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
         f"(split {found.parts.how}){scaled}", markup=False,
     )  # fmt: skip
+    for warning in warnings:
+        console.print(warning, markup=False, style="yellow")
     console.print(heading(f"Test set, by {found.metric}"))
     lines = grid(
         ("", "left"), (found.metric[:8], "right"), ("", "left"), ("95% interval", "left"), ("p", "left"),

@@ -28,9 +28,9 @@ def check_folds(asked: Any) -> None:
         raise BadInputError("--folds and --test-share cannot be combined: every fold is a test set.")
 
 
-def over_folds(model: Any, table: "Table", asked: Any) -> list["Quality"]:
+def over_folds(model: Any, table: "Table", asked: Any, n_folds: int | None) -> list["Quality"]:
     """How good models like this one are on each fold; [] if there are none."""
-    if asked.folds is None:
+    if n_folds is None:
         return []
     from perceptrons.selection.cross_validation import cross_validate
 
@@ -39,12 +39,10 @@ def over_folds(model: Any, table: "Table", asked: Any) -> list["Quality"]:
     number = asked.threshold if isinstance(asked.threshold, float) else None
     shown_here = not (asked.quiet or asked.json)
     with Waiting("Training ...", shown=shown_here) as waiting, refusing(ValueError, TypeError, about="--folds"):
-        told = cross_validate(
-            model, table.X, table.y, asked.folds, seed=asked.seed, weight=table.weight, threshold=number
-        )
+        told = cross_validate(model, table.X, table.y, n_folds, seed=asked.seed, weight=table.weight, threshold=number)
         for quality in told:
             found.append(quality)
-            waiting.say(f"Fold {len(found)} of {asked.folds}: accuracy {metric_text('accuracy', quality.accuracy)} ...")
+            waiting.say(f"Fold {len(found)} of {n_folds}: accuracy {metric_text('accuracy', quality.accuracy)} ...")
     return found
 
 

@@ -1,7 +1,7 @@
 """The results of `perceptrons train`, as text and as JSON, the same for every way to train."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,8 @@ COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "weighted equall
 class Run:
     """A finished training.
 
-    how: "whole", "stream" or "cluster". train, test: how good the model is on what it learned from (None: not
+    how: "whole", "stream" or "cluster". split: the sizes of the training and the test set, in words. warnings: about
+    the test set. train, test: how good the model is on what it learned from (None: not
     measured) and on what it did not. scaler: the one to advise. again: the command that learns so once more, without
     some options. folds: how good models like it are on each fold, and the metric to show of them. threshold: how it was
     chosen, if it was. trace: of the first visits, if they are to be shown.
@@ -66,6 +67,7 @@ class Run:
     seconds: float
     reader: Any
     split: str = ""
+    warnings: Sequence[str] = ()
     train: Quality | LabelQuality | None = None
     test: Quality | LabelQuality | None = None
     test_reader: Any = None
@@ -116,6 +118,7 @@ def summary(run: Run) -> dict[str, Any]:
         "train_accuracy": None if run.train is None else run.train.accuracy,
         **{f"test_{name}": value for name, value in tested.items()},
         "threshold_by": None if run.threshold is None else run.threshold._asdict(),
+        "warnings": list(run.warnings),
         "folds": folds_for_machines(run.folds),
         **hashing,
         **most_important(model, rows, 10, run.lines),
@@ -172,6 +175,10 @@ def show(run: Run, console: "Console") -> None:
             console.print(unranked(run.test), markup=False)
         if run.test.n_unknown:
             console.print(_unknown(run.test), markup=False, style="yellow")
+    if run.how == "stream" and run.split:
+        console.print(run.split, markup=False)
+    for warning in run.warnings:
+        console.print(warning, style="yellow", markup=False)
     if run.test is not None and run.test_reader is not None:
         show_skipped(run.test_reader, console)
     if isinstance(run.train, LabelQuality):

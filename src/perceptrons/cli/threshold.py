@@ -56,17 +56,22 @@ def cost_file(asked: Any) -> Any:
 
 def held_for_threshold(table: "Table", asked: Any) -> tuple["Table", "Table | None"]:
     """What to learn from, and what to choose the threshold on and to calibrate on; None: neither is asked for."""
-    from perceptrons.data.held_out import split_table
+    from perceptrons.selection import parts_of
 
     if not wants_held(asked):
         return table, None
-    learned, held, _ = split_table(table, SHARE, _seed(asked))
-    if held is None:
+    y = table.label_sets if table.several else table.y
+    split = "time" if asked.time_order else None
+    try:
+        parts = parts_of(table.X, y, dev=SHARE, test=0, split=split, keys=table.keys, random_state=asked.seed)
+    except ValueError as error:
         raise BadInputError(
             f"{held_for(asked)}: there are too few training examples to hold some out: "
             f"{'give a number' if is_chosen(asked) else 'leave it out'}."
-        )
-    return learned, held
+        ) from error
+    assert parts.train.rows is not None
+    assert parts.dev.rows is not None
+    return table.part(parts.train.rows), table.part(parts.dev.rows)
 
 
 @contextmanager
@@ -74,13 +79,9 @@ def stream_for_threshold(source: Any, asked: Any) -> Iterator[Any]:
     """The same of a stream."""
     from perceptrons.data.held_out import without_test
 
-    with without_test(source, SHARE if wants_held(asked) else 0.0, _seed(asked), measured=True) as rest:
+    seed = asked.seed + 1  # with the seed of the test set, only examples that it left would be considered
+    with without_test(source, SHARE if wants_held(asked) else 0.0, seed, measured=True) as rest:
         yield rest
-
-
-def _seed(asked: Any) -> int:
-    """Another seed than that of the test set: the examples left by one cut have hashes that another must not see."""
-    return asked.seed + 1
 
 
 def set_threshold(model: Any, held: "Table | None", asked: Any) -> "Threshold | None":

@@ -43,25 +43,28 @@ from perceptrons.cli.threshold import (
     set_threshold,
     set_threshold_on_stream,
     stream_for_threshold,
+    wants_held,
 )
+from perceptrons.inspection.wording import in_percent
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
+    from perceptrons.cli.hold_out import HoldOut
     from perceptrons.cli.run import Run
     from perceptrons.data import Table
     from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
     from perceptrons.inspection.evaluation import Quality
 
-AGAIN = ("from_model", "example", "format", "test", "test_share", "folds:train", "metric:folds", *READING, *RULE,
-         "threshold", "probabilities", *OF_KERNELS, *STOPPING, "classes", *CLUSTERS, "in_memory", "no_shuffle",
-         "no_intercept", "seed")  # fmt: skip
+AGAIN = ("from_model", "example", "format", "test", "test_share", "time_order:train", "folds:train", "metric:folds",
+         *READING, *RULE, "threshold", "probabilities", *OF_KERNELS, *STOPPING, "classes", *CLUSTERS, "in_memory",
+         "no_shuffle", "no_intercept", "seed")  # fmt: skip
 
 
 @takes(
-    "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "folds:train",
-    "metric:folds", "seed", *RULE, "threshold", "probabilities", "classes", "no_shuffle", "no_intercept", *OF_KERNELS,
-    *STOPPING, *LONG_RUNS, *CLUSTERS, "trace", "quiet", "verbose", "json",
+    "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "time_order:train",
+    "folds:train", "metric:folds", "seed", *RULE, "threshold", "probabilities", "classes", "no_shuffle",
+    "no_intercept", *OF_KERNELS, *STOPPING, *LONG_RUNS, *CLUSTERS, "trace", "quiet", "verbose", "json",
 )  # fmt: skip
 def train(asked: Any) -> None:
     """Train a perceptron, test it on examples it has not seen, and show the results.
@@ -99,6 +102,10 @@ def _check(asked: Any, files: list[Path]) -> None:
         for name in ("max_iter", "tol"):
             if getattr(asked, name) is not None:
                 raise BadInputError(f"--epochs and {options.typed(name)} cannot be combined: give one of them.")
+    for name in options.given(asked, ("test", "folds", "example") if asked.time_order else ()):
+        raise BadInputError(
+            f"--time-order and {options.typed(name)} cannot be combined: it says which examples to hold out."
+        )
     for name in ("every", "resume"):
         if getattr(asked, name) and asked.checkpoint is None:
             raise BadInputError(f"--{name} needs --checkpoint FILE: without it, nothing is saved during training.")
@@ -160,9 +167,18 @@ def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:,.1f} MB of parsed data" if n_bytes >= 50_000 else "less than 0.1 MB of parsed data"
 
 
+def _hold_out(asked: Any) -> "HoldOut":
+    """How to hold out a test set of data that are read whole."""
+    from perceptrons.cli.hold_out import HoldOut
+
+    none = asked.test is not None or asked.folds is not None
+    return HoldOut(0.0 if none else asked.test_share, asked.seed, asked.time_order)
+
+
 def _share(asked: Any) -> float:
-    usual = SHARE if asked.folds is None else 0.0
-    return usual if asked.test_share is None else asked.test_share
+    """The share to hold out of a stream."""
+    share = _hold_out(asked).share
+    return SHARE if share is None else share
 
 
 def _watching(kind: Any, model: "AnyModel", asked: Any, title: list[str]) -> Any:
@@ -186,13 +202,11 @@ def _tested_on_file(model: "AnyModel", asked: Any) -> dict[str, Any]:
 
 def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     """Learn from files: whole if they fit, else while they are read."""
-    from perceptrons.data.held_out import ByHash
-
     if asked.example is not None:
         return _on_messages(model, asked)
     reader = opened(files, asked) if asked.from_model is None else _opened_like(model, files, asked)
-    if asked.test is None and _share(asked):
-        ByHash(_share(asked), asked.seed).tell(reader)
+    if _share(asked):
+        _hold_out(asked).apply_to(reader)
     table = None
     if asked.in_memory:
         with Waiting("Reading ...", shown=not (asked.quiet or asked.json)):
@@ -222,21 +236,21 @@ def _on_table(
 ) -> "Run":
     """Learn from data in memory."""
     from perceptrons.data.bundled import DIGITS, SMS_NAME
-    from perceptrons.data.held_out import Split, split_table
+    from perceptrons.data.held_out import Split
     from perceptrons.data.table import HasPlaces, check_classes
     from perceptrons.theory.scales import scaler_for
 
     with refusing_data():
         check_classes(table, asked.many_classes)
-    test_reader = None
+    test_reader, n_folds = None, asked.folds
     if parts is None and asked.test is not None:
         test_reader = like_table(table, asked.test, asked)
-        said = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {asked.test} for testing"
-        parts = Split(table, test_reader, said)
+        sizes = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {asked.test} for testing"
+        parts = Split(table, test_reader, sizes)
     elif parts is None:
-        parts = split_table(table, _share(asked), asked.seed)
+        parts, n_folds = _held_out(table, asked)
     name_labels(model, parts.train, asked)
-    folds = over_folds(model, parts.train, asked)
+    folds = over_folds(model, parts.train, asked, n_folds)
     learned, held = held_for_threshold(parts.train, asked)
     checkpoint, trace = None, first_visits(model, learned, asked)
     began = time.perf_counter()
@@ -254,13 +268,23 @@ def _on_table(
         save_model(model, asked.output)
     slow = model.combine == "vote" and parts.test is not None
     return _finished(
-        model, asked, table, how="whole", why=_size(table.n_bytes), split=parts.said,
+        model, asked, table, how="whole", why=_size(table.n_bytes), split=parts.description, warnings=parts.warnings,
         seconds=seconds, name=name_of(table) if asked.data else DIGITS if asked.example is None else SMS_NAME,
         train=None if slow else _measured(model, learned, ranked=False), test=_measured(model, parts.test),
         test_reader=test_reader, lines=None if isinstance(table.path, HasPlaces) else learned.lines,
         scaler=scaler_for(learned.X, model), checkpoint=checkpoint, folds=folds, metric=asked.metric.value,
         threshold=chosen, trace=trace,
     )  # fmt: skip
+
+
+def _held_out(table: "Table", asked: Any) -> "tuple[Split, int | None]":
+    """The parts of a table, and the number of folds: too few examples for a test set are tested by cross-validation."""
+    from perceptrons.cli.hold_out import FOLDS, has_enough_for_folds
+
+    parts, is_possible = _hold_out(asked).split(table), not (table.several or wants_held(asked) or asked.from_model)
+    if parts.test is None and _hold_out(asked).share is None and is_possible and has_enough_for_folds(table.y):
+        return parts._replace(description=f"{parts.description},\nso {FOLDS}-fold cross-validation tests it"), FOLDS
+    return parts, asked.folds
 
 
 def _goes_on(model: "AnyModel") -> bool:
@@ -288,7 +312,7 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     more = [asked.threshold] if is_chosen(asked) else []
     more += [] if asked.probabilities is None else [f"--probabilities {asked.probabilities}"]
-    source: Any = InMemory(table, reader, str(asked.test), _share(asked), asked.seed, *more)
+    source: Any = InMemory(table, reader, str(asked.test), _share(asked), asked.seed, asked.time_order, *more)
     with watched(watching, checkpoint, asked.checkpoint):
         model.fit_stream(
             source, asked.epochs, classes=named_classes(model, asked), cache=False, checkpoint=checkpoint,
@@ -326,15 +350,15 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
     needed = f"needs all data in memory, {unmet}"
     if is_kernel(model):
         raise BadInputError(f"--kernel {needed}: raise --in-memory.")
-    for name in options.given(asked, ("folds", "trace")):
-        raise BadInputError(f"--{name} {needed}: raise --in-memory.")
+    for name in options.given(asked, ("folds", "trace", "time_order")):
+        raise BadInputError(f"{options.typed(name)} {needed}: raise --in-memory.")
     if asked.class_weight == "balanced":
         raise BadInputError(f'--class-weight balanced {needed}: give the weights, {{"class": weight}}.')
     need_classes(model, asked)
     share = _share(asked) if asked.test is None else 0.0
     read = "they are read" if len(reader.files) > 1 else "it is read"
     title = [name_of(reader), f"Trained while {read} ({why})"]
-    title += [f"{share:.0%} held out for testing (seed {asked.seed})"] * bool(share)
+    title += [f"about {share:.0%} held out for testing (seed {asked.seed})"] * bool(share)
     watching = _watching(Watching, model, asked, title)
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     classes = named_classes(model, asked)
@@ -357,11 +381,30 @@ def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
             if asked.test is not None:
                 tested = _tested_on_file(model, asked)
             elif share:
-                tested = {"test": measured_blocks(model, source.test(model.n_features_in_))}
+                quality = measured_blocks(model, source.test(model.n_features_in_))
+                tested = {"test": quality, **_about_test_set(quality, source, share, asked)}
     return _finished(
         model, asked, reader, how="stream", why=why, name=name_of(reader), seconds=seconds, checkpoint=checkpoint,
         threshold=chosen, **tested,
     )  # fmt: skip
+
+
+def _about_test_set(quality: Any, source: Any, share: float, asked: Any) -> dict[str, Any]:
+    """The size of a test set held out of a stream, in words, and warnings about it."""
+    from perceptrons.cli.hold_out import FOLDS, test_set_warnings
+
+    if quality is None:
+        return {"split": f"{source.n_examples:,} examples are too few to hold out {in_percent(share, 0)} for testing"}
+    size, n = source.n_held_out, source.n_examples
+    n_tested_of = {}
+    if hasattr(quality, "confusion"):
+        n_tested_of = dict(zip(quality.labels, quality.confusion.sum(axis=1).tolist(), strict=True))
+    instead = f"--folds {FOLDS} tests on all examples, if they fit in memory (--in-memory)"
+    description = f"{n - size:,} for training; {size:,} held out for testing"
+    return {
+        "split": f"{description} ({in_percent(size / n)}, by a hash of the record, seed {asked.seed})",
+        "warnings": test_set_warnings(share, size, n, n_tested_of, instead),
+    }
 
 
 # ---- clusters

@@ -1,8 +1,8 @@
 """`perceptrons tune`: tunes hyperparameters on a validation set, trains the model and tests it once."""
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
+    from perceptrons.cli.hold_out import HoldOut
     from perceptrons.data import Table
     from perceptrons.selection import Recipe
 
@@ -68,16 +69,13 @@ def tune(asked: Any) -> None:
     settings = grid_of(asked.grid, model)
     waiting = Waiting("Trying settings ...", shown=not (asked.quiet or asked.json))
     table, groups = read_examples(asked)
-    parts = {
-        name: part_of(path, share, table, asked)
-        for name, path, share in (("dev", asked.dev, asked.dev_share), ("test", asked.test, asked.test_share))
-    }
+    parts, folds, reason = _parts(table, groups, asked)
     threshold = _threshold(table, asked)
     with waiting, refusing_what_is_wrong(name_of(table)):
         found = recipe(
             model, table.X, labels_of(table), settings, **parts, retrain=not asked.no_retrain, random_state=asked.seed,
-            split="time" if asked.time_order else None, groups=groups, metric=asked.metric.value, force=asked.force,
-            ledger=where, n_jobs=asked.jobs, folds=asked.folds, threshold=threshold,
+            split="time" if asked.time_order else None, groups=groups, keys=table.keys, metric=asked.metric.value,
+            force=asked.force, ledger=where, n_jobs=asked.jobs, folds=folds, threshold=threshold,
             tell=lambda setting: waiting.say(f"Tried {named(setting)}: {setting.score:.4f} ..."),
         )  # fmt: skip
     table.teach(found.model)
@@ -85,9 +83,46 @@ def tune(asked: Any) -> None:
         save_model(found.model, asked.output)
     if asked.json:
         saved = None if asked.output is None else str(asked.output)
-        print(as_json({"data": [str(path) for path in asked.files], "model": saved, **summary(found)}), end="")
+        data = [str(path) for path in asked.files]
+        warnings = [*reason, *test_set_warnings_of(found.parts, table, asked)]
+        print(as_json({"data": data, "model": saved, **summary(found), "warnings": warnings}), end="")
     elif not asked.quiet:
-        show(found, in_words(table), asked.output, screen(), advice=advice(found, table))
+        warnings = [*reason, *test_set_warnings_of(found.parts, table, asked)]
+        show(found, in_words(table), asked.output, screen(), advice=advice(found, table), warnings=warnings)
+
+
+def _parts(table: "Table", groups: Any, asked: Any) -> tuple[dict[str, Any], int | None, list[str]]:
+    """The validation and test sets as `recipe` takes them, the number of folds, and why it is not what was asked for.
+
+    Examples that are too few for a test set are all used to choose hyperparameters, by cross-validation.
+    """
+    from perceptrons.cli.hold_out import FOLDS, has_enough_for_folds
+
+    parts = {
+        name: part_of(path, share, table, asked)
+        for name, path, share in (("dev", asked.dev, asked.dev_share), ("test", asked.test, asked.test_share))
+    }
+    hold_out = hold_out_for(asked, groups)
+    if table.several or hold_out.share is not None or hold_out.share_of(table.y):
+        return parts, asked.folds, []
+    reason = f"The examples are too few to hold out {SHARE:.0%} for testing"
+    options = (asked.folds, asked.dev, asked.dev_share, asked.probabilities)
+    if any(options) or asked.no_retrain or is_chosen(asked) or not has_enough_for_folds(table.y):
+        return {**parts, "test": 0}, asked.folds, [f"{reason}: give more, or another file with --test."]
+    return {**parts, "test": 0}, FOLDS, [f"{reason}, so hyperparameters are chosen by {FOLDS}-fold cross-validation."]
+
+
+def test_set_warnings_of(parts: Any, table: "Table", asked: Any) -> list[str]:
+    """Warnings about a test set that was held out of a table."""
+    from perceptrons.cli.hold_out import FOLDS, count_by_class, test_set_warnings
+
+    if asked.test is not None or parts.test is None:
+        return []
+    n, n_tested, share = table.X.shape[0], len(parts.test), SHARE if asked.test_share is None else asked.test_share
+    n_tested_of = {} if table.several else count_by_class(parts.test.taken()[1], table.y)
+    return test_set_warnings(
+        share, n_tested, n, n_tested_of, f"perceptrons train --folds {FOLDS} tests on all examples"
+    )
 
 
 def summary(found: "Recipe") -> dict[str, Any]:
@@ -114,9 +149,9 @@ def advice(found: "Recipe", table: "Table") -> str | None:
 
 def show(
     found: "Recipe", about: str, output: Path | None, console: "Console", thing: str = "example",
-    advice: str | None = None,
+    advice: str | None = None, warnings: Sequence[str] = (),
 ) -> None:  # fmt: skip
-    """The report for people. about: the data; thing: what there is of them."""
+    """The report for people. about: the data; thing: what there is of them; warnings: about the test set."""
     from perceptrons.selection.search import named
 
     sizes = found.sizes
@@ -138,6 +173,8 @@ def show(
         from perceptrons.modelfile.summary import calibration_in_words
 
         console.print(f"Probabilities {calibration_in_words(found.model)}", markup=False)
+    for warning in warnings:
+        console.print(warning, markup=False, style="yellow")
     for line, style in _outcome(found, thing):
         console.print(line, markup=False, style=style)
     if advice is not None:
@@ -240,6 +277,16 @@ def check_shares(**parts: tuple[Path | None, float | None]) -> None:
             raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
 
 
+def hold_out_for(asked: Any, groups: "np.ndarray | None") -> "HoldOut":
+    """How to hold out the test set; `compare` always needs one."""
+    from perceptrons.cli.hold_out import HoldOut
+
+    share = 0.0 if asked.test is not None else asked.test_share
+    if share is None and not hasattr(asked, "folds"):
+        share = SHARE
+    return HoldOut(share, asked.seed, asked.time_order, groups)
+
+
 def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
     """All examples, and their groups if there are any."""
     from perceptrons.data.table import check_classes
@@ -247,7 +294,7 @@ def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
     groups = None if asked.group_column is None else groups_in(asked.files, asked, asked.group_column)
     changes = {} if groups is None else {"ignore": [*(asked.ignore or []), asked.group_column]}
     reader = opened(asked.files, SimpleNamespace(**{**vars(asked), **changes}))
-    reader.learn_from = lambda blocks: _not_tested(blocks, groups, asked)
+    hold_out_for(asked, groups).apply_to(reader)
     table = whole(reader)
     if groups is not None and len(groups) != table.X.shape[0]:
         raise BadInputError(
@@ -261,27 +308,6 @@ def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
     with refusing_data():
         check_classes(table, asked.many_classes)
     return table, groups
-
-
-def _not_tested(blocks: list[Any], groups: Any, asked: Any) -> list["np.ndarray"]:
-    """Which examples are not in the test set: features are scaled by these."""
-    import numpy as np
-
-    from perceptrons.selection.splitting import parts_of
-
-    several = blocks[0].sets is not None  # examples are then split whatever their labels are
-    y = np.concatenate([np.zeros(block.X.shape[0]) if several else block.y for block in blocks])
-    kept = np.ones(len(y), bool)
-    shares = {name: getattr(asked, f"{name}_share", None) for name in ("dev", "test")}
-    shares = {name: SHARE if share is None else share for name, share in shares.items()}
-    if asked.test is None and shares["test"] and (groups is None or len(groups) == len(y)):
-        if getattr(asked, "dev", None) is not None:
-            shares["dev"] = (y, y)
-        split = "time" if asked.time_order else None
-        with suppress(ValueError):  # where nothing can be split, the recipe says so in its own words
-            parts = parts_of(y, y, **shares, split=split, groups=groups, random_state=asked.seed)
-            kept[[] if parts.test is None else parts.test.rows] = False
-    return np.split(kept, np.cumsum([block.X.shape[0] for block in blocks])[:-1])
 
 
 def part_of(path: Path | None, share: float | None, table: "Table", asked: Any) -> Any:

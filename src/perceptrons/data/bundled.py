@@ -27,5 +27,5 @@ def split_messages(table: Table) -> Split:
     """The first messages are for training, the last for the test."""
     total = table.X.shape[0]
     n = round(SMS_SHARE * total)
-    said = f"The first {n:,} messages for training, the last {total - n:,} for testing"
-    return Split(table.part(np.arange(n)), table.part(np.arange(n, total)), said)
+    description = f"The first {n:,} messages for training, the last {total - n:,} for testing"
+    return Split(table.part(np.arange(n)), table.part(np.arange(n, total)), description)

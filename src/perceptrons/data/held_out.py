@@ -1,4 +1,4 @@
-"""Examples that are held out as a test set: of a table, and of a stream, the same ones."""
+"""A test set held out of a stream by a hash of every record, and the two parts of a table."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from perceptrons.data.label_sets import target_of
 from perceptrons.data.table import Block, Table
-from perceptrons.inspection.wording import in_percent
 from perceptrons.streaming.blocks import TrainingBlock, held_out_rows
 from perceptrons.streaming.cache import ArrayFile, Cache
 from perceptrons.training.labels import Target, read_target
@@ -20,15 +19,16 @@ if TYPE_CHECKING:
 
 
 class Split(NamedTuple):
-    """What to learn from, what to test on (None: nothing), and a sentence about it."""
+    """What to learn from, what to test on (None: nothing), and a sentence about both. warnings: about the test set."""
 
     train: Table
     test: Table | None
-    said: str
+    description: str
+    warnings: tuple[str, ...] = ()
 
 
 class ByHash(NamedTuple):
-    """Examples are held out by a hash of their record: the same of a table and of a stream."""
+    """Examples of a stream are held out by a hash of their record: the same ones however often it is read."""
 
     share: float
     seed: int
@@ -54,30 +54,13 @@ class ByHash(NamedTuple):
         reader.keyed, reader.learn_from = True, self.learned_from
 
 
-def split_table(table: Table, share: float, seed: int) -> Split:
-    """A table, cut by a hash of every example: the same parts as of a stream of the same examples."""
-    n = table.X.shape[0]
-    if share == 0:
-        return Split(table, None, f"All {n:,} for training, none held out")
-    aside = ByHash(share, seed).held_out(table)
-    if table.several:
-        learned = np.array([(~aside).any()])
-    else:
-        classes, codes = np.unique(np.asarray(table.y), return_inverse=True)
-        learned = np.bincount(codes[~aside], minlength=len(classes))
-    of_all = in_percent(share, 0)
-    if not aside.any() or not learned.all():
-        return Split(table, None, f"All {n:,} for training: too few to hold out {of_all} for testing")
-    said = f"{n - aside.sum():,} for training; {aside.sum():,} held out for testing ({of_all}, seed {seed})"
-    return Split(table.part(np.flatnonzero(~aside)), table.part(np.flatnonzero(aside)), said)
-
-
 class WithoutTest:
     """A reader without the examples of the test set, which go to a temporary file as they come: they may be many."""
 
     def __init__(self, reader: "Reader", share: float, seed: int, measured: bool = False):
         self._reader, self._by = reader, ByHash(share, seed)
         self._aside: Cache | None = None
+        self.n_held_out = self.n_examples = 0
         if not measured:
             self._by.tell(reader)
 
@@ -91,8 +74,11 @@ class WithoutTest:
     def __iter__(self) -> Iterator[Block]:
         self.close()
         self._aside = Cache(ArrayFile.create())
+        self.n_held_out = self.n_examples = 0
         for block in self._reader:
             aside = self._by.held_out(block)
+            self.n_held_out += int(aside.sum())
+            self.n_examples += len(aside)
             if aside.any():
                 part = _part_of(block, aside)
                 self._aside.append(TrainingBlock(part.X, _target(part), part.weight))

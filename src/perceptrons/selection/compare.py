@@ -40,6 +40,7 @@ def compare(
     test: Any = 0.2,
     split: str | None = None,
     groups: Any = None,
+    keys: Any = None,
     random_state: Any = 0,
     learners: Iterable[Any] | None = None,
     metric: str | Callable[[Any, Any], float] = "accuracy",
@@ -69,6 +70,8 @@ def compare(
         See `parts_of`.
     groups : array, optional
         The group of every example; groups are never divided.
+    keys : array, optional
+        See `parts_of`.
     random_state : int, RandomState or None, default=0
         The seed of the split and, if it is an int, of the learners.
     learners : list, optional
@@ -113,7 +116,7 @@ def compare(
         raise ValueError(f"max_seconds={max_seconds!r}: give a number above 0, or None.")
     X, y = _examples(X, y, "")
     dev, test = (_given(part, name, X.shape[1]) for part, name in ((dev, "dev"), (test, "test")))
-    parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
+    parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, keys=keys, random_state=random_state)
     if parts.test is None:
         raise ValueError("test=0 leaves no test set to compare on: give a share between 0 and 1, or data (X, y).")
     check_labels_meet(parts)

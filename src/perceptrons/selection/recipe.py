@@ -178,6 +178,7 @@ def recipe(
     *,
     split: str | None = None,
     groups: Any = None,
+    keys: Any = None,
     folds: int | None = None,
     threshold: Any = None,
     metric: str | Callable[[Any, Any], float] = "accuracy",
@@ -217,6 +218,8 @@ def recipe(
         See `parts_of`.
     groups : array, optional
         The group of every example; groups are never divided.
+    keys : array, optional
+        See `parts_of`.
     folds : int, optional
         Choose settings by cross-validation: by their mean score over this many folds of all examples but the test set,
         instead of one validation set. For small data; it takes `folds` times as long. The model is then trained on all
@@ -268,7 +271,7 @@ def recipe(
     _check_together(split, dev, folds, retrain, chosen)
     X, y = as_given(X, y)
     dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
-    parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, random_state=random_state)
+    parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, keys=keys, random_state=random_state)
     if folds is not None:
         parts = replace(parts, train=parts.learnable(), dev=Part(X, y, np.arange(0)))
     check_labels_meet(parts)

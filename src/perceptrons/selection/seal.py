@@ -19,8 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.modelfile import write_whole
-from perceptrons.selection.splitting import Part, Parts
-from perceptrons.theory.duplicates import row_bytes
+from perceptrons.selection.splitting import Part, Parts, as_python, example_bytes
 
 try:
     import fcntl
@@ -200,41 +199,15 @@ def digest_of(X: Any, y: Any) -> str:
 
 def row_digests(X: Any, y: Any) -> list[bytes]:
     """A digest of every example with its label."""
-    labels = y.toarray().tolist() if sp.issparse(y) else map(_plain, y.to_numpy() if hasattr(y, "to_numpy") else y)
+    labels = y.toarray().tolist() if sp.issparse(y) else map(as_python, y.to_numpy() if hasattr(y, "to_numpy") else y)
     return [
         hashlib.blake2b(row + b"\0" + repr(label).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        for row, label in zip(_as_bytes(X), labels, strict=True)
+        for row, label in zip(example_bytes(X), labels, strict=True)
     ]
 
 
 def _together(digests: list[bytes]) -> str:
     return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
-
-
-def _as_bytes(X: Any) -> Iterator[bytes]:
-    """Every example as bytes: numbers by column and value, zeros left out; everything else as it is written."""
-    if hasattr(X, "to_pandas") and not hasattr(X, "to_numpy"):  # a table of Arrow's
-        X = X.to_pandas()
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    elif isinstance(X, list | tuple) and _is_table(X):
-        X = np.asarray(X)
-    if not sp.issparse(X) and (not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.ndim != 2):
-        for x in X:
-            yield repr(_plain(x)).encode("utf-8", "surrogatepass")
-        return
-    yield from row_bytes(X)
-
-
-def _is_table(X: Any) -> bool:
-    """Are these rows of as many numbers each?"""
-    rows = all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(X[0]) for row in X)
-    return rows and all(isinstance(value, int | float | np.number) for value in X[0])
-
-
-def _plain(value: Any) -> Any:
-    """A value of NumPy's as one of Python's, so that equal ones are written alike."""
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 class _NotRepeatableError(Exception):

@@ -1,6 +1,6 @@
 """Splits data into training, validation and test sets: stratified by class, by whole groups, or by time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -10,11 +10,14 @@ import scipy.sparse as sp
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 
+from perceptrons.streaming.blocks import row_hashes
+from perceptrons.theory.duplicates import row_bytes
 from perceptrons.training.epochs import hold_out
 from perceptrons.training.matrices import sound_csr
 
 SPLITS = ("stratified", "grouped", "time")
 DEV, TEST = 0, 1  # which part is held out, for the seed
+MIN_TESTED_PER_CLASS = 2  # on average; a smaller test set measures nothing
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Parts:
 
 def parts_of(
     X: Any, y: Any, *, dev: Any = 0.2, test: Any = 0.2, split: str | None = None, groups: Any = None,
-    random_state: Any = 0,
+    keys: Any = None, random_state: Any = 0,
 ) -> Parts:  # fmt: skip
     """Split the data into a training set, a validation set (dev) and a test set.
 
@@ -74,6 +77,9 @@ def parts_of(
         as the validation set.
     groups : array, optional
         The group of every example, such as a patient or an author, that must not be in two sets.
+    keys : array, optional
+        A number for every example, the same for copies of one example; by default, rows of X that are equal are copies.
+        split="stratified" keeps copies in one set, unless so many that this would distort the shares.
     random_state : int, RandomState or None, default=0
 
     Returns
@@ -99,6 +105,8 @@ def parts_of(
         raise ValueError(f"split={split!r} with groups={'None' if groups is None else '...'}: groups need 'grouped'.")
     if groups is not None and len_of(groups) != n:
         raise ValueError(f"groups has {len_of(groups):,} entries for {n:,} examples: give one per example.")
+    if keys is not None and len_of(keys) != n:
+        raise ValueError(f"keys has {len_of(keys):,} entries for {n:,} examples: give one per example.")
     shares = {"dev": _share(dev, "dev"), "test": _share(test, "test")}
     if shares["dev"] == 0:
         raise ValueError("dev=0 leaves no validation set: give a share between 0 and 1, or data (X, y).")
@@ -106,10 +114,12 @@ def parts_of(
         raise ValueError(f"dev={dev} and test={test} leave no training set: together they must be below 1.")
     seed = int(random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31))
     rest, held = np.arange(n), {}
+    if split == "stratified" and any(shares.values()):
+        keys = copy_keys(X) if keys is None else np.asarray(keys)
     for name, place in (("test", TEST), ("dev", DEV)):
         share = shares[name]
         if share:
-            rest, held[name] = _cut(rest, y, groups, split, share * n, name, [seed, place])
+            rest, held[name] = _cut(rest, y, groups, keys, split, share * n, name, [seed, place])
     train = Part(X, y, rest) if held else Part(X, y)
     dev = Part(X, y, held["dev"]) if "dev" in held else Part(*dev)
     tested = Part(X, y, held["test"]) if "test" in held else None if shares["test"] == 0 else Part(*test)
@@ -154,7 +164,7 @@ def _share(part: Any, name: str) -> float | None:
 
 
 def _cut(
-    rest: np.ndarray, y: Any, groups: Any, split: str, wanted: float, name: str, seed: Sequence[int]
+    rest: np.ndarray, y: Any, groups: Any, keys: Any, split: str, wanted: float, name: str, seed: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Split the rows that are left into those that stay and those held out (about `wanted`), both in order."""
     size = max(1, round(wanted))
@@ -174,7 +184,7 @@ def _cut(
         raise ValueError(
             f"Every class has only one example, so none can be held out for the {name} set: check the labels."
         )
-    stay, go = hold_out(codes, None, size / len(rest), *seed)
+    stay, go = hold_out(codes, None, size / len(rest), *seed, keys=keys[rest])
     return rest[stay], rest[go]
 
 
@@ -183,6 +193,46 @@ def codes_of(y: Any) -> np.ndarray:
     if is_single(y):
         return np.unique(np.asarray(y), return_inverse=True)[1]
     return np.zeros(len_of(y), np.intp)
+
+
+def is_too_small(y: Any, share: float) -> bool:
+    """Would this share be too small for a test set, with so many classes?"""
+    classes = np.unique(codes_of(y))
+    return round(share * len_of(y)) < MIN_TESTED_PER_CLASS * len(classes)
+
+
+def copy_keys(X: Any) -> np.ndarray:
+    """A number for every example, the same for equal ones."""
+    if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
+        return row_hashes(X)
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(example, len(numbers)) for example in example_bytes(X)], np.int64)
+
+
+def example_bytes(X: Any) -> Iterator[bytes]:
+    """Every example as bytes: numbers by column and value, zeros left out; everything else as it is written."""
+    if hasattr(X, "to_pandas") and not hasattr(X, "to_numpy"):  # a table of Arrow's
+        X = X.to_pandas()
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    elif isinstance(X, list | tuple) and _is_table(X):
+        X = np.asarray(X)
+    if not sp.issparse(X) and (not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.ndim != 2):
+        for x in X:
+            yield repr(as_python(x)).encode("utf-8", "surrogatepass")
+        return
+    yield from row_bytes(X)
+
+
+def as_python(value: Any) -> Any:
+    """A value of NumPy's as one of Python's, so that equal ones are written alike."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+
+
+def _is_table(X: Any) -> bool:
+    """Are these rows of as many numbers each?"""
+    rows = all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(X[0]) for row in X)
+    return rows and all(isinstance(value, int | float | np.number) for value in X[0])
 
 
 def is_single(y: Any) -> bool:

@@ -4,6 +4,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -252,12 +253,18 @@ def validation_split(
 
 
 def hold_out(
-    codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int, *where: int
+    codes: np.ndarray,
+    weight: np.ndarray | None,
+    fraction: float,
+    seed: int,
+    *where: int,
+    keys: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Two sorted sets of examples, to train on and to score on: of every class about the same share, never all of it.
 
     The only example of a class is trained on. Examples of weight 0 are in neither. where: which part of the data this
-    is, if it is one of several.
+    is, if it is one of several. keys: equal for copies of an example, which are then in the same set unless that would
+    distort the share.
     """
     order = np.arange(len(codes)) if weight is None else np.flatnonzero(weight)
     counts = np.bincount(codes[order])
@@ -277,9 +284,40 @@ def hold_out(
     order = np.random.default_rng([seed, len(order), *(where if any(where) else ())]).permutation(order)
     held_out = np.zeros(len(codes), bool)
     for code, size in enumerate(quota):
-        held_out[order[codes[order] == code][:size]] = True
+        rows = order[codes[order] == code]
+        held_out[rows[:size] if keys is None else _take_copies_together(rows, keys[rows], int(size))] = True
     order.sort()
     return order[~held_out[order]], order[held_out[order]]
+
+
+def _take_copies_together(rows: np.ndarray, keys: np.ndarray, size: int) -> np.ndarray:
+    """Take `size` of these shuffled rows. Rows with equal keys are taken together, or not at all.
+
+    There are two exceptions: copies that would fill more than a tenth of the places are taken one by one, and the last
+    place may go to one of two copies.
+    """
+    copies_of, n_copies = np.unique(keys, return_inverse=True, return_counts=True)[1:]
+    if len(n_copies) == len(rows):
+        return rows[:size]
+    first_row = np.full(len(n_copies), np.iinfo(rows.dtype).max, rows.dtype)
+    np.minimum.at(first_row, copies_of, rows)
+    # Copies have the place of the first in the data. The place of the first after shuffling favours frequent examples.
+    leader = np.where(n_copies[copies_of] > max(2, size // 10), rows, first_row[copies_of])
+    place = np.empty(rows.max() + 1, np.intp)
+    place[rows] = np.arange(len(rows))
+    in_order = rows[np.lexsort((np.arange(len(rows)), place[leader]))]
+    leaders = leader[place[in_order]]
+    starts = np.flatnonzero(np.r_[True, leaders[1:] != leaders[:-1]])
+    taken = np.zeros(len(rows), bool)
+    left = size
+    for start, end in pairwise([*starts.tolist(), len(rows)]):
+        if end - start <= left:
+            taken[start:end] = True
+            left -= end - start
+        if not left:
+            break
+    taken[np.flatnonzero(~taken)[:left]] = True
+    return in_order[taken]
 
 
 class _Best:

@@ -1,0 +1,128 @@
+"""The test set that `train`, `tune` and `compare` hold out: the same examples for the same seed and share."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perceptrons.cli.inputs import SHARE
+from perceptrons.cli.screen import count, plain
+from perceptrons.inspection.wording import in_percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from perceptrons.data import Table
+    from perceptrons.data.held_out import Split
+    from perceptrons.data.reader import Reader
+    from perceptrons.data.table import Block
+
+FOLDS = 5  # where the examples are too few for a test set
+MAX_MISSED_SHARE = 0.02
+MIN_TESTED = 10  # examples of a class
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """How to hold out a test set of examples that are read whole.
+
+    share: None means the usual share, or no test set if that would be too small for so many classes.
+    """
+
+    share: float | None
+    seed: int
+    time_order: bool = False
+    groups: np.ndarray | None = None
+
+    def share_of(self, y: Any) -> float:
+        """The share of examples with these labels."""
+        from perceptrons.selection.splitting import is_too_small
+
+        if self.share is not None:
+            return self.share
+        by_class = not self.time_order and self.groups is None
+        return 0.0 if by_class and is_too_small(y, SHARE) else SHARE
+
+    def test_rows(self, X: Any, y: Any, keys: np.ndarray | None) -> np.ndarray:
+        """Return which examples are the test set; none if there are too few. keys: see `parts_of`."""
+        from perceptrons.selection.splitting import parts_of
+
+        share = self.share_of(y)
+        split = "time" if self.time_order else None
+        with suppress(ValueError):  # too few examples; `recipe` and `compare` say why
+            parts = parts_of(
+                X, y, dev=(y, y), test=share, split=split, groups=self.groups, keys=keys, random_state=self.seed
+            )
+            if parts.test is not None and parts.test.rows is not None:
+                return parts.test.rows
+        return np.arange(0)
+
+    def apply_to(self, reader: "Reader") -> None:
+        """Let a reader that reads all examples measure features on those outside the test set."""
+        reader.keyed, reader.learn_from = True, self._rows_to_learn_from
+
+    def _rows_to_learn_from(self, blocks: "list[Block]") -> list[np.ndarray]:
+        several = blocks[0].sets is not None  # examples are then split whatever their labels are
+        y = np.concatenate([np.zeros(block.X.shape[0]) if several else block.y for block in blocks])
+        keys = np.concatenate([np.asarray(block.keys) for block in blocks])
+        learned = np.ones(len(y), bool)
+        learned[self.test_rows(keys, y, keys)] = False
+        return np.split(learned, np.cumsum([block.X.shape[0] for block in blocks])[:-1])
+
+    def split(self, table: "Table") -> "Split":
+        """Split a table into a training and a test set, with a sentence about both."""
+        from perceptrons.data.held_out import Split
+
+        n = table.X.shape[0]
+        y = np.zeros(n) if table.several else table.y
+        rows = self.test_rows(table.X, y, table.keys)
+        if self.share == 0:
+            return Split(table, None, f"All {n:,} for training, none held out")
+        if not len(rows):
+            too_few = f"too few to hold out {in_percent(self.share or SHARE, 0)} for testing"
+            return Split(table, None, f"All {n:,} for training: {too_few}")
+        how = f"stratified by class, seed {self.seed}"
+        if self.time_order:
+            how = "the last ones"
+        elif table.several:
+            how = f"at random, seed {self.seed}"
+        learned = np.setdiff1d(np.arange(n), rows)
+        description = (
+            f"{len(learned):,} for training; {len(rows):,} held out for testing ({in_percent(len(rows) / n)}, {how})"
+        )
+        n_tested_of = {} if table.several else count_by_class(y[rows], y)
+        share = SHARE if self.share is None else self.share
+        warnings = test_set_warnings(share, len(rows), n, n_tested_of, f"--folds {FOLDS} tests on all examples")
+        return Split(table.part(learned), table.part(rows), description, tuple(warnings))
+
+
+def has_enough_for_folds(y: Any) -> bool:
+    """Does every training part of the folds have two classes?"""
+    counts = np.sort(np.unique(np.asarray(y), return_counts=True)[1])
+    return len(counts) > 1 and counts[-1] >= FOLDS and counts[-2] > 1
+
+
+def test_set_warnings(share: float, n_tested: int, n: int, n_tested_of: "Mapping[Any, int]", instead: str) -> list[str]:
+    """Say what makes a test set a poor one.
+
+    share: that was to be held out of n examples. n_tested_of: the number of test examples of every class. instead: what
+    else to do.
+    """
+    warnings = []
+    if abs(n_tested / n - share) > MAX_MISSED_SHARE:
+        warnings.append(f"The test set has {in_percent(n_tested / n)} of the examples instead of {in_percent(share)}.")
+    few = [label for label, tested in n_tested_of.items() if tested < MIN_TESTED]
+    if few:
+        least = min(few, key=n_tested_of.__getitem__)
+        classes = f"{count(len(few), 'class has', 'classes have')} fewer than {MIN_TESTED} test examples"
+        example = f"{plain(str(least), 20)} has {n_tested_of[least]:,}"
+        warnings.append(f"{classes} ({example}), so the test score is uncertain: {instead}.")
+    return warnings
+
+
+def count_by_class(y: Any, classes: Any) -> dict[Any, int]:
+    """The number of these labels of every class."""
+    labels, numbers = np.unique(np.asarray(y), return_counts=True)
+    n_of = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
+    return {label: n_of.get(label, 0) for label in np.unique(np.asarray(classes)).tolist()}
