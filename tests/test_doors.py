@@ -21,6 +21,7 @@ from sklearn.metrics import log_loss
 
 import perceptrons
 from perceptrons.cli import main
+from perceptrons.cli.hold_out import HoldOut
 from perceptrons.data import stream
 from perceptrons.data.held_out import ByHash
 from perceptrons.report.reproduce_section import as_command
@@ -251,17 +252,20 @@ def test_a_threshold_is_answered_by_through_every_door(capsys, tmp_path, asked_e
 
 
 @pytest.mark.parametrize("threshold", ["matthews", 'cost:{"spam": {"ham": 9}}', "2.5"])
-def test_a_stream_of_one_block_has_the_threshold_of_the_whole(capsys, tmp_path, threshold):
+def test_a_threshold_is_chosen_on_a_fifth_of_the_examples_whole_and_in_a_stream(capsys, tmp_path, threshold):
     rows = [row for row in records(150) if row["label"] != "odd"]
     data = write(tmp_path / "t.csv", rows, "csv")
     options = ["--text-column", "body", "--threshold", threshold, "--epochs", "2"]
     whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *options)
-    check_alike(whole, said, streamed, also_said)
-    assert whole.threshold_ == streamed.threshold_ == said["threshold"] == also_said["threshold"]
-    assert said["threshold_by"] == also_said["threshold_by"]
-    assert (said["threshold_by"] is None) == (threshold == "2.5")
-    held = 0 if threshold == "2.5" else said["threshold_by"]["n"]
-    assert said["examples"] + held + said["test_examples"] == len(rows)
+    if threshold == "2.5":
+        check_alike(whole, said, streamed, also_said)
+        assert whole.threshold_ == streamed.threshold_ == said["threshold"] == also_said["threshold"] == 2.5
+        assert said["threshold_by"] is also_said["threshold_by"] is None
+        return
+    assert said["threshold_by"]["n"] == round(len(rows) / 5), "stratified where all are read first"
+    for model, found in ((whole, said), (streamed, also_said)):
+        assert found["threshold"] == model.threshold_
+        assert found["examples"] + found["threshold_by"]["n"] == len(rows)
 
 
 # ---- probabilities
@@ -316,17 +320,16 @@ def test_probabilities_are_the_same_through_every_door(capsys, tmp_path, method,
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "temperature", "isotonic"])
-def test_a_stream_of_one_block_has_the_probabilities_of_the_whole(capsys, tmp_path, method):
+def test_a_fifth_of_the_examples_calibrate_whole_and_in_a_stream(capsys, tmp_path, method):
     data = write(tmp_path / "t.csv", records(150), "csv")
     options = ["--text-column", "body", "--probabilities", method, "--epochs", "2"]
     whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *options)
-    check_alike(whole, said, streamed, also_said)
-    assert said["calibration"] == also_said["calibration"]
-    assert said["examples"] + said["calibration"]["examples"] + said["test_examples"] == 150
-    for name in ("log_loss", "brier_score", "calibration_error"):
-        assert said[f"test_{name}"] == pytest.approx(also_said[f"test_{name}"])
-    X = perceptrons.data.read(data, like=whole).X
-    np.testing.assert_allclose(streamed.predict_proba(X), whole.predict_proba(X), atol=1e-6)  # sums round otherwise
+    assert said["calibration"]["examples"] == 30, "stratified where all are read first"
+    for model, found in ((whole, said), (streamed, also_said)):
+        assert found["examples"] + found["calibration"]["examples"] == 150
+        assert found["calibration"]["method"] == model.probability == method
+        X, y = (getattr(perceptrons.data.read(data, like=model), name) for name in ("X", "y"))
+        assert found["test_log_loss"] == pytest.approx(log_loss(y, model.predict_proba(X), labels=model.classes_))
 
 
 def test_a_model_that_is_not_calibrated_says_how_to_get_probabilities(capsys, tmp_path):
@@ -466,8 +469,11 @@ def test_a_report_counts_as_evaluate_does(capsys, tmp_path):
 
 
 def whole_and_streamed(capsys, folder, data, *options):
-    """Train by the command on all data at once and as a stream: both models, and what is said of each."""
-    found = []
+    """Train by the command on all data at once and as a stream: both models, and what is said of each.
+
+    Both are tested on the file: a stream holds out other examples than data that are read whole.
+    """
+    found, options = [], [*options, "--test", str(data)]
     for name, way in (("whole", []), ("stream", ["--in-memory", "0"])):
         assert main(["train", str(data), *options, *way, "-o", str(folder / name), "--json"]) == 0
         said = json.loads(capsys.readouterr().out)
@@ -477,7 +483,7 @@ def whole_and_streamed(capsys, folder, data, *options):
 
 
 def check_alike(whole, said, streamed, also_said):
-    """The weights are the same, and so are the examples to test on."""
+    """The weights are the same, and so is how good they are."""
     kept = "recent" if whole.combine == "recent" else "average"
     for name in (f"coef_{kept}_", "coef_last_", f"intercept_{kept}_", "intercept_last_"):
         np.testing.assert_array_equal(getattr(streamed, name), getattr(whole, name))
@@ -487,7 +493,7 @@ def check_alike(whole, said, streamed, also_said):
         assert said[name] == also_said[name], name
 
 
-@pytest.mark.parametrize("options", [["--epochs", "2"], [], ["--test-share", "0.4", "--seed", "3"]], ids=" ".join)
+@pytest.mark.parametrize("options", [["--epochs", "2"], [], ["--seed", "3"]], ids=" ".join)
 @pytest.mark.parametrize(
     "form",
     ["csv", "tab", "folder", *slow("tsv", "jsonl", "parquet", "arrow", "svmlight", "vw", "whitespace", "arff", "xlsx")],
@@ -500,8 +506,7 @@ def test_a_block_that_is_learned_as_it_is_read_gives_the_weights_of_the_whole(ca
         "whitespace": ["--format", "whitespace", *of_texts],
     }.get(form, of_texts)  # fmt: skip
     whole, said, streamed, also_said = whole_and_streamed(capsys, tmp_path, data, *reading, *options)
-    assert 0 < said["test_examples"] < 40
-    assert said["examples"] + said["test_examples"] == 60
+    assert said["examples"] == said["test_examples"] == 60
     check_alike(whole, said, streamed, also_said)
 
 
@@ -521,16 +526,15 @@ def test_the_examples_to_test_on_are_the_same_in_many_blocks_though_features_com
     data = write(tmp_path / f"t.{form}", rows, form)
     monkeypatch.setattr("perceptrons.data.source.PIECE", 500)
     reading = ["--format", "text"] if form == "tab" else ["--text-column", "body"]
-    _, said, streamed, also_said = whole_and_streamed(
-        capsys, tmp_path, data, *reading, "--hash-bits", "0", "--epochs", "2"
-    )
-    assert also_said["test_examples"] == said["test_examples"] > 0
+    words = ["train", str(data), *reading, "--hash-bits", "0", "--epochs", "2", "--in-memory", "0"]
+    assert main([*words, "-o", str(tmp_path / "m"), "--json"]) == 0
+    streamed, said = perceptrons.load(tmp_path / "m"), json.loads(capsys.readouterr().out)
     reader, by = stream(data, like=streamed), ByHash(0.2, 0)
     by.tell(reader)
     X, y = rows_of(reader)
     aside = np.concatenate([by.held_out(block) for block in reader])
-    assert aside.sum() == said["test_examples"]
-    assert also_said["test_accuracy"] == streamed.score(X[aside], y[aside])
+    assert aside.sum() == said["test_examples"] > 0
+    assert said["test_accuracy"] == streamed.score(X[aside], y[aside])
 
 
 # ---- all commands on one table
@@ -572,7 +576,11 @@ def test_all_commands_take_the_same_options_of_reading_and_agree_on_the_columns(
     X, y = rows_of(stream(data, like=model))
     reader = stream(data, label_column="kind", text_column=["note"], ignore=["id"], categories=["zip"],
                     hash_bits=int(bits), prepare=True)  # fmt: skip
-    ByHash(0.2, 0).tell(reader)  # the command measures what it learns from
+    # the command measures what it learns from
+    if "--in-memory" in how:
+        ByHash(0.2, 0).tell(reader)
+    else:
+        HoldOut(None, 0).apply_to(reader)
     table = reader.read()
     assert y.tolist() == labels == table.y.tolist()
     assert trained["n_features"] == X.shape[1] == table.X.shape[1]

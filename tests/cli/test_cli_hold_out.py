@@ -1,6 +1,7 @@
 """The test set that `train`, `tune` and `compare` hold out: its share, its classes, and what is said about it."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -142,3 +143,58 @@ def test_too_few_examples_for_their_classes_are_tested_by_folds_in_train_and_in_
     assert sizes == {"train": 100, "dev": 0, "test": 0}
     out = run("train", many_classes, "--test-share", 0.3)[1]
     assert "70 for training; 30 held out for testing (30.0%" in out, "what is asked for is done"
+
+
+# ---- what the screen says of the result
+
+
+def test_a_model_no_better_than_the_majority_says_so_with_what_to_try(run, tmp_path, rng):
+    y = np.repeat(["a", "b"], [60, 100])
+    data = write_rows(tmp_path / "noise.csv", np.round(rng.normal(size=(160, 2)), 3) * 0.001 + 1, y)
+    constant = write_rows(tmp_path / "constant.csv", np.repeat([[0, 1]], 160, axis=0) + (y == "b")[:, None], y)
+    out = " ".join(run("train", data, "--max-iter", 5, "--combine", "last", "-o", tmp_path / "m")[1].split())
+    accuracy, lazy = (
+        float(found) for found in re.search(r"Test accuracy ([\d.]+)%.*? would give ([\d.]+)%", out).groups()
+    )
+    assert accuracy <= lazy, "else this tests nothing"
+    assert "no better than always predicting b" in out
+    assert f"perceptrons look {data}" in out
+    assert "--kernel rbf" in " ".join(run("train", data, "--max-iter", 5, "--combine", "last")[1].split())
+    found = " ".join(run("evaluate", tmp_path / "m", data)[1].split())
+    assert "no better than always predicting" in found
+    assert "no better than" not in run("train", constant)[1]
+
+
+def test_an_epoch_more_is_counted_as_one_though_the_model_may_have_a_thousand(run, copies, tmp_path):
+    assert run("train", copies, "-o", tmp_path / "m", "--quiet")[0] == 0
+    out = " ".join(run("train", copies, "--from", tmp_path / "m")[1].split())
+    assert "Stopped after 1 epoch" in out
+    assert "The maximum of 1 epoch was reached" in out
+    assert perceptrons.load(tmp_path / "m").max_iter == 1000
+
+
+def test_a_notice_is_shown_once(run, copies, tmp_path):
+    data = tmp_path / "empty.csv"
+    data.write_text(
+        "".join(f"{'none' if not k else ''},{line}\n" for k, line in enumerate(copies.read_text().splitlines()))
+    )
+    for more in ([], ["--test", data]):
+        code, out, err = run("train", data, *more)
+        assert (code, out.lower().count("has no values"), err) == (0, 1, "")
+
+
+def test_more_epochs_are_not_advised_where_every_training_example_is_right(run, tmp_path, rng):
+    X = np.round(rng.normal(size=(100, 2)), 3)
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    data = write_rows(tmp_path / "apart.csv", X + 5 * (y == "yes")[:, None], y)
+    out = run("train", data, "--max-iter", 1)[1]
+    assert "Training accuracy 100.0%" in out
+    assert "train for more epochs" not in " ".join(out.split())
+
+
+def test_bars_of_scores_begin_at_zero(run, copies):
+    out = run("tune", copies, "--max-iter", 8)[1]
+    bars = re.findall(r"\n +\d+ +([\d.]+)% +(█\S*)", out)
+    assert len(bars) > 3
+    for score, drawn in bars:
+        assert abs(len(drawn) - 24 * float(score) / 100) <= 1

@@ -437,3 +437,20 @@ def test_weights_times_deviations_do_not_depend_on_units(form, rng):
     assert not uneven(form(np.zeros((3, 2))))
     with pytest.raises(ValueError, match="5 features"):
         comparable_weights(model, np.ones((3, 5)))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("Model", [Perceptron, KernelPerceptron])
+def test_a_calibrated_model_explains_itself_with_probabilities(Model, k, rng):
+    X, y = whole_numbers(rng, 90, 4, k)
+    names = np.array(["a", "b", "c"])[y]
+    model = Model(probability="sigmoid", max_iter=3, tol=None, random_state=0).fit(X, names)
+    why = model.explain(X[0])
+    np.testing.assert_allclose(why.probabilities, model.predict_proba(X[:1])[0])
+    assert why.to_dict()["probabilities"] == why.probabilities.tolist()
+    best = int(why.probabilities.argmax())
+    assert f"Probabilities: {str(model.classes_[best])!r}: {why.probabilities[best]:.1%}, " in str(why)
+    assert "not probabilities" not in str(why)
+    plain = Model(max_iter=3, tol=None).fit(X, names).explain(X[0])
+    assert plain.probabilities is plain.to_dict()["probabilities"] is None
+    assert "not probabilities" in str(plain)

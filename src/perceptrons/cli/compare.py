@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.inputs import check_seconds, name_of
 from perceptrons.cli.options import READING, takes
-from perceptrons.cli.screen import as_json, bar_between, grid, heading, metric_text, plain, say, screen
+from perceptrons.cli.screen import as_json, grid, heading, metric_text, plain, say, score_bar, screen
 from perceptrons.cli.tune import (
     SPLITTING,
     check_split,
@@ -108,9 +108,8 @@ def show(found: "Compared", table: "Table", console: "Console", warnings: Sequen
         ("", "left"), (found.metric[:8], "right"), ("", "left"), ("95% interval", "left"), ("p", "left"),
         ("prob.", "left"),
     )  # fmt: skip
-    low, high = found.rows[-1].score, found.best.score
     for row in found.rows:
-        length = bar_between(row.score, low, high, WIDEST, console)
+        length = score_bar(row.score, WIDEST, console)
         interval = " to ".join(metric_text(found.metric, end) for end in (row.interval.low, row.interval.high))
         lines.row(
             plain(row.what, 24), metric_text(found.metric, row.score, 2), length, interval, found.p_in_words(row),

@@ -26,7 +26,13 @@ def evaluate(asked: Any) -> None:
 
     Data of any size are read block by block, in the same way as for training.
     """
-    from perceptrons.inspection.evaluation import beside, metrics_in_words, several_labels, unranked
+    from perceptrons.inspection.evaluation import (
+        beside,
+        is_no_better_than_majority,
+        metrics_in_words,
+        several_labels,
+        unranked,
+    )
 
     data = asked.files
     model = load_model(asked.model, instead="evaluate")
@@ -54,6 +60,12 @@ def evaluate(asked: Any) -> None:
         return
     console = screen()
     console.print(f"Accuracy {percent(quality.accuracy)} ({beside(quality)})", markup=False)
+    if is_no_better_than_majority([quality]):
+        label = plain(str(quality.commonest[0]), 30)
+        console.print(
+            f"This is no better than always predicting {label}. Look at the columns of the training data (perceptrons "
+            "look), or train with --class-weight balanced or --kernel rbf.", style="yellow", markup=False,
+        )  # fmt: skip
     told = metrics_in_words(quality, "balanced_accuracy", "f1", "matthews")
     console.print(f"{told[0].upper()}{told[1:]}", markup=False)
     if ranked := metrics_in_words(quality, "roc_auc", "average_precision"):

@@ -183,13 +183,13 @@ def has_text_labels(table: "Table") -> bool:
     return labels is not None and labels.dtype.kind == "U"
 
 
-def like_table(table: "Table", path: Path, asked: Any) -> "Table":
-    """Another file, read as the examples of a table were."""
+def like_table(table: "Table", path: Path, asked: Any, said: bool = True) -> "Table":
+    """Another file, read as the examples of a table were. said: is there a line on stderr if records were skipped?"""
     like: Any = SimpleNamespace(source_=table.source, columns_=table.columns, n_features_in_=table.X.shape[1])
     named = SimpleNamespace(
         label_column=asked.label_column, labels=asked.labels, text_column=asked.text_column, on_error=asked.on_error
     )
-    more = whole(opened([path], named, like=like, text_labels=has_text_labels(table)))
+    more = whole(opened([path], named, like=like, text_labels=has_text_labels(table)), said=said)
     if more.X.shape[1] < table.X.shape[1]:
         from perceptrons.training.matrices import widened
 

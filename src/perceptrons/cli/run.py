@@ -13,12 +13,12 @@ from perceptrons.cli.files import is_kernel
 from perceptrons.cli.first_visits import show_visits
 from perceptrons.cli.folds import folds_for_machines, folds_in_words
 from perceptrons.cli.inputs import skipped_in_words
-from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, RULE, STOPPING
-from perceptrons.cli.screen import bar, count, grid, heading, listed, percent, show_rows, show_suggestions
+from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, OF_KERNELS, RULE, STOPPING
+from perceptrons.cli.screen import bar, count, grid, heading, listed, percent, plain, show_rows, show_suggestions
 from perceptrons.cli.threshold import in_words as threshold_in_words
 from perceptrons.data.bundled import SIDE
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
-from perceptrons.inspection.evaluation import Quality, beside, metrics_in_words, unranked
+from perceptrons.inspection.evaluation import Quality, beside, is_no_better_than_majority, metrics_in_words, unranked
 from perceptrons.inspection.label_quality import BEST, SHOWN, LabelQuality, sets_in_words
 from perceptrons.inspection.metrics import METRICS
 from perceptrons.inspection.names import names_in_files
@@ -40,7 +40,11 @@ SHADES = " ░▒▓█"
 DRAWN = (0, 3, 4, 6, 7, 2, 9, 5, 8, 1)  # the digits whose weights look most like them first
 GAP = 3  # between two pictures
 MANY, HARDLY = 50, 0.9  # epochs, and the part of the mistakes, from which more epochs are not worth trying
-OF_TRAIN = (*RULE, *STOPPING, *CLUSTERS, "test", "test_share", "classes", "in_memory", "no_shuffle", "seed")
+OF_TRAIN = (
+    *RULE, *STOPPING, *CLUSTERS, *OF_KERNELS, "from_model", "test", "test_share", "time_order", "folds", "metric",
+    "threshold", "probabilities", "classes", "in_memory", "no_shuffle", "no_intercept", "seed",
+)  # fmt: skip
+UNEQUAL = 0.75  # share of the commonest class from which weights of classes are worth trying
 SOMETIMES = (  # keys of JSON that are null where they say nothing: linear models, kernels, clusters
     "margin", "hashing", "weights", "kernel", "gamma", "n_support", "support", "scheduler", "workers", "shards",
     "mixing", "bound",
@@ -180,12 +184,21 @@ def show(run: Run, console: "Console") -> None:
     for warning in run.warnings:
         console.print(warning, style="yellow", markup=False)
     if run.test is not None and run.test_reader is not None:
+        for notice in run.test_reader.notices:
+            if notice not in run.reader.notices:
+                console.print(f"{run.test_reader.files[0]}: {notice}", style="yellow", markup=False, soft_wrap=True)
         show_skipped(run.test_reader, console)
     if isinstance(run.train, LabelQuality):
         _show_sets("Training", run.train, console)
     elif run.train is not None:
         compared = beside(run.train) if run.test is None else f"{run.train.right:,} of {run.train.total:,}"
         console.print(f"Training accuracy {percent(run.train.accuracy)} ({compared})", markup=False)
+    if majority := _majority(run):
+        label, _ = majority
+        console.print(
+            f"This is no better than always predicting {plain(str(label), 30)}. What to try next is below.",
+            style="yellow", markup=False,
+        )  # fmt: skip
     (_show_support if is_kernel(model) else _show_weights)(run, console)
     if run.output is not None:
         console.print(f"\nSaved as {run.output}", markup=False, soft_wrap=True)
@@ -257,8 +270,7 @@ def mistakes(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
 
 
 def show_skipped(reader: Any, console: "Console") -> None:
-    for notice in reader.notices:
-        console.print(f"{reader.files[0]}: {notice}", style="yellow", markup=False, soft_wrap=True)
+    """How many records were skipped, if any, with the first reasons."""
     if reader.skipped:
         console.print(f"{skipped_in_words(reader)}", style="yellow", markup=False, soft_wrap=True)
         for complaint in reader.complaints[1:COMPLAINTS]:
@@ -342,15 +354,40 @@ def suggestions(run: Run) -> list[tuple[str, str]]:
     return found[:3]
 
 
+def _majority(run: Run) -> tuple[Any, float] | None:
+    """The commonest class and its share, if always predicting it would be as accurate as the model."""
+    measured = [run.test] if run.test is not None else run.folds or [run.train]
+    qualities = [quality for quality in measured if isinstance(quality, Quality)]
+    return qualities[0].commonest if qualities and is_no_better_than_majority(qualities) else None
+
+
+def _better_features(run: Run, share: float) -> list[tuple[str, str]]:
+    """What to try where a model is no better than always predicting the commonest class. share: of that class."""
+    if share >= UNEQUAL and run.model.class_weight is None and run.how == "whole":
+        found = [(f"{run.again()} --class-weight balanced", "give examples of rare classes more weight")]
+    elif run.how == "whole" and not is_kernel(run.model):
+        found = [(_with_kernel(run), "try a curved decision boundary")]
+    else:
+        found = []
+    if run.data == "digits" or run.example is not None:
+        return found
+    look = run.again(*OF_TRAIN).replace("perceptrons train", "perceptrons look", 1)
+    why = "see what is in the columns; text or names are read with --text-column NAME --chars 1-4"
+    return [(look, why), *found]
+
+
 def _better_settings(run: Run) -> list[tuple[str, str]]:
     model, train, test = run.model, run.train, run.test
+    if majority := _majority(run):
+        return _better_features(run, majority[1])
     hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
     if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
         more = min(31, hashing["bits"] + 2)
         return [(f"{run.again('hash_bits')} --hash-bits {more}", "many features share a column: use more columns")]
-    if model.stop_reason_ == "max_iter" and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
+    is_unfinished = model.stop_reason_ == "max_iter" and (train is None or train.accuracy < 1.0)
+    if is_unfinished and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
         return _curved(run)
-    if model.stop_reason_ == "max_iter":
+    if is_unfinished:
         option = "epochs" if run.again() != run.again("epochs") else "max_iter"
         longer = f"{run.again(option)} --{option.replace('_', '-')} {2 * model.n_iter_}"
         return [(longer, "the weights were still changing: train for more epochs")]
@@ -376,9 +413,14 @@ def _curved(run: Run) -> list[tuple[str, str]]:
     asked = run.again(*OF_TRAIN).replace("perceptrons train", "perceptrons diagnose", 1)
     found = [(asked, "prove whether a hyperplane can separate the classes")]
     if run.how == "whole":
-        bent = run.again(*LINEAR_ONLY, "combine", "multiclass", "max_iter", "epochs", "no_intercept")
-        found.append((f"{bent} --kernel rbf", "more epochs did not help: try a curved decision boundary"))
+        found.append((_with_kernel(run), "more epochs did not help: try a curved decision boundary"))
     return found
+
+
+def _with_kernel(run: Run) -> str:
+    """The command that trains on the same data with a kernel."""
+    again = run.again(*LINEAR_ONLY, "combine", "multiclass", "max_iter", "epochs", "no_intercept", "from_model")
+    return f"{again} --kernel rbf"
 
 
 def _file_name(run: Run) -> str:

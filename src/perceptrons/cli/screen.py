@@ -68,9 +68,9 @@ def bar(share: float, width: int, console: "Console") -> str:
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def bar_between(value: float, low: float, high: float, width: int, console: "Console", least: float = 0.1) -> str:
-    """A bar for a value among others, so that the lowest still has a share."""
-    return bar(1.0 if high == low else least + (1 - least) * (value - low) / (high - low), width, console)
+def score_bar(score: float, width: int, console: "Console") -> str:
+    """A bar from 0 to 1 for a score; none for a score below 0, which is worse than chance."""
+    return bar(max(0.0, score), width, console)
 
 
 def spark(counts: list[int], console: "Console") -> str:

@@ -244,7 +244,7 @@ def _on_table(
         check_classes(table, asked.many_classes)
     test_reader, n_folds = None, asked.folds
     if parts is None and asked.test is not None:
-        test_reader = like_table(table, asked.test, asked)
+        test_reader = like_table(table, asked.test, asked, said=False)
         sizes = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {asked.test} for testing"
         parts = Split(table, test_reader, sizes)
     elif parts is None:

@@ -15,13 +15,13 @@ from perceptrons.cli.parameters import by_class, grid_of, model_to_tune
 from perceptrons.cli.screen import (
     Waiting,
     as_json,
-    bar_between,
     count,
     grid,
     heading,
     metric_text,
     plain,
     say,
+    score_bar,
     screen,
     show_suggestions,
 )
@@ -214,11 +214,10 @@ def _settings(found: "Recipe", console: "Console") -> Any:
     from perceptrons.selection.search import named
 
     rows = sorted(found.settings, key=lambda setting: -setting.score)
-    low, high = rows[-1].score, rows[0].score
     table = grid(("", "left"), (found.metric, "right"), ("", "left"), ("seconds", "right"))
     for setting in rows[:SHOWN]:
         name = plain(named(setting), max(12, min(44, console.width - 36)))
-        length = bar_between(setting.score, low, high, WIDEST // 2, console)
+        length = score_bar(setting.score, WIDEST // 2, console)
         cells = [name, metric_text(found.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
         table.row(*cells, style="bold" if setting is found.best else None)
     if len(rows) > SHOWN:
@@ -228,10 +227,9 @@ def _settings(found: "Recipe", console: "Console") -> Any:
 
 def _curve(found: "Recipe", console: "Console") -> Any:
     curve, best = found.best.curve, (found.best.epochs or 1) - 1
-    low, high = min(curve), max(curve)
     table = grid(("epoch", "right"), (found.metric, "right"), ("", "left"))
     for place in sorted({*shown_epochs(len(curve)), min(best, len(curve) - 1)}):
-        length = bar_between(curve[place], low, high, WIDEST, console, least=0.05)
+        length = score_bar(curve[place], WIDEST, console)
         cells = [f"{place + 1}", metric_text(found.metric, curve[place], 2), length]
         table.row(*cells, style="bold" if place == best else None)
     return table

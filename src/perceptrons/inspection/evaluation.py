@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -210,6 +210,13 @@ def beside(quality: Quality) -> str:
     label, share = quality.commonest
     lazy = f"always predicting {short(str(label), 16)} would give {100 * share:.1f}%"
     return f"{quality.right:,} of {quality.total:,}; {lazy}"
+
+
+def is_no_better_than_majority(qualities: Sequence[Quality]) -> bool:
+    """Would always predicting the commonest label be at least as accurate? Not where every prediction is right."""
+    right, total = (sum(getattr(quality, name) for quality in qualities) for name in ("right", "total"))
+    commonest = sum(int(quality.confusion.sum(axis=1).max()) for quality in qualities)
+    return right <= commonest and right < total
 
 
 def metrics_in_words(quality: Quality, *names: str) -> str:

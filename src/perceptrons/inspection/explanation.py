@@ -80,6 +80,8 @@ class Explanation:
         Of a kernel: the rows of the X that was fitted, -1 where not known.
     threshold : float or None
         Of two classes: the score from which on the second is answered, if the model has such a threshold.
+    probabilities : array of shape (n_classes,) or None
+        The probability of each class, as `predict_proba` gives it, if the model is calibrated.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class Explanation:
     unknown: tuple[str, ...] = ()
     support: np.ndarray | None = None
     threshold: float | None = None
+    probabilities: np.ndarray | None = None
     units: Units = field(default_factory=dict)
 
     @property
@@ -174,6 +177,7 @@ class Explanation:
             "raw_values": [None if np.isnan(value) else value for value in self.raw_values.tolist()],
             "unknown": list(self.unknown),
             "threshold": self.threshold,
+            "probabilities": None if self.probabilities is None else self.probabilities.tolist(),
             "support": None if self.support is None else self.support.tolist(),
         }
 
@@ -242,7 +246,7 @@ class Explanation:
 
     def _said(self) -> tuple[list[str], list[str]]:
         """What stands before and behind the table."""
-        end, kind = [NOT_PROBABILITIES], "weights" if self.support is None else "coefficients"
+        end, kind = [], "weights" if self.support is None else "coefficients"
         if isinstance(self.prediction, list):
             answer = ", ".join(map(_label, self.prediction)) or "no label"
             begin = [f"Predicted: {answer}.", self._of_all(), f"Evidence for {_label(self._highest())}:"]
@@ -263,6 +267,11 @@ class Explanation:
             begin.append(f"All {kind} of the training history voted; the averaged {kind} are shown here instead.")
             if self.runner_up is not None and self._lead() < 0:
                 begin.append("Here the averaged weights would predict another class than the votes.")
+        if self.probabilities is None:
+            end.append(NOT_PROBABILITIES)
+        else:
+            named = "Probabilities of each label" if isinstance(self.prediction, list) else "Probabilities"
+            begin.insert(1, f"{named}: {self._of_each(self.probabilities, '.1%')}.")
         if any(name in self.units for name in self.features):
             end.insert(0, IN_UNITS)
         if self.unknown:
@@ -276,11 +285,15 @@ class Explanation:
 
     def _of_all(self) -> str:
         """The answers of decision_function, the highest first."""
-        order = np.argsort(-self.decision, kind="stable")[:SHOWN_SCORES].tolist()
-        labels = self.classes.tolist()
-        scores = ", ".join(f"{_label(labels[k])}: {self.decision[k]:.4g}" for k in order)
         kind = "Votes" if self.combine == "vote" else "Scores"
-        return f"{kind}: {scores}{', ...' * (len(labels) > SHOWN_SCORES)}."
+        return f"{kind}: {self._of_each(self.decision, '.4g')}."
+
+    def _of_each(self, values: np.ndarray, form: str) -> str:
+        """The value of each class, the highest first. form: how to write a value."""
+        order = np.argsort(-values, kind="stable")[:SHOWN_SCORES].tolist()
+        labels = self.classes.tolist()
+        shown = ", ".join(f"{_label(labels[k])}: {values[k]:{form}}" for k in order)
+        return f"{shown}{', ...' * (len(labels) > SHOWN_SCORES)}"
 
 
 def rows_of(classes: np.ndarray, scheme: str) -> tuple[tuple[Any, ...], ...]:
@@ -298,18 +311,22 @@ def nonzeros(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     return (rows.columns[places].astype(np.int64) if isinstance(rows, Sparse) else places), values[places]
 
 
-def verdict(classes: np.ndarray, decision: np.ndarray, winners: np.ndarray, several: bool) -> dict[str, Any]:
-    """The prediction and the runner-up, by the scores of one example."""
+def verdict(
+    classes: np.ndarray, decision: np.ndarray, winners: np.ndarray, several: bool, calibration: Any
+) -> dict[str, Any]:
+    """The prediction, the runner-up and the probabilities, by the scores of one example."""
     labels = classes.tolist()
     scores = np.ravel(decision).astype(np.float64)
+    facts = {"classes": classes, "decision": scores}
+    facts["probabilities"] = None if calibration is None else np.ravel(calibration.of(scores[None]))
     if several:
         chosen = [label for label, flag in zip(labels, np.ravel(winners), strict=True) if flag]
-        return {"classes": classes, "decision": scores, "prediction": chosen, "runner_up": None}
+        return {**facts, "prediction": chosen, "runner_up": None}
     first = int(np.ravel(winners)[0])
     rest = [k for k in range(len(labels)) if k != first]
     second = None if not rest else rest[0] if len(rest) == 1 else max(rest, key=lambda k: (scores[k], -k))
     runner_up = None if second is None else labels[second]
-    return {"classes": classes, "decision": scores, "prediction": labels[first], "runner_up": runner_up}
+    return {**facts, "prediction": labels[first], "runner_up": runner_up}
 
 
 def explain_weights(model: Any, rows: Rows, unknown: list[str]) -> Explanation:
@@ -324,7 +341,13 @@ def explain_weights(model: Any, rows: Rows, unknown: list[str]) -> Explanation:
     names, signs = names_of(model, columns)
     decision = learner.score_one(rows, combine, zero_score)
     return Explanation(
-        **verdict(learner.classes, decision, learner.winners(decision, zero_score), learner.scheme == "labels"),
+        **verdict(
+            learner.classes,
+            decision,
+            learner.winners(decision, zero_score),
+            learner.scheme == "labels",
+            learner.calibration,
+        ),
         rows=rows_of(learner.classes, learner.scheme),
         columns=columns,
         features=names,

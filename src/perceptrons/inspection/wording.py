@@ -81,8 +81,7 @@ def _epochs(number: int) -> str:
 
 def _all_epochs(model: Any) -> str:
     if not hasattr(model, "progress_"):
-        return "The maximum of 1 epoch was reached" if model.max_iter == 1 else (
-            f"The maximum of {model.max_iter:,} epochs was reached")  # fmt: skip
+        return f"The maximum of {_epochs(model.n_iter_)} was reached"
     return "The data were read once, as requested" if model.n_iter_ == 1 else f"All {model.n_iter_:,} epochs are done"
 
 

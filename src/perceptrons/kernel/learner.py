@@ -273,7 +273,7 @@ class KernelLearner:
         near = np.flatnonzero(values)
         where = self.where.now[near].copy()
         return Explanation(
-            **verdict(self.classes, decision, self.winners(decision), several=False),
+            **verdict(self.classes, decision, self.winners(decision), False, self.calibration),
             rows=rows_of(self.classes, self.scheme),
             columns=near,
             features=tuple(
