@@ -153,13 +153,11 @@ def test_a_model_no_better_than_the_majority_says_so_with_what_to_try(run, tmp_p
     data = write_rows(tmp_path / "noise.csv", np.round(rng.normal(size=(160, 2)), 3) * 0.001 + 1, y)
     constant = write_rows(tmp_path / "constant.csv", np.repeat([[0, 1]], 160, axis=0) + (y == "b")[:, None], y)
     out = " ".join(run("train", data, "--max-iter", 5, "--combine", "last", "-o", tmp_path / "m")[1].split())
-    accuracy, lazy = (
-        float(found) for found in re.search(r"Test accuracy ([\d.]+)%.*? would give ([\d.]+)%", out).groups()
-    )
-    assert accuracy <= lazy, "else this tests nothing"
+    accuracy, lazy = re.search(r"Test accuracy ([\d.]+)%.*? would give ([\d.]+)%", out).groups()
+    assert float(accuracy) <= float(lazy), "else this tests nothing"
     assert "no better than always predicting b" in out
     assert f"perceptrons look {data}" in out
-    assert "--kernel rbf" in " ".join(run("train", data, "--max-iter", 5, "--combine", "last")[1].split())
+    assert "--kernel rbf" in " ".join(run("train", data)[1].split())
     found = " ".join(run("evaluate", tmp_path / "m", data)[1].split())
     assert "no better than always predicting" in found
     assert "no better than" not in run("train", constant)[1]
@@ -175,9 +173,8 @@ def test_an_epoch_more_is_counted_as_one_though_the_model_may_have_a_thousand(ru
 
 def test_a_notice_is_shown_once(run, copies, tmp_path):
     data = tmp_path / "empty.csv"
-    data.write_text(
-        "".join(f"{'none' if not k else ''},{line}\n" for k, line in enumerate(copies.read_text().splitlines()))
-    )
+    header, *rows = copies.read_text().splitlines()
+    data.write_text("\n".join([f"none,{header}", *(f",{row}" for row in rows)]) + "\n")
     for more in ([], ["--test", data]):
         code, out, err = run("train", data, *more)
         assert (code, out.lower().count("has no values"), err) == (0, 1, "")

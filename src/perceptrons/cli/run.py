@@ -378,8 +378,6 @@ def _better_features(run: Run, share: float) -> list[tuple[str, str]]:
 
 def _better_settings(run: Run) -> list[tuple[str, str]]:
     model, train, test = run.model, run.train, run.test
-    if majority := _majority(run):
-        return _better_features(run, majority[1])
     hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
     if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
         more = min(31, hashing["bits"] + 2)
@@ -387,10 +385,14 @@ def _better_settings(run: Run) -> list[tuple[str, str]]:
     is_unfinished = model.stop_reason_ == "max_iter" and (train is None or train.accuracy < 1.0)
     if is_unfinished and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
         return _curved(run)
+    majority = _majority(run)
+    features = _better_features(run, majority[1]) if majority else []
     if is_unfinished:
         option = "epochs" if run.again() != run.again("epochs") else "max_iter"
         longer = f"{run.again(option)} --{option.replace('_', '-')} {2 * model.n_iter_}"
-        return [(longer, "the weights were still changing: train for more epochs")]
+        return [*features[:1], (longer, "the weights were still changing: train for more epochs")]
+    if features:
+        return features
     if train and test and train.accuracy - test.accuracy > 0.03 and not (model.early_stopping or test.n_unknown):
         why = "it fits the training set better than the test set (overfitting): stop earlier"
         return [(f"{run.again()} --early-stopping", why)]
