@@ -356,7 +356,7 @@ def suggestions(run: Run) -> list[tuple[str, str]]:
 
 def _majority(run: Run) -> tuple[Any, float] | None:
     """The commonest class and its share, if always predicting it would be as accurate as the model."""
-    measured = [run.test] if run.test is not None else run.folds or [run.train]
+    measured: list[Any] = [run.test] if run.test is not None else [*run.folds] or [run.train]
     qualities = [quality for quality in measured if isinstance(quality, Quality)]
     return qualities[0].commonest if qualities and is_no_better_than_majority(qualities) else None
 

@@ -246,7 +246,8 @@ class Explanation:
 
     def _said(self) -> tuple[list[str], list[str]]:
         """What stands before and behind the table."""
-        end, kind = [], "weights" if self.support is None else "coefficients"
+        end = list[str]()
+        kind = "weights" if self.support is None else "coefficients"
         if isinstance(self.prediction, list):
             answer = ", ".join(map(_label, self.prediction)) or "no label"
             begin = [f"Predicted: {answer}.", self._of_all(), f"Evidence for {_label(self._highest())}:"]
@@ -317,7 +318,7 @@ def verdict(
     """The prediction, the runner-up and the probabilities, by the scores of one example."""
     labels = classes.tolist()
     scores = np.ravel(decision).astype(np.float64)
-    facts = {"classes": classes, "decision": scores}
+    facts: dict[str, Any] = {"classes": classes, "decision": scores}
     facts["probabilities"] = None if calibration is None else np.ravel(calibration.of(scores[None]))
     if several:
         chosen = [label for label, flag in zip(labels, np.ravel(winners), strict=True) if flag]
