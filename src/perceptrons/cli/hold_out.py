@@ -27,7 +27,7 @@ MIN_TESTED = 10  # examples of a class
 class HoldOut:
     """How to hold out a test set of examples that are read whole.
 
-    share: None means the usual share, or no test set if that would be too small for so many classes.
+    share: None means the usual share, or no test set if that would be too small for the number of classes.
     """
 
     share: float | None

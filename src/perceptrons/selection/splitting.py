@@ -79,7 +79,7 @@ def parts_of(
         The group of every example, such as a patient or an author, that must not be in two sets.
     keys : array, optional
         A number for every example, the same for copies of one example; by default, rows of X that are equal are copies.
-        split="stratified" keeps copies in one set, unless so many that this would distort the shares.
+        split="stratified" keeps copies in one set, unless that would distort the shares.
     random_state : int, RandomState or None, default=0
 
     Returns
@@ -196,7 +196,7 @@ def codes_of(y: Any) -> np.ndarray:
 
 
 def is_too_small(y: Any, share: float) -> bool:
-    """Would this share be too small for a test set, with so many classes?"""
+    """Would this share be too small for a test set of these classes?"""
     classes = np.unique(codes_of(y))
     return round(share * len_of(y)) < MIN_TESTED_PER_CLASS * len(classes)
 
