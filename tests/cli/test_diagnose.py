@@ -13,9 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import dump_svmlight_file, load_iris
+from sklearn.datasets import dump_svmlight_file, load_iris, load_wine
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from perceptrons import theory
+from perceptrons import Perceptron, theory
 from perceptrons.cli import main
 from perceptrons.theory.bounds import mistake_bound
 from perceptrons.theory.certificate import Certificate
@@ -241,6 +244,36 @@ def test_features_that_make_the_bound_bad_are_named_and_scaling_is_computed(told
     assert re.search(r"price (99|100)\.\d%", text)
     assert "1 feature is constant and adds nothing: unit" in text
     assert "StandardScaler, makes the bound" in text
+
+
+def test_scaling_is_advised_where_a_trial_shows_that_it_raises_accuracy(told, facts):
+    """The bound is one update per example, scaled or not, so it cannot tell."""
+    X, y = load_wine(return_X_y=True)
+    X[::10], y = X[5::10][: len(X[::10])], np.array(["a", "b", "c"])[y]  # copies under other labels: not separable
+    content = as_csv(X, y)
+    trial = facts(content)["even_scale"]["trial"]
+    assert trial["examples"] == len(y)
+    assert trial["scaled_accuracy"] > trial["accuracy"] + 0.1
+    scaled = make_pipeline(StandardScaler(), Perceptron())
+    for model, accuracy in ((Perceptron(), trial["accuracy"]), (scaled, trial["scaled_accuracy"])):
+        scores = cross_val_score(model, X, y, cv=StratifiedKFold(5, shuffle=True, random_state=1))
+        assert accuracy == pytest.approx(scores.mean(), abs=0.05)
+    text = told(content)
+    assert "Scale the features, for instance with scikit-learn's StandardScaler: in a trial" in text
+    assert f"from {trial['accuracy']:.1%} to {trial['scaled_accuracy']:.1%}" in text
+    assert "would not make the bound much smaller" not in text
+
+
+def test_a_trial_of_many_rows_is_bounded(rng):
+    X, y = rng.standard_normal((20_000, 50)), rng.integers(0, 2, 20_000)
+    trial = theory.diagnose(X, y, max_seconds=8).trial
+    assert trial is None or trial.n_examples <= 5_000
+
+
+@pytest.mark.parametrize(("n", "least"), [(29, 10), (60, 1)])
+def test_without_enough_examples_there_is_no_trial(n, least, rng):
+    X, y = rng.standard_normal((n, 2)), np.arange(n) < least
+    assert theory.diagnose(X, y).trial is None
 
 
 def test_a_single_far_example_is_named(told):

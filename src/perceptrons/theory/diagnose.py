@@ -1,5 +1,6 @@
 """Diagnoses a data set: separability with a proof, mistake bounds, feature scales, contradicting labels."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons.linear import Perceptron
 from perceptrons.theory.bounds import Bound, mistake_bound
@@ -18,6 +20,13 @@ from perceptrons.theory.separability import separability
 
 FEW = 5  # epochs to see which classes are confused
 RUN = 5.0  # seconds at most that the perceptron may run to see how many updates it makes
+FOLDS = 5  # of the trial
+TRIAL_EXAMPLES = 5_000  # at most,
+TRIAL_NUMBERS = 2_000_000  # and at most as many of these examples as have this many numbers
+MIN_TRIAL_EXAMPLES = 30  # below, accuracy says nothing
+MIN_CLASS_EXAMPLES = 2  # of two classes, so that every fold is trained on both
+TRIAL_EPOCHS = 50
+WORTHWHILE = 0.01  # of accuracy, from which scaling is advised
 DOMINANT = 20  # features at most that `to_dict` names
 
 
@@ -36,6 +45,30 @@ class Effort(NamedTuple):
             "at_most": bound.updates, "in_epochs": bound.epochs,
             "radius": bound.radius, "margin": bound.margin, "deviation": bound.deviation,
             "updates": self.updates, "epochs": self.epochs, "converged": self.converged,
+        }  # fmt: skip
+
+
+class Trial(NamedTuple):
+    """The accuracy of a default perceptron by cross-validation, for the features as given and scaled."""
+
+    accuracy: float
+    scaled_accuracy: float
+    changed: int  # examples that only one of the two predicts correctly
+    n_examples: int
+
+    @property
+    def difference(self) -> int:
+        """1 if scaled features are better by two standard errors and a point, -1 if they are worse, else 0."""
+        gain = (self.scaled_accuracy - self.accuracy) * self.n_examples
+        if abs(gain) <= 1 + 2 * self.changed**0.5 or abs(gain) < WORTHWHILE * self.n_examples:
+            return 0
+        return 1 if gain > 0 else -1
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON knows it."""
+        return {
+            "accuracy": self.accuracy, "scaled_accuracy": self.scaled_accuracy, "folds": FOLDS,
+            "examples": self.n_examples,
         }  # fmt: skip
 
 
@@ -62,6 +95,8 @@ class Diagnosis:
     scales : Scales
     effort, even : Effort or None
         The mistake bound and the updates made, for the examples as given and with scaled features.
+    trial : Trial or None
+        The accuracy of a perceptron on some examples, with the features as given and scaled; None if there are too few.
     pairs : list of Pair
         The pairs of classes that were checked.
     """
@@ -75,6 +110,7 @@ class Diagnosis:
     certificate: Certificate
     effort: Effort | None = None
     even: Effort | None = None
+    trial: Trial | None = None
     pairs: list[Pair] = field(default_factory=list)
 
     @property
@@ -171,6 +207,7 @@ class Diagnosis:
             "even_scale": {
                 "how": "mean 0, variance 1" if self.centred else "largest absolute value 1",
                 "effort": None if self.even is None else self.even.to_dict(),
+                "trial": None if self.trial is None else self.trial.to_dict(),
             },
             "contradictions": {
                 "groups": [self._rows(group) for group in self.groups],
@@ -275,6 +312,7 @@ def diagnose(
         found.effort = _effort(X, found, clock.share(0.4), known=found.certificate)
     if not clock.is_over and not found.words:
         tell("Trying scaled features ...")
+        found.trial = _trial(found, clock.share(0.5))
         found.even = _effort(even(X, centre=found.centred), found, clock.share(0.5))
     if len(examples.classes) > 2 and not found.certificate.separable:
         for pair in _pairs(found, clock):
@@ -297,6 +335,36 @@ def _effort(X: Any, found: Diagnosis, max_seconds: float | None, known: Certific
             X, found.codes, coef=known.coef, intercept=known.intercept, fit_intercept=found.fit_intercept
         )
     return Effort(bound, model.n_updates_, model.n_iter_, model.converged_)
+
+
+def _trial(found: Diagnosis, max_seconds: float | None) -> Trial | None:
+    """Cross-validate the default perceptron on some examples, with the features as given and scaled."""
+    X, codes, rng = found.examples.X, found.codes, np.random.default_rng(0)
+    numbers_per_example = max(1.0, X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1])
+    n = min(len(codes), TRIAL_EXAMPLES, int(TRIAL_NUMBERS / numbers_per_example))
+    rows = np.sort(rng.choice(len(codes), n, replace=False))
+    X, codes = X[rows], codes[rows]
+    if n < MIN_TRIAL_EXAMPLES or (np.bincount(codes) >= MIN_CLASS_EXAMPLES).sum() < 2:
+        return None
+    order = rng.permutation(n)
+    folds = np.empty(n, np.intp)
+    folds[order[np.argsort(codes[order], kind="stable")]] = np.arange(n) % FOLDS  # every class in all folds alike
+    right = []
+    for features in (X, even(X, centre=found.centred)):
+        answers = np.empty(n, codes.dtype)
+        for fold in range(FOLDS):
+            train = folds != fold
+            model = Perceptron(
+                random_state=0, fit_intercept=found.fit_intercept, max_iter=TRIAL_EPOCHS,
+                max_seconds=None if max_seconds is None else max_seconds / (2 * FOLDS),
+            )  # fmt: skip
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(features[train], codes[train])
+            answers[~train] = model.predict(features[~train])
+        right.append(answers == codes)
+    plain, scaled = right
+    return Trial(float(plain.mean()), float(scaled.mean()), int((plain != scaled).sum()), n)
 
 
 def _pairs(found: Diagnosis, clock: Clock) -> Iterator[Pair]:
