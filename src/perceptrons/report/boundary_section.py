@@ -59,9 +59,10 @@ def boundary(subject: Subject, features: Any) -> Section | None:
     )
     caption = "Each region has the colour of the predicted class; the lines between regions are the decision boundary."
     if X.shape[1] > 2:
+        elsewhere = int(np.sum(display.on_slice != display.codes))
         caption += (
             f" The other {X.shape[1] - 2:,} features are held at their means. This is a slice: "
-            f"{count(int((display.on_slice != display.codes).sum()), 'example lies', 'examples lie')} in the region of "
+            f"{count(elsewhere, 'example lies', 'examples lie')} in the region of "
             "another class."
         )
     if subject.left_out():

@@ -115,7 +115,8 @@ def _of_perceptron() -> Cases:
 
 def _sets(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Small training sets with both labels in each."""
-    rng, found = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    found: list[tuple[np.ndarray, np.ndarray]] = []
     for _ in range(RANDOM):
         X, y = _quarters(rng, 6, 2), rng.choice([-1, 1], 6)
         y[:2] = (1, -1) if len(found) % 2 else (-1, 1)

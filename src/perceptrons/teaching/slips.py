@@ -22,7 +22,7 @@ def _visit(
     score = np.dot(w, x) + scored * b
     s = y * score if labelled else score
     if geometric:
-        margin = margin * np.linalg.norm(w)
+        margin *= float(np.linalg.norm(w))
     is_tie = s == margin
     updates = s < margin or (is_tie and not strict and at_tie in (None, y))
     if never or not (always or updates):

@@ -132,7 +132,8 @@ def efforts(found: Diagnosis, effort: Effort, even: Effort) -> list[tuple[str, s
         titles[2:3] = ["deviation D from that margin", "updates at most in one epoch"]
     rows = list(zip(titles, _column(effort, found), _column(even, found), strict=True))
     if found.trial is not None:
-        rows.append(("accuracy by cross-validation", *map(percent, found.trial[:2])))
+        trial = found.trial
+        rows.append(("accuracy by cross-validation", percent(trial.accuracy), percent(trial.scaled_accuracy)))
     return rows
 
 
