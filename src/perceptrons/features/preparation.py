@@ -268,9 +268,10 @@ class Preparation:
         )  # fmt: skip
         if not kept.keys() & {*OF_PRODUCTS}:
             return found
-        of_products = [_numbers(kept.get(name), len(found.product_names), name) for name in OF_PRODUCTS]
-        _demand(bool((of_products[1] > 0).all()), "scales of products above 0")
-        return replace(found, **dict(zip(OF_PRODUCTS, of_products, strict=True)))
+        n = len(found.product_names)
+        centres, scales = (_numbers(kept.get(name), n, name) for name in OF_PRODUCTS)
+        _demand(bool((scales > 0).all()), "scales of products above 0")
+        return replace(found, product_centres=centres, product_scales=scales)
 
 
 def planned(roles: Roles, derived: Derived, wish: Wish) -> Preparation | None:
