@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -427,6 +428,34 @@ def test_blanks_before_quotes_do_not_count(tmp_path, small):
     assert table.feature_names == ["a", "b=x, y", 'b=x "y"\nz']
     assert table.y.tolist() == ["p", "q", "p"]
     assert table.lines.tolist() == [2, 3, 5]
+
+
+def test_a_lazy_frame_is_read_in_batches_like_the_frame(monkeypatch):
+    frame = pl.DataFrame(records(50)).with_columns(shop=pl.col("shop").cast(pl.Categorical))
+    expected = read(frame)
+    monkeypatch.setattr("perceptrons.data.records.ROWS", 8)
+    table = read(frame.lazy().filter(pl.col("size") < 1e9))
+    assert (table.X != expected.X).sum() == 0
+    assert table.y.tolist() == expected.y.tolist()
+    assert table.lines.tolist() == expected.lines.tolist()
+    assert len(list(stream(frame.lazy()))) > 5
+    with pytest.raises(DataFileError, match="no examples"):
+        read(frame.lazy().filter(pl.col("size") > 1e9))
+
+
+@pytest.mark.parametrize("name", ["https://example.org/a.csv", "s3://data/a.csv.gz"])
+def test_urls_are_refused_with_what_to_do(name):
+    with pytest.raises(ValueError, match=rf"^{name}: files are not read over the network: .*urlopen"):
+        read(name)
+    with pytest.raises(ValueError, match="not read over the network"):
+        stream(Path(name))
+
+
+def test_a_query_id_of_svmlight_is_left_out_which_is_said():
+    table = read(io.StringIO("1 qid:3 1:0.5\n0 qid:4 2:1\n"), format="svmlight")
+    assert table.X.toarray().tolist() == [[0.5, 0], [0, 1]]
+    assert ["qid:n is left out" in notice for notice in table.notices] == [True]
+    assert read(io.StringIO("1 1:0.5\n0 2:1 # qid\n"), format="svmlight").notices == []
 
 
 TEXT = 'a;b;text;kind\n1;2,5;"x;1,5";x\n-2,5;"3,75";1.5;y\n"3";  4e0 ;1,5;x\n'

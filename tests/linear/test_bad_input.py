@@ -297,6 +297,7 @@ def test_frames_with_other_names_are_refused():
         ({"a": np.nan}, 1, ValueError, "'a'.*finite"),
         ({"a": np.inf}, 1, ValueError, "'a'.*finite"),
         ({"a": None}, 1, TypeError, "'a'.*neither a number nor a string"),
+        ({"a": b"1.5"}, 1, TypeError, "'a'.*neither a number nor a string"),
         ({0.5: 1.0}, 1, TypeError, "0.5 is float: feature names must be strings or whole numbers"),
         ({None: 1.0}, 1, TypeError, "names must be strings"),
         ({"new": 1.0}, np.nan, ValueError, "y contains NaN"),

@@ -4,6 +4,7 @@ Each format has its module. Files of tokens in columns are not tables of example
 """
 
 import os
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from importlib import import_module
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "STREAMS", "DataFileError", "Table", "read", "stream"]
 
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(?=[^/])")
 TABLES = ("csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx")
 FORMATS = {
     **dict.fromkeys(TABLES, "table_reader.TableReader"),
@@ -115,7 +117,8 @@ def stream(
         Files, patterns such as "part-*.svm.gz", "-" for standard input, or open streams of text or bytes, such as
         `io.StringIO`; compressed by gzip, zstd, xz or bzip2, or not. A folder is a set of texts: each file in it is one
         example, and its label is the name of the folder directly below the given one. Instead of files: one frame
-        (pandas, polars or pyarrow), one list of records (dicts), or one pair of arrays (X, y), where y may be None.
+        (pandas, polars or pyarrow; a LazyFrame of polars is computed in batches), one list of records (dicts), or one
+        pair of arrays (X, y), where y may be None.
     format : str, optional
         The format of the files, a key of `FORMATS`: "csv", "tsv", "whitespace" (columns separated by blanks), "arff",
         "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz". By default, it is detected from
@@ -238,7 +241,10 @@ def in_memory(given: tuple[Any, ...]) -> InMemory | None:
     if len(given) == 2 and hasattr(given[0], "shape") and not _is_frame(given[0]):
         given = (given,)  # X and y
     for one in given:
-        if isinstance(one, str | os.PathLike) or is_stream(one):
+        if isinstance(one, str | os.PathLike):
+            _refuse_url(os.fspath(one))
+            continue
+        if is_stream(one):
             continue
         if len(given) > 1:
             raise TypeError(
@@ -256,9 +262,17 @@ def in_memory(given: tuple[Any, ...]) -> InMemory | None:
     return None
 
 
+def _refuse_url(name: Any) -> None:
+    """Raise ValueError for a name that is a URL and not a file. A path has lost one of its two slashes."""
+    if isinstance(name, str) and URL.match(name) and not os.path.lexists(name):
+        url = URL.sub(lambda match: f"{match[1]}://", name)
+        how = "download the file, or give an open stream, such as urllib.request.urlopen(url)"
+        raise ValueError(f"{url}: files are not read over the network: {how}")
+
+
 def _is_frame(given: Any) -> bool:
-    """Is it a frame of pandas or polars, or a table of pyarrow?"""
-    return hasattr(given, "columns") or hasattr(given, "column_names")
+    """Is it a frame of pandas or polars, a LazyFrame of polars, or a table of pyarrow?"""
+    return hasattr(given, "collect_schema") or hasattr(given, "columns") or hasattr(given, "column_names")
 
 
 def like_model(

@@ -206,12 +206,38 @@ class RecordTable(RecordFormat):
         return piece.size
 
 
+def is_lazy(frame: Any) -> bool:
+    """Is it a LazyFrame of polars, whose rows are still to be computed?"""
+    return hasattr(frame, "collect_schema") and hasattr(frame, "collect")
+
+
+def _batches(frame: Any) -> Iterator[Any]:
+    """Yield a frame as it is, and a LazyFrame in batches if its version of polars can."""
+    if not is_lazy(frame):
+        yield frame
+    elif hasattr(frame, "collect_batches"):
+        batch = None
+        for batch in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
+            yield batch
+        if batch is None:
+            yield frame.head(0).collect()
+    else:
+        yield frame.collect()
+
+
 class FrameTable(TableFormat):
-    """A frame of pandas or polars, or a table of pyarrow."""
+    """A frame of pandas or polars, or a table of pyarrow. A LazyFrame of polars is computed in batches."""
 
     def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
         assert isinstance(path, InMemory)
-        frame = path.examples
+        first = True
+        for frame in _batches(path.examples):
+            for piece in self._frame_pieces(path, frame):
+                if first or piece.size:
+                    yield piece._replace(first=first)
+                    first = False
+
+    def _frame_pieces(self, path: Path, frame: Any) -> Iterator[Piece]:
         names = list(getattr(frame, "column_names", frame.columns))
         for name, times in Counter(map(str, names)).items():
             if times > 1:

@@ -5,6 +5,7 @@ A label with commas, as 1,3, stands for several; a line that begins with a pair 
 
 import re
 import threading
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -65,6 +66,7 @@ class SvmlightReader(PieceReader):
 
     def _begin(self) -> None:
         self.zero_based = self._asked
+        self._has_queries = False  # has a file qid:n in its first piece?
         self.n_features = 2**self.hash_bits if self.hash_bits else self._fixed or 0
 
     def recipe(self) -> dict[str, Any]:
@@ -84,6 +86,17 @@ class SvmlightReader(PieceReader):
         if not self.n_features <= n_features <= max(self.n_features, LARGEST_INDEX + 1):
             raise ValueError(f"expected a number of features that the files can have, not {n_features}")
         self.n_features = n_features
+
+    @property
+    def notices(self) -> list[str]:
+        what = "qid:n is left out: examples are classified one by one, not ranked by query"
+        return [what] if self._has_queries else []
+
+    def _pieces(self) -> Iterator[Piece]:
+        for piece in super()._pieces():
+            if piece.first:
+                self._has_queries |= b" qid:" in piece.content[: piece.size].tobytes()
+            yield piece
 
     def _parse(self, piece: Piece) -> Parsed:
         if not hasattr(self._rooms, "words"):

@@ -260,7 +260,7 @@ def exchange_points(content, n_bytes, delimiter, is_number):
     while p < end:
         place, more = np.uint64(0), True
         while more:
-            exchanges = bool(place < width and is_number[place])
+            exchanges = place < width and bool(is_number[place])
             while content[p] != delimiter and (content[p] == SPACE or content[p] == TAB):
                 p += one
             quoted = content[p] == QUOTE

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -78,23 +78,24 @@ class LeastSquares(ClassifierMixin, BaseEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> "LeastSquares":
+        X = validate_data(self, X, accept_sparse=("csr", "csc"))
         self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("Least squares needs two or more classes, but there is only one.")
         rows = 1 if len(self.classes_) == 2 else len(self.classes_)
         targets = np.where(codes[:, None] == np.arange(len(self.classes_))[-rows:], 1.0, -1.0)
         model = LinearRegression(tol=PRECISION).fit(X, targets)
-        self.n_features_in_ = model.n_features_in_
         self.coef_, self.intercept_ = model.coef_, model.intercept_
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=False)
         scores = np.asarray(X @ self.coef_.T) + self.intercept_
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        scores = self.decision_function(X if sp.issparse(X) else np.asarray(X))
+        scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 

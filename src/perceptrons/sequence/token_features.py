@@ -216,7 +216,11 @@ def _add(
             _add(value, f"{name}=", names, values, numbers, limit)
         elif isinstance(value, LISTS):
             for item in sorted(value, key=str) if isinstance(value, set | frozenset) else value:
+                if isinstance(item, bytes | bytearray):
+                    raise TypeError(f"Feature {name!r} has {item!r} (bytes): decode it to a string")
                 _add({f"{item}": True}, f"{name}=", names, values, numbers, limit)
+        elif isinstance(value, bytes | bytearray):
+            raise TypeError(f"Feature {name!r} is {bytes(value)!r} (bytes), which is neither a number nor a string")
         else:
             try:
                 number = float(value)

@@ -226,6 +226,8 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
             name = _whole_name(name, x)
         if isinstance(value, str):
             name, value = f"{name}={value}", 1.0
+        if isinstance(value, bytes | bytearray):  # float() would take b"1.5"
+            raise TypeError(f"Feature {name!r} is {bytes(value)!r} (bytes), which is neither a number nor a string.")
         try:
             if type(value) in NOT_REAL:
                 raise TypeError("not a real number")
