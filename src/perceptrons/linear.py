@@ -1,7 +1,7 @@
 """`Perceptron`, the estimator for two or more classes, or several labels. Its rule is in `passes/perceptron.py`."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -24,6 +24,11 @@ from perceptrons.training.parameters import (
     L1_RATIO,
     OF_ONE_EXAMPLE,
     WINDOW,
+    Combine,
+    Init,
+    Multiclass,
+    Step,
+    ZeroScore,
     at_first,
     check_choices,
     check_start,
@@ -217,11 +222,12 @@ class Perceptron(Classifier):
     _method = None  # the method of learning made last, of which classes and parameters
 
     def __init__(
-        self, *, combine: str = "average", window: float = WINDOW, step: str = "constant", eta0: float = 1.0,
-        C: float = 1.0, margin: float | str | None = "auto", cost: Any = None, shrink: float = 0.0,
-        batch_size: int | str = 1, multiclass: str = "joint", max_iter: int = 1000, tol: float | None = 5e-3,
+        self, *, combine: Combine = "average", window: float = WINDOW, step: Step = "constant", eta0: float = 1.0,
+        C: float = 1.0, margin: float | Literal["auto"] | None = "auto", cost: Any = None, shrink: float = 0.0,
+        batch_size: int | Literal["all"] = 1, multiclass: Multiclass = "joint", max_iter: int = 1000,
+        tol: float | None = 5e-3,
         shuffle: bool = True, random_state: Any = 0, fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto", init: str = "zeros", zero_score: str = "mistake",
+        intercept_scaling: float | Literal["auto"] = "auto", init: Init = "zeros", zero_score: ZeroScore = "mistake",
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False, verbose: bool | int = 0,
         n_jobs: int | None = None, penalty: Any = None, alpha: Any = ALPHA, l1_ratio: Any = L1_RATIO,

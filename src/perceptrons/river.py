@@ -4,10 +4,10 @@ Both hold a `Perceptron` and give it every example by `learn_one`, so that they 
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from perceptrons.linear import Perceptron
-from perceptrons.training.parameters import WINDOW
+from perceptrons.training.parameters import WINDOW, Combine, Multiclass, Step, ZeroScore
 
 try:
     from river import base
@@ -30,10 +30,11 @@ class _Online(base.Estimator):
     """What both share: the perceptron, made of the parameters, and names of features as it takes them."""
 
     def __init__(
-        self, *, combine: str = "average", window: float = WINDOW, step: str = "constant", eta0: float = 1.0,
-        C: float = 1.0, margin: float | str | None = "auto", cost: Any = None, shrink: float = 0.0,
-        multiclass: str = "joint", fit_intercept: bool = True, intercept_scaling: float | str = "auto",
-        zero_score: str = "mistake", class_weight: Any = None,
+        self, *, combine: Combine = "average", window: float = WINDOW, step: Step = "constant", eta0: float = 1.0,
+        C: float = 1.0, margin: float | Literal["auto"] | None = "auto", cost: Any = None, shrink: float = 0.0,
+        multiclass: Multiclass = "joint", fit_intercept: bool = True,
+        intercept_scaling: float | Literal["auto"] = "auto",
+        zero_score: ZeroScore = "mistake", class_weight: Any = None,
     ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window

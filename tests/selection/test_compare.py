@@ -239,6 +239,13 @@ def test_least_squares_is_linear_regression_on_plus_and_minus_one(rng, classes, 
     close = 5e-3 if sp.issparse(form(X)) else 1e-9  # of sparse data it is found step by step
     np.testing.assert_allclose(model.coef_, other.coef_, atol=close)
     np.testing.assert_allclose(model.decision_function(form(X)).reshape(60, -1), other.predict(X), atol=close)
+    X_with_nan = X.copy()
+    X_with_nan[3, 2] = np.nan
+    for wrong in (form(X_with_nan), form(X[:, :4])):
+        with pytest.raises(ValueError, match=r"NaN|4 features, but LeastSquares is expecting 5"):
+            model.predict(wrong)
+    with pytest.raises(ValueError, match="NaN"):
+        LeastSquares().fit(form(X_with_nan), y)
     ridge = RidgeClassifier(alpha=1e-10).fit(X, y)
     assert (model.predict(form(X)) == ridge.predict(X)).mean() > 0.98
 

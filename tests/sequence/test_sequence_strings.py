@@ -53,6 +53,13 @@ def test_something_that_is_no_string_is_refused_by_place_among_few_and_many(n, w
         SequencePerceptron().fit(X, [["a", "b"]] * (n + 1))
 
 
+@pytest.mark.parametrize("value", [b"1", bytearray(b"1"), [b"p"], {"q": b"1"}])
+def test_bytes_are_no_values_of_features_even_if_they_look_like_numbers(value):
+    tagger = SequencePerceptron().fit([[{"w": "p"}, {"w": 2}]], [["a", "b"]])
+    with pytest.raises(TypeError, match=r"Feature 'w.*\(bytes\)"):
+        tagger.predict([[{"w": value}]])
+
+
 def test_many_attributes_learn_the_same_as_block_by_block():
     rng = np.random.default_rng(1)
     X = [[[f"f{k}" for k in rng.integers(0, 3000, 5)] for _ in range(4)] for _ in range(600)]

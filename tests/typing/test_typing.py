@@ -31,6 +31,32 @@ def test_mypy_in_strict_mode_accepts_a_program_that_uses_the_package(tmp_path):
     assert "Success" in done.stdout, done.stdout + done.stderr
 
 
+WRONG = """
+from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron
+from perceptrons.features import HashedText
+
+Perceptron(combine="nonsense")
+Perceptron(step="pa3", multiclass="all")
+Perceptron(zero_score="minus", init="twos", batch_size="half")
+KernelPerceptron(combine="pocket")
+KernelPerceptron(multiclass="ovo", on_full="stop")
+SequencePerceptron(combine="vote", step="pa2")
+StructuredPerceptron(None, combine="vote")
+HashedText(values="tf", norm="l1")
+"""
+
+
+@pytest.mark.slow
+def test_mypy_finds_words_that_no_parameter_takes(tmp_path):
+    pytest.importorskip("mypy", reason='needs the tools that `pip install -e ".[dev]"` brings; CI runs it with them')
+    program = tmp_path / "wrong.py"
+    program.write_text(WRONG)
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    lines = [int(line.split(":")[1]) for line in done.stdout.splitlines() if "[arg-type]" in line]
+    assert lines == [5, 6, 6, 7, 7, 7, 8, 9, 9, 10, 10, 11, 12, 12], done.stdout
+
+
 @pytest.mark.slow
 def test_pyright_accepts_a_program_that_uses_the_package(tmp_path):
     pytest.importorskip("pyright", reason='needs the tools that `pip install -e ".[dev]"` brings; CI runs it with them')

@@ -1,6 +1,6 @@
 """`TableFeatures`, a transformer for scikit-learn's pipelines that prepares tables as the command does."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -78,7 +78,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, *, scale: str = "auto", on_missing: str = "fill", missing: Any = None, categories: Any = None,
+        self, *, scale: Literal["auto", "standard", "max-abs", "none"] = "auto",
+        on_missing: Literal["fill", "raise"] = "fill", missing: Any = None, categories: Any = None,
         ignore: Any = None, keep: Any = None, text_column: Any = None, text: Any = None, interactions: Any = None,
         powers: int = 1, hash_bits: int | None = None,
     ) -> None:  # fmt: skip

@@ -5,7 +5,7 @@ Texts come as lists, arrays, or columns of pandas, polars and pyarrow. The compi
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -89,7 +89,8 @@ class HashedText(Naming, auto_wrap_output_keys=None):  # type: ignore[call-arg]
 
     def __init__(
         self, *, bits: int | None = 20, words: tuple[int, int] | None = (1, 1), chars: tuple[int, int] | None = None,
-        lowercase: bool = True, values: str = "log", norm: str | None = "l2", signed: bool = True, seed: int = 0,
+        lowercase: bool = True, values: Literal["log", "count", "binary"] = "log", norm: Literal["l2"] | None = "l2",
+        signed: bool = True, seed: int = 0,
         min_count: int = 1,
     ) -> None:  # fmt: skip
         self.bits = bits

@@ -1,12 +1,16 @@
 """The parameters of `KernelPerceptron`: what each may be, and which do not go together."""
 
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal, get_args
 
 from perceptrons.kernel.kernels import NAMES, WITH_GAMMA
 from perceptrons.training.labels import Target
 from perceptrons.training.parameters import DOMAINS as LINEAR
 from perceptrons.training.parameters import LIMITLESS, NONE, Domain, Kind, Number, Words, check_parameters
+
+KernelCombine = Literal["average", "last", "vote"]
+KernelMulticlass = Literal["joint", "ovr"]
+OnFull = Literal["remove_random", "forget_oldest", "project"]
 
 
 class Function(Kind):
@@ -25,10 +29,10 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "gamma": (Number(0, LIMITLESS, open=True), Words(("scale", "auto"))),
     "degree": (Number(1, 1000, whole=True),),
     "coef0": (Number(-1e100, 1e100),),
-    "combine": (Words(("average", "last", "vote")),),
-    "multiclass": (Words(("joint", "ovr")),),
+    "combine": (Words(get_args(KernelCombine)),),
+    "multiclass": (Words(get_args(KernelMulticlass)),),
     "budget": (Number(1, 2**31, whole=True), NONE),
-    "on_full": (Words(("remove_random", "forget_oldest", "project")),),
+    "on_full": (Words(get_args(OnFull)),),
     "cache_size": (Number(0, LIMITLESS),),
     **{name: LINEAR[name] for name in SHARED},
 }

@@ -1,7 +1,7 @@
 """`KernelPerceptron`, the estimator for curved decision boundaries. The rule is in `passes/dual.py`."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,9 @@ from perceptrons.kernel.arrays import (
 from perceptrons.kernel.budgeted import training_set
 from perceptrons.kernel.choices import (
     OF_ONE_EXAMPLE,
+    KernelCombine,
+    KernelMulticlass,
+    OnFull,
     check_choices,
     check_single,
     check_unchanged,
@@ -119,9 +122,11 @@ class_weight, warm_start, verbose, probability, classes
     """
 
     def __init__(
-        self, *, kernel: Any = "rbf", gamma: float | str = "scale", degree: int = 3, coef0: float = 1.0,
-        combine: str = "average", multiclass: str = "joint", eta0: float = 1.0, budget: int | None = None,
-        on_full: str = "project", cache_size: float = 200, max_iter: int = 1000, tol: float | None = 5e-3,
+        self, *, kernel: Any = "rbf", gamma: float | Literal["scale", "auto"] = "scale", degree: int = 3,
+        coef0: float = 1.0,
+        combine: KernelCombine = "average", multiclass: KernelMulticlass = "joint", eta0: float = 1.0,
+        budget: int | None = None,
+        on_full: OnFull = "project", cache_size: float = 200, max_iter: int = 1000, tol: float | None = 5e-3,
         shuffle: bool = True, random_state: Any = 0, early_stopping: bool = False, validation_fraction: float = 0.1,
         n_iter_no_change: int = 5, max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False,
         verbose: bool | int = 0, probability: Any = None, classes: Any = None,

@@ -7,7 +7,7 @@ A quote opens a cell only at its beginning, or behind blanks there; within quote
 one. A carriage return ends a record, with or without a newline behind it.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -258,7 +258,8 @@ def exchange_points(content, n_bytes, delimiter, is_number):
     """
     one, p, end, width = np.uint64(1), np.uint64(0), np.uint64(n_bytes), np.uint64(len(is_number))
     while p < end:
-        place, more = np.uint64(0), True
+        place = np.uint64(0)
+        more: Any = True
         while more:
             exchanges = place < width and bool(is_number[place])
             while content[p] != delimiter and (content[p] == SPACE or content[p] == TAB):
@@ -278,7 +279,7 @@ def exchange_points(content, n_bytes, delimiter, is_number):
                 p += one
             more = p < end and content[p] == delimiter
             place += one
-            p += one
+            p += one  # behind the delimiter, or the end of the line
 
 
 class RecordPlaces(NamedTuple):

@@ -141,7 +141,7 @@ def _known(name: str, X: Any, seed: int) -> Learner:
     if name in PLAIN:
         if name == "vote":
             ours["max_iter"] = EPOCHS_OF_VOTES
-        return Learner(name, PLAIN[name], PERCEPTRON, Perceptron(combine=name, **ours), [{}])
+        return Learner(name, PLAIN[name], PERCEPTRON, Perceptron(**ours | {"combine": name}), [{}])
     if name == "kernel":
         kernel = KernelPerceptron(**ours)
         curved: list[dict[str, list[Any]]]

@@ -2,15 +2,27 @@
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from perceptrons.sequence.allowed import SCHEMES
 from perceptrons.sequence.templates import FeatureTemplates
 from perceptrons.training.parameters import DOMAINS as LINEAR
-from perceptrons.training.parameters import NONE, Domain, Flag, Kind, Number, Words, check_parameters
+from perceptrons.training.parameters import (
+    NONE,
+    Domain,
+    Flag,
+    Kind,
+    Number,
+    TaggerCombine,
+    TaggerStep,
+    Words,
+    check_parameters,
+)
 from perceptrons.training.rule import LARGEST_DEMAND
+
+ValidationMetric = Literal["accuracy", "phrase_f1"]
 
 SHARED = (
     "eta0", "C", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
@@ -21,14 +33,14 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "transitions": (Flag(),),
     "start_stop": (Flag(),),
     "allowed": (Words(SCHEMES), Kind((Mapping,), "a dict of labels and those that may follow each"), NONE),
-    "combine": (Words(("average", "last")),),
-    "step": (Words(("constant", "pa1")),),
+    "combine": (Words(get_args(TaggerCombine)),),
+    "step": (Words(get_args(TaggerStep)),),
     "margin": (Number(0, LARGEST_DEMAND), NONE),
     "cost": (Words(("hamming",)), NONE),
     "order": (Number(1, 1, whole=True),),
     "min_count": (Number(1, 2**30, whole=True),),
     "hash_bits": (Number(1, 30, whole=True), NONE),
-    "validation_metric": (Words(("accuracy", "phrase_f1")),),
+    "validation_metric": (Words(get_args(ValidationMetric)),),
     **{name: LINEAR[name] for name in SHARED},
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.sequence.allowed import check_allowed, healed
-from perceptrons.sequence.choices import OF_ONE_EXAMPLE, check_choices, check_unchanged
+from perceptrons.sequence.choices import OF_ONE_EXAMPLE, ValidationMetric, check_choices, check_unchanged
 from perceptrons.sequence.learner import (
     ChainFit,
     ChainLearner,
@@ -24,6 +24,7 @@ from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.labels import Target, merge, numbered
+from perceptrons.training.parameters import TaggerCombine, TaggerStep
 from perceptrons.training.unchanged import unchanged_on_error
 
 
@@ -117,12 +118,12 @@ class SequencePerceptron(Estimator):
 
     def __init__(
         self, *, templates: Any = None, transitions: bool = True, start_stop: bool = True, allowed: Any = None,
-        combine: str = "average", step: str = "constant", eta0: float = 1.0, C: float = 1.0,
+        combine: TaggerCombine = "average", step: TaggerStep = "constant", eta0: float = 1.0, C: float = 1.0,
         margin: float | None = None, cost: Any = None, order: int = 1, min_count: int = 1, hash_bits: int | None = None,
         max_iter: int = 10, tol: float | None = None, shuffle: bool = True, random_state: Any = 0,
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, warm_start: bool = False, verbose: bool | int = 0,
-        validation_metric: str = "accuracy",
+        validation_metric: ValidationMetric = "accuracy",
     ) -> None:  # fmt: skip
         self.templates = templates
         self.transitions = transitions

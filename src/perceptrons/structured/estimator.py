@@ -4,7 +4,7 @@ import copy
 import sys
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from perceptrons.training.epochs import validation_split
 from perceptrons.training.inputs import read_only
 from perceptrons.training.interrupts import Uninterrupted
 from perceptrons.training.parameters import DOMAINS as LINEAR
-from perceptrons.training.parameters import NONE, Domain, Number, Words, check_parameters
+from perceptrons.training.parameters import NONE, Domain, Number, TaggerCombine, TaggerStep, Words, check_parameters
 from perceptrons.training.unchanged import unchanged_on_error
 
 OFFERS = ("size", "decode", "features", "loss")
@@ -23,8 +23,8 @@ SHARED = (
     "n_iter_no_change", "max_seconds", "warm_start", "verbose",
 )  # fmt: skip
 DOMAINS: dict[str, tuple[Domain, ...]] = {
-    "combine": (Words(("average", "last")),),
-    "step": (Words(("constant", "pa1")),),
+    "combine": (Words(get_args(TaggerCombine)),),
+    "step": (Words(get_args(TaggerStep)),),
     "margin": (Number(0, 1e12), NONE),
     **{name: LINEAR[name] for name in SHARED},
 }
@@ -129,8 +129,9 @@ class StructuredPerceptron(Estimator):
     """
 
     def __init__(
-        self, model: Any, *, combine: str = "average", eta0: float = 1.0, margin: float | None = None,
-        step: str = "constant", C: float = 1.0, max_iter: int = 10, tol: float | None = None, shuffle: bool = True,
+        self, model: Any, *, combine: TaggerCombine = "average", eta0: float = 1.0, margin: float | None = None,
+        step: TaggerStep = "constant", C: float = 1.0, max_iter: int = 10, tol: float | None = None,
+        shuffle: bool = True,
         random_state: Any = 0, early_stopping: bool = False, validation_fraction: float = 0.1,
         n_iter_no_change: int = 5, max_seconds: float | None = None, warm_start: bool = False, verbose: bool | int = 0,
     ) -> None:  # fmt: skip

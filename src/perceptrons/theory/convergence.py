@@ -124,7 +124,8 @@ def convergence(
     """
     clock = Clock(max_seconds)
     examples = check_examples(X, y)
-    named, given = (init, (None, None)) if isinstance(init, str) else ("zeros", _pair(init, len(examples.classes)))
+    named: Any = init if isinstance(init, str) else "zeros"
+    given = (None, None) if isinstance(init, str) else _pair(init, len(examples.classes))
     model = Perceptron(
         margin=0,
         intercept_scaling=1,

@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -98,29 +98,36 @@ def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) 
             raise ValueError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {allowed}.")
 
 
+Combine = Literal["average", "recent", "last", "vote", "pocket"]
+Step = Literal["constant", "pa", "pa1", "pa2", "arow"]
+Multiclass = Literal["joint", "ovr", "ovo"]
+Init = Literal["zeros", "ones", "random"]
+ZeroScore = Literal["mistake", "correct", "positive", "negative"]
+TaggerCombine = Literal["average", "last"]  # also of structured models
+TaggerStep = Literal["constant", "pa1"]
 LIMITLESS = float("inf")
 ALPHA, L1_RATIO = 0.0001, 0.15  # scikit-learn's defaults, which mean nothing without a penalty
 WINDOW = 500  # examples: a compromise over made-up streams of several speeds and widths, see docs/streams.md
 RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
-    "combine": (Words(("average", "recent", "last", "vote", "pocket")),),
+    "combine": (Words(get_args(Combine)),),
     "window": (Number(2, 1e12),),
-    "step": (Words(("constant", "pa", "pa1", "pa2", "arow")),),
+    "step": (Words(get_args(Step)),),
     "eta0": (Number(1e-12, 1e9),),
     "C": (Number(1e-12, 1e12),),
     "margin": (Number(0, LARGEST_DEMAND), Words(("auto",)), NONE),
     "cost": (ANYTHING,),  # checked where the classes are known
     "shrink": (Number(0, 1, below=True),),
     "batch_size": (Number(1, LIMITLESS, whole=True), Words(("all",))),
-    "multiclass": (Words(("joint", "ovr", "ovo")),),
+    "multiclass": (Words(get_args(Multiclass)),),
     "max_iter": (Number(0, LIMITLESS, whole=True),),
     "tol": (Number(0, LIMITLESS), NONE),
     "shuffle": (Flag(),),
     "random_state": (Number(0, LIMITLESS, whole=True), RANDOM_STATE, NONE),
     "fit_intercept": (Flag(),),
     "intercept_scaling": (Number(1e-12, 1e12), Words(("auto",))),
-    "init": (Words(("zeros", "ones", "random")),),
-    "zero_score": (Words(("mistake", "correct", "positive", "negative")),),
+    "init": (Words(get_args(Init)),),
+    "zero_score": (Words(get_args(ZeroScore)),),
     "early_stopping": (Flag(),),
     "validation_fraction": (Number(0, 1, open=True),),
     "n_iter_no_change": (Number(1, LIMITLESS, whole=True),),

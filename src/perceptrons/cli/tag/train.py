@@ -73,7 +73,7 @@ def train(asked: Any) -> None:
     test = None if asked.test is None else corpus_like(corpus, asked.test, asked)
     part, held_out, said = split_corpus(corpus, test, SHARE if asked.test_share is None else asked.test_share, seed)
     if asked.early_stopping:
-        tagger.validation_metric = metric_of(corpus, asked)
+        tagger.set_params(validation_metric=metric_of(corpus, asked))
     dev = None if asked.dev is None else corpus_like(corpus, asked.dev, asked)
     told: dict[str, Any] = {}
     if on_cluster is None:
