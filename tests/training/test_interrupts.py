@@ -1,7 +1,9 @@
-"""Ctrl-C at the worst moment: as a compiled pass returns. Weights, votes and counters must stay together."""
+"""Ctrl-C and other signals as a compiled pass returns. Weights, votes and counters must stay together."""
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -10,9 +12,9 @@ from threadpoolctl import threadpool_info
 
 from perceptrons import Perceptron
 from perceptrons.training import learner, linear_fit, one_pass
-from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.training.interrupts import Uninterrupted, interruptible
 from perceptrons.training.one_pass import one_blas_thread
-from tests.conftest import gaussian
+from tests.conftest import ROOT, gaussian
 
 
 def interrupting(learn, at):
@@ -88,6 +90,73 @@ def test_the_old_handler_is_back_afterwards_and_is_called():
         assert called == [1, 1, 1]
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+ALARMED = """
+import collections, signal, sys, warnings
+import numpy as np
+import perceptrons
+
+class Late(Exception):
+    pass
+
+def late(number, frame):
+    raise Late
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((2000, 10)), rng.integers(0, 3, 2000)
+make = lambda n: getattr(perceptrons, sys.argv[1])(combine=sys.argv[2], max_iter=n, tol=None)
+make(1).fit(X, y)
+signal.signal(signal.SIGALRM, late)
+for k in range(20):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.002 + 0.002 * k)
+        make(100_000).fit(X, y)
+    except Late:
+        print("late")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a system without alarms")
+@pytest.mark.parametrize(("kind", "combine"), [("Perceptron", "vote"), ("KernelPerceptron", "average")])
+def test_the_exception_of_an_alarm_comes_through_as_it_is(kind, combine):
+    """In a process of its own, as it crashed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", ALARMED, kind, combine]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert (done.returncode, done.stdout) == (0, 20 * "late\n"), done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_all_signals_that_came_are_answered_even_if_the_handler_of_one_raises():
+    called = []
+
+    def answer(number, frame):
+        called.append(signal.Signals(number).name)
+        raise TimeoutError(called[-1])
+
+    def nested():
+        with Uninterrupted():
+            with Uninterrupted():
+                for number in numbers:
+                    signal.raise_signal(number)
+            assert not called
+
+    numbers = signal.SIGALRM, signal.SIGUSR1
+    before = [signal.signal(number, answer) for number in numbers]
+    try:
+        with pytest.raises(TimeoutError):
+            nested()
+        assert sorted(called) == ["SIGALRM", "SIGUSR1"]
+        assert [signal.getsignal(number) for number in numbers] == [answer, answer]
+        with Uninterrupted(), pytest.raises(TimeoutError), interruptible():
+            signal.raise_signal(signal.SIGUSR1)
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def test_a_program_that_ignores_ctrl_c_as_under_nohup_learns_to_the_end(monkeypatch, rng):

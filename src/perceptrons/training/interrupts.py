@@ -1,4 +1,8 @@
-"""Ctrl-C between steps of learning, never within one: weights, votes and counters stay together."""
+"""Signals between steps of learning, never within one: weights, votes and counters stay together.
+
+A handler that raises, as that of Ctrl-C does, would otherwise run where a compiled function returns. numba then reports
+a SystemError, or crashes.
+"""
 
 import signal
 import threading
@@ -7,57 +11,68 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-_holding: list["Uninterrupted"] = []  # those that hold Ctrl-C back now, the innermost last
+# Programs raise exceptions from handlers of these. Windows has only some of them.
+NAMES = ("INT", "ALRM", "VTALRM", "PROF", "TERM", "HUP", "QUIT", "USR1", "USR2", "XCPU")
+SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in NAMES if hasattr(signal, f"SIG{name}"))
+
+_holding: list["Uninterrupted"] = []  # blocks that hold signals back now, the innermost last
 
 
 class Uninterrupted:
-    """Holds Ctrl-C back within the block; `let` it through where everything is in order, and so does the end.
+    """Holds signals back within the block. `let` answers them where the state is consistent, and so does the end.
 
-    Only the main thread gets Ctrl-C, and only there this does anything.
+    Only the main thread gets signals, and only there this does anything. Signals that no Python function handles are
+    left as they are.
     """
 
     def __init__(self, active: bool = True) -> None:
         self._active = active and threading.current_thread() is threading.main_thread()
-        self._came: Any = None
-        self._handler: Any = None
+        self._received: dict[int, Any] = {}  # by signal, the arguments of its handler
+        self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> "Uninterrupted":
         if self._active:
-            self._handler = signal.getsignal(signal.SIGINT)
-            if callable(self._handler):
-                signal.signal(signal.SIGINT, self._note)
-                _holding.append(self)
+            handlers = {number: signal.getsignal(number) for number in SIGNALS}
+            self._handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+            for number in self._handlers:
+                signal.signal(number, self._note)
+            _holding.append(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if callable(self._handler):
+        if self._active:
             _holding.remove(self)
-            signal.signal(signal.SIGINT, self._handler)
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
             if error is None:
                 self.let()
 
-    def _note(self, *arguments: Any) -> None:
-        self._came = arguments
+    def _note(self, number: int, frame: Any) -> None:
+        self._received[number] = number, frame
 
     def let(self) -> None:
-        """If Ctrl-C came meanwhile, do now what it would have done then."""
-        if self._came is not None:
-            came, self._came = self._came, None
-            self._handler(*came)
+        """Call the handlers of the signals that were received meanwhile."""
+        while self._received:
+            number, arguments = self._received.popitem()
+            try:
+                self._handlers[number](*arguments)
+            finally:  # if it raises, the others are called all the same
+                self.let()
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within this block Ctrl-C is not held back by anybody: for waiting, as for what is read from a pipe."""
+    """Within this block nobody holds signals back: for waiting, such as for data from a pipe."""
     if not _holding or threading.current_thread() is not threading.main_thread():
         yield
         return
     for held in reversed(_holding):
         held.let()
-    before = signal.signal(signal.SIGINT, _holding[0]._handler)
+    before = {number: signal.signal(number, handler) for number, handler in _holding[0]._handlers.items()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
