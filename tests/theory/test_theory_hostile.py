@@ -297,6 +297,14 @@ def test_numbers_that_float64_does_not_hold_are_refused(kind, prove):
         prove(UNHELD[kind], [0, 1])
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_frames_of_other_libraries_are_checked_too(library):
+    module = pytest.importorskip(library)
+    make = module.DataFrame if library == "polars" else module.table
+    with pytest.raises(ValueError, match=r"9007199254740993 in row 1, column id"):
+        separability(make({"id": [2**53, 2**53 + 1], "x": [0.5, 0.5]}), [0, 1])
+
+
 def test_numbers_of_any_kind_that_float64_holds_are_accepted():
     for one, other in ((2**53, 2**53 + 2), (Fraction(1, 4), Fraction(1, 2)), (Decimal("0.5"), Decimal(1)), ("1", "2")):
         assert separability(np.array([[one], [other]], object), [0, 1]).separable

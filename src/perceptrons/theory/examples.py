@@ -81,7 +81,8 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
     if sp.issparse(X):
         yield "sparse", X.data
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        for position, name in enumerate(X.columns):
+        names = X.column_names if hasattr(X, "column_names") else X.columns
+        for position, name in enumerate(names):
             yield name, np.asarray(X.iloc[:, position] if hasattr(X, "iloc") else X[name])
     elif isinstance(X, list | tuple):
         try:
