@@ -2,6 +2,8 @@
 
 import io
 import json
+import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +11,11 @@ import pytest
 from perceptrons import Perceptron, load
 from perceptrons.data import stream
 from perceptrons.modelfile import as_bytes
+from perceptrons.serve.service import prepared
 from perceptrons.serve.state import Change, State
+from perceptrons.serve.store import Store
+from perceptrons.serve.writer import BusyError, Writer
+from tests.support.tiers import slow
 
 WORDS = [
     "free", "cash", "prize", "win", "cheap", "tickets", "call", "now", "text", "you",
@@ -142,3 +148,137 @@ def test_a_group_of_requests_is_learned_to_the_bit_as_one_after_the_other(name, 
             shown, scores=True, new_columns=True
         )
         assert as_bytes(other.model) == as_bytes(singly.model)
+
+
+# ---- no memory
+
+
+class Shortage:
+    """Raises MemoryError at the n-th call that this package makes of any function, in Python or C, NumPy's among them.
+
+    Every allocation is made by such a call, so all of them fail for some n. Locks and `with` allocate nothing: a call
+    that does not release a lock would stop the test for ever.
+    """
+
+    def __init__(self):
+        self.left = 0
+
+    @property
+    def is_over(self):
+        return self.left <= 0
+
+    def begin(self, n):
+        self.left = n
+        sys.setprofile(self._called)
+
+    def end(self):
+        sys.setprofile(None)
+
+    def _called(self, frame, event, argument):
+        by = frame if event == "c_call" else frame.f_back if event == "call" else None
+        if by is None or "/src/perceptrons/" not in by.f_code.co_filename:
+            return
+        name = argument.__name__ if event == "c_call" else frame.f_code.co_filename
+        if not name.endswith(("threading.py", "contextlib.py", "__enter__", "__exit__", "acquire", "release")):
+            self.left -= 1
+            if self.left == 0:
+                raise MemoryError("no memory left")
+
+
+class Learning:
+    """A store and its writer, whose loop runs in this thread until the queue is empty."""
+
+    def __init__(self, folder, model):
+        self.store, self.errors = Store(folder, sync=False), []
+        if self.store.is_new:
+            prepared(self.store, model, None)
+        self.writer = Writer(self.store)
+        self.writer.failed = self.errors.append
+        self.writer.recover()
+
+    def learn(self, rows, shortage=None, n=0):
+        """The future of a request, after the loop of the writer has ended."""
+        done = self.writer.submit([row for row, _ in rows], [label for _, label in rows])
+        group, tried = [self.writer._jobs.get()], Writer._tried
+
+        def begin_and_try(*arguments):
+            shortage.begin(n)  # again where requests are tried singly
+            return tried(self.writer, *arguments)
+
+        if shortage is not None:
+            self.writer._tried = begin_and_try
+        try:
+            try:
+                self.writer._learn_group(group)
+            finally:
+                if shortage is not None:
+                    shortage.end()
+        except BaseException as error:  # as in the loop of the writer
+            self.writer._give_up(group, error)
+            self.store.log.close()
+        return done
+
+    def contents(self):
+        """The bytes of both copies of the model."""
+        with self.writer.sides.reading() as front:
+            return as_bytes(front.model), as_bytes(self.writer.sides.back.model)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of generators that were closed
+@pytest.mark.parametrize("stride", [37, *slow(1)])
+@pytest.mark.parametrize("undoing", ["undoing works", "undoing fails, too"])
+@pytest.mark.parametrize("name", ["text, pocket", "VW"])
+def test_whatever_runs_out_of_memory_leaves_the_model_before_or_after_the_request(
+    name, undoing, stride, tmp_path, monkeypatch
+):  # fmt: skip
+    """The request brings a new class, and where columns are numbered, new columns."""
+    make, example, parameters = CASES[name]
+    rows = [*requests(example, 2, 3, first=500), (requests(example, 1, 4)[0][0], "another")]
+    first, kept, shortage = make(requests(example, 40), **parameters), tmp_path / "kept", Shortage()
+    learning = Learning(kept, first)
+    before = as_bytes(first)
+    warm = State(first).copied()
+    warm.predict([row for row, _ in rows], new_columns=True)
+    warm.learn(*warm.read([row for row, _ in rows], [label for _, label in rows]))  # compiles all that is needed
+    after = as_bytes(warm.model)
+    learning.store.log.close()
+    copied, ends, n = State.copied, 0, 0
+    if undoing != "undoing works":
+        monkeypatch.setattr(State, "copied", lambda state: _unless(shortage, copied, state))
+    learning = None
+    while True:
+        n += stride
+        if learning is None:
+            shutil.rmtree(tmp_path / "served", ignore_errors=True)
+            shutil.copytree(kept, tmp_path / "served")
+            shortage.left = 10**9
+            learning = Learning(tmp_path / "served", None)
+        done = learning.learn(rows, shortage, n)
+        if not shortage.is_over:
+            break
+        if learning.errors:
+            ends += 1
+            shortage.left = 10**9
+            restarted = Learning(tmp_path / "served", None)
+            assert restarted.contents() in [(before, before), (after, after)], n
+            assert done.exception() is not None or restarted.contents() == (after, after), n
+            restarted.store.log.close()
+            learning = None
+        elif done.exception() is None:
+            assert learning.contents() == (after, after), n
+            learning.store.log.close()
+            learning = None
+        else:
+            assert isinstance(done.exception(), BusyError), n
+            assert learning.contents() == (before, before), n
+    assert n > 100
+    assert ends > 0
+    print(f"{name}, {undoing}: {n} calls, the writer ended {ends} times")
+    assert done.exception() is None
+    assert learning.contents() == (after, after)
+
+
+def _unless(shortage, function, argument):
+    if shortage.is_over:
+        raise MemoryError("no memory left")
+    return function(argument)

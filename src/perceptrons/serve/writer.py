@@ -19,7 +19,7 @@ from perceptrons.serve.growth import Growth
 from perceptrons.serve.journal import Frame, framed
 from perceptrons.serve.keys import Keys, ReusedKeyError, reused
 from perceptrons.serve.progress import Progress
-from perceptrons.serve.sides import Sides
+from perceptrons.serve.sides import RestoreError, Sides
 from perceptrons.serve.state import Change, State, several_labels_of
 from perceptrons.serve.store import Logged, Place, Snapshot, Store
 
@@ -203,6 +203,8 @@ class Writer(Thread):
         assert job.call is not None
         try:
             job.done.set_result(job.call())
+        except RestoreError:
+            raise
         except Exception as error:
             job.done.set_exception(error)
 
@@ -251,12 +253,16 @@ class Writer(Thread):
         """
         try:
             return self._tried(jobs, []) if jobs else []
+        except RestoreError:
+            raise
         except Exception:
             logger.debug("One of %d requests does not fit", len(jobs), exc_info=True)
         found = list[tuple[Job, Change]]()
         for job in jobs:
             try:
                 found += self._tried([job], [change for _, change in found])
+            except RestoreError:
+                raise
             except Exception as error:
                 job.done.set_exception(_in_words(error))
         return found
@@ -287,7 +293,14 @@ class Writer(Thread):
         changes = [change for _, change in learned]
         logged = Logged(self.sides.version, changes, None)
         try:
-            self.store.log.append(framed(self.store.log.last, logged.version, logged.payload()))
+            frame = framed(self.store.log.last, logged.version, logged.payload())
+        except MemoryError as error:
+            self.sides.restore()
+            for job, _ in learned:
+                job.done.set_exception(_in_words(error))
+            return
+        try:
+            self.store.log.append(frame)
         except OSError as error:
             self.sides.restore()
             for job, _ in learned:
@@ -297,7 +310,7 @@ class Writer(Thread):
         self.sides.publish()
         for (job, _), answer in zip(learned, self._count(logged, self._sets), strict=True):
             job.done.set_result(answer)
-        self.sides.back.learn_all(changes)
+        self.sides.catch_up(changes)
         self._since_snapshot += sum(len(change.examples) for change in changes)
 
     @property
@@ -321,7 +334,7 @@ class Writer(Thread):
             raise
         self.sides.publish()
         self._count(logged, self._sets)
-        self.sides.back.learn_all(logged.changes)
+        self.sides.catch_up(logged.changes)
         self._since_snapshot += sum(len(change.examples) for change in logged.changes)
         if self._since_snapshot >= self._every:
             self._snapshot_in_passing()
@@ -397,4 +410,6 @@ def _in_words(error: Exception) -> Exception:
     if isinstance(error, ValueError | TypeError):
         return error
     logger.error("Learning failed", exc_info=error)
+    if isinstance(error, MemoryError):
+        return BusyError("There is not enough memory to learn from these examples: send fewer, or send them later.")
     return ValueError("The model cannot learn from these examples.")
