@@ -2,8 +2,8 @@
 
 import json as as_text
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -47,9 +47,10 @@ def predict(asked: Any) -> None:
             )
         data = [STDIN]
     reader = opened(data, asked, like=model, need_labels=False, prompt=STDIN in data)
-    with _written(asked.output) as out:
+    # the frames of an error hold the records, so they would keep the reader's thread and its file
+    with _written(asked.output) as out, closing(records_of(reader)) as records:
         columns = Columns(model, asked.scores, asked.probabilities)
-        write_answers(model, records_of(reader), out, columns, asked.json, _names_files(reader), asked.top)
+        write_answers(model, records, out, columns, asked.json, _names_files(reader), asked.top)
     say_skipped(reader)
 
 
@@ -63,7 +64,9 @@ def _written(path: Path | None) -> Iterator[IO[str]]:
         yield file
 
 
-def records_of(reader: "Reader") -> Iterator[tuple[Any, Any, list[tuple[int, "Skipped"]], list[str] | None]]:
+def records_of(
+    reader: "Reader",
+) -> Generator[tuple[Any, Any, list[tuple[int, "Skipped"]], list[str] | None], None, None]:
     """The features of the blocks, their lines if known, and the records that were skipped.
 
     Each of these has the number of examples before it. For folders also the names of the files, one for each example.

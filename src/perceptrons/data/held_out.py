@@ -1,6 +1,6 @@
 """A test set held out of a stream by a hash of every record, and the two parts of a table."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -60,6 +60,7 @@ class WithoutTest:
     def __init__(self, reader: "Reader", share: float, seed: int, measured: bool = False):
         self._reader, self._by = reader, ByHash(share, seed)
         self._aside: Cache | None = None
+        self._test: Generator[Block, None, None] | None = None
         self.n_held_out = self.n_examples = 0
         if not measured:
             self._by.tell(reader)
@@ -86,15 +87,21 @@ class WithoutTest:
                 yield _part_of(block, ~aside) if aside.any() else block
 
     def close(self) -> None:
-        """The temporary file is gone."""
+        """Delete the temporary file, and end the thread that reads it, which the frames of an error may hold."""
+        if self._test is not None:
+            self._test.close()
         if self._aside is not None:
             self._aside.file.close()
 
-    def test(self, n_features: int) -> Iterator[Block]:
-        """The examples that were kept aside; read again, if what was learned from came from a cache.
+    def test(self, n_features: int) -> Generator[Block, None, None]:
+        """Return the examples that were kept aside; read again, if what was learned from came from a cache.
 
         n_features: of all blocks; the first ones knew fewer.
         """
+        self._test = self._test_blocks(n_features)
+        return self._test
+
+    def _test_blocks(self, n_features: int) -> Generator[Block, None, None]:
         if self._aside is None:
             for _ in self:
                 pass

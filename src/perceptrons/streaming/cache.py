@@ -9,8 +9,8 @@ import os
 import tempfile
 import zlib
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -239,11 +239,12 @@ class Cache:
             file.close()
             raise
 
-    def writing(self, blocks: Iterable[TrainingBlock]) -> Generator[TrainingBlock, None, None]:
-        """The same blocks, each written down before it is passed on."""
-        for block in blocks:
-            self.append(block)
-            yield block
+    def writing(self, blocks: Generator[TrainingBlock, None, None]) -> Generator[TrainingBlock, None, None]:
+        """The same blocks, each written down before it is passed on. They are closed at once if the disk is full."""
+        with closing(blocks):
+            for block in blocks:
+                self.append(block)
+                yield block
 
     def append(self, block: TrainingBlock) -> None:
         """Write a block down."""
