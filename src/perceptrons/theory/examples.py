@@ -15,6 +15,8 @@ from perceptrons.linear import Perceptron
 from perceptrons.training.inputs import check_matrix
 from perceptrons.training.labels import read_target
 
+SAMPLE = 4096  # values
+MAX_PLACES = 22  # larger powers of ten are not exact in float64
 SEARCHING = 0.9  # of the time given; the rest is for proving what was found
 
 
@@ -119,15 +121,20 @@ def as_whole_numbers(X: Any) -> tuple[Any, int] | None:
     """
     values = X.data if sp.issparse(X) else X
     limit = 10.0 ** np.finfo(values.dtype).precision
-    for places in range(23):  # larger powers of ten are not exact in float64
-        whole = np.rint(values.astype(np.float64) * 10.0**places)
-        if np.abs(whole).max(initial=0.0) >= limit:
-            return None
-        if ((whole / 10.0**places).astype(values.dtype) == values).all():
-            if sp.issparse(X):
-                whole = sp.csr_matrix((whole, X.indices, X.indptr), shape=X.shape)
-            return whole, 10**places
-    return None
+    places = 0
+    for part in (values.ravel()[:SAMPLE], values):  # a few values are enough to refuse most data
+        while True:
+            whole = np.rint(part.astype(np.float64) * 10.0**places)
+            if np.abs(whole).max(initial=0.0) >= limit:
+                return None
+            if ((whole / 10.0**places).astype(values.dtype) == part).all():
+                break
+            places += 1
+            if places > MAX_PLACES:
+                return None
+    if sp.issparse(X):
+        whole = sp.csr_matrix((whole, X.indices, X.indptr), shape=X.shape)
+    return whole, 10**places
 
 
 def check_features(model: Any, X: Any) -> Any:
