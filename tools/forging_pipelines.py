@@ -1,5 +1,8 @@
 """Small fitted pipelines of every class that can be saved, and all that is done with one that was loaded."""
 
+import io
+import json
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +11,8 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -24,7 +28,7 @@ from sklearn.preprocessing import (
 
 from perceptrons import HashedFeatures, HashedText, KernelPerceptron, Perceptron
 from perceptrons.features import TableFeatures
-from tools.forging import DICTS, TWO, Sample, X, Y
+from tools.forging import DICTS, TWO, Sample, X, Y, forged
 
 WIDEST = 10_000  # columns whose names are asked for
 TABLE = pd.DataFrame(X, columns=list("abcde")).assign(
@@ -50,6 +54,42 @@ BY_NAME = ColumnTransformer(
 )
 
 
+class SkopsFile:
+    """A skops file taken apart: its schema and its arrays, to be changed and put together again."""
+
+    def __init__(self, schema: Any, entries: dict[str, bytes]) -> None:
+        self.schema, self.entries, self.compression = schema, entries, zipfile.ZIP_STORED
+
+    @classmethod
+    def of(cls, content: np.ndarray) -> "SkopsFile":
+        with zipfile.ZipFile(io.BytesIO(content.tobytes())) as archive:
+            entries = {name: archive.read(name) for name in archive.namelist()}
+        return cls(json.loads(entries.pop("schema.json")), entries)
+
+    def content(self) -> np.ndarray:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", self.compression) as archive:
+            for name, value in self.entries.items():
+                archive.writestr(name, value)
+            archive.writestr("schema.json", json.dumps(self.schema))
+        return np.frombuffer(buffer.getvalue(), np.uint8)
+
+
+def forged_pipeline(
+    draw: np.random.Generator, header: dict[str, Any], arrays: dict[str, np.ndarray]
+) -> tuple[dict[str, Any], dict[str, np.ndarray], list[str]]:
+    """Change the header, the schema or the arrays of a pipeline's file. Returns them, and what was changed."""
+    file = SkopsFile.of(arrays["skops"])
+    loaded = {name: np.load(io.BytesIO(value)) for name, value in file.entries.items() if name.endswith(".npy")}
+    changed, loaded, changes = forged(draw, {"header": header, "schema": file.schema}, loaded)
+    for name, array in loaded.items():
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        file.entries[name] = buffer.getvalue()
+    file.schema = changed.get("schema")
+    return changed.get("header", {}), {"skops": file.content()}, changes
+
+
 def fitted(*steps: Any, X: Any = X, y: Any = TWO) -> Callable[[], Sample]:
     return lambda: Sample(make_pipeline(*map(clone, steps)).fit(X, y), X, y)
 
@@ -72,6 +112,8 @@ PIPELINES: dict[str, Callable[[], Sample]] = {
     "encoded": fitted(OneHotEncoder(drop="first"), LAST, X=TABLE[["kind", "size"]]),
     "encoded as numbers": fitted(OrdinalEncoder(encoded_missing_value=9), LAST, X=TABLE[["kind", "size"]]),
     "filled": fitted(SimpleImputer(strategy="constant", fill_value=2, add_indicator=True), LAST, X=TABLE[["size"]]),
+    "components": fitted(PCA(3), LAST),
+    "words of scikit-learn": fitted(TfidfVectorizer(), LAST, X=TABLE["text"].tolist()),
     "text in a pipeline": fitted(HashedText(bits=6), TfidfTransformer(), LAST, X=TABLE["text"].tolist()),
     "named text in a pipeline": fitted(HashedText(bits=None), MaxAbsScaler(), LAST, X=TABLE["text"].tolist()),
     "features in a pipeline": fitted(HashedFeatures(bits=None), LAST, X=DICTS),

@@ -216,7 +216,7 @@ def test_a_later_format_is_refused_by_name(model, path):
 
 def forge(model, path, change):
     """A file whose checksum is right but whose contents were changed on purpose."""
-    header, arrays = modelfile.KINDS[type(model).__name__].contents(model)
+    header, arrays = modelfile.kind_of(model).contents(model)
     change(header, arrays)
     path.write_bytes(modelfile.sealed(json.dumps(header), arrays))
 

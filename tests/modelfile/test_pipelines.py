@@ -93,7 +93,7 @@ def test_the_last_step_goes_on_learning_as_if_it_had_never_been_saved(path):
 
 
 def test_a_calibrated_model_that_was_frozen_is_in_the_file_once(path):
-    big = np.random.default_rng(0).normal(size=(40, 2000))
+    big = np.random.default_rng(0).normal(size=(40, 20_000))
     inner = Perceptron(max_iter=2).fit(big, TWO[:40])
     perceptrons.save(inner, path)
     alone = path.stat().st_size

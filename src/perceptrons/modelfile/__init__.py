@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import json
-import math
 import os
 import stat
 from pathlib import Path
@@ -16,15 +15,14 @@ from safetensors.numpy import save as to_bytes
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, pipeline, sequence, structured
-from perceptrons.modelfile.contents import demand
+from perceptrons.modelfile.contents import finite_number
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.training.memory import TooLargeError
 
 if TYPE_CHECKING:
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.pipeline import Pipeline
+    from sklearn.base import BaseEstimator
 
 FORMAT = 2
 PLACE = "place."  # how the arrays of a checkpoint's place are called
@@ -32,22 +30,21 @@ KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in 
 UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 AnyModel = Perceptron | KernelPerceptron | SequencePerceptron | StructuredPerceptron
 KINDS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence, structured)}
-KINDS |= dict.fromkeys(pipeline.ROOTS, pipeline)
 
 
 class ModelFileError(ValueError):
     """The file is not a complete and valid model file of a supported version."""
 
 
-def save(model: "AnyModel | Pipeline | CalibratedClassifierCV", path: str | os.PathLike[str]) -> None:
+def save(model: "AnyModel | BaseEstimator", path: str | os.PathLike[str]) -> None:
     """Save a fitted model or pipeline to one file. A loaded model can keep training as if it had never stopped.
 
     The file is written completely or not at all; an existing file is replaced. It contains no code: a model whose
     kernel is a function cannot be saved, and a loaded `StructuredPerceptron` must be given its model again.
 
-    A scikit-learn `Pipeline` or `CalibratedClassifierCV` is saved with all its steps, if each is of a class that this
-    library knows: scalers, encoders, imputers, `ColumnTransformer`, `FeatureUnion`, `HashedText` and more. Any other
-    step raises a TypeError that names it.
+    A scikit-learn `Pipeline`, `CalibratedClassifierCV`, `GridSearchCV` or ensemble is saved with everything in it, if
+    all parts are of classes that this library trusts: scalers, encoders, imputers, `PCA`, `TfidfVectorizer`,
+    `ColumnTransformer`, `HashedText` and more. Any other part raises a TypeError that names it.
 
     Examples
     --------
@@ -58,9 +55,9 @@ def save(model: "AnyModel | Pipeline | CalibratedClassifierCV", path: str | os.P
     >>> perceptrons.load(path).predict([[1.0]]).tolist()
     ['yes']
     """
-    kind = KINDS.get(type(model).__name__)
-    if kind is None or type(model) is not getattr(kind, "ESTIMATOR", type(model)):  # a pipeline checks all its steps
-        raise TypeError(f"Only a {' or a '.join(KINDS)} can be saved, not {type(model).__name__}.")
+    kind = kind_of(model)
+    if kind is None:
+        raise TypeError(f"Only a {' or a '.join((*KINDS, 'Pipeline'))} can be saved, not {type(model).__name__}.")
     path = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist: create it first", str(path.parent))
@@ -69,9 +66,17 @@ def save(model: "AnyModel | Pipeline | CalibratedClassifierCV", path: str | os.P
     write_whole(path, as_bytes(model))
 
 
+def kind_of(model: Any) -> Any:
+    """The module that writes and reads models of this type; None if they cannot be saved."""
+    kind = KINDS.get(type(model).__name__)
+    if kind is not None and type(model) is kind.ESTIMATOR:
+        return kind
+    return pipeline if pipeline.is_pipeline(model) else None
+
+
 def as_bytes(model: Any, place: dict[str, Any] | None = None) -> bytes:
     """A model as the bytes of its file. place: for a checkpoint, where the run has come to; its arrays are kept too."""
-    kind = KINDS[type(model).__name__]
+    kind = kind_of(model)
     kind.check_goes_on(model)
     header, arrays = kind.contents(model)
     if place is not None:
@@ -80,7 +85,7 @@ def as_bytes(model: Any, place: dict[str, Any] | None = None) -> bytes:
     return sealed(json.dumps(header, sort_keys=True, allow_nan=False), arrays)
 
 
-def load(path: str | os.PathLike[str]) -> "AnyModel | Pipeline | CalibratedClassifierCV":
+def load(path: str | os.PathLike[str]) -> "AnyModel | BaseEstimator":
     """Load a model written by `save`, without running any code of the file. Raises ModelFileError for anything else."""
     return load_with_header(path)[0]
 
@@ -112,13 +117,14 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]
         header = str(seal["header"])
         if seal["sha256"] != _checksum(header, arrays):
             raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
-        content = json.loads(header, parse_constant=_number, parse_float=_number)
-        if content["class"] not in KINDS:
+        content = json.loads(header, parse_constant=finite_number, parse_float=finite_number)
+        kind = pipeline if "sklearn" in content else KINDS.get(content["class"])
+        if kind is None:
             raise ValueError(f"unknown class {content['class']!r}")
         of_place = {name.removeprefix(PLACE): arrays.pop(name) for name in list(arrays) if name.startswith(PLACE)}
         if of_place:
             content["place"] = dict(content["place"]) | of_place
-        return KINDS[content["class"]].read(content, arrays), content
+        return kind.read(content, arrays), content
     except ModelFileError:
         raise
     except (TooLargeError, pipeline.OtherVersionError) as error:
@@ -128,12 +134,6 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]
         raise ModelFileError(f"{path}: the contents do not fit together ({why}).") from error
     except MemoryError as error:
         raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
-
-
-def _number(text: str) -> float:
-    """A number of a header. Files that `save` wrote have no NaN and no infinity."""
-    demand(math.isfinite(float(text)), f"finite numbers, not {text[:20]}")
-    return float(text)
 
 
 def check_ordinary(path: Path) -> None:

@@ -4,6 +4,7 @@ Whatever in a file becomes an index is checked here against what it indexes: com
 """
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,12 @@ def demand(holds: bool, what: str) -> None:
     """Raise ValueError if a file does not hold what it should."""
     if not holds:
         raise ValueError(f"expected {what}")
+
+
+def finite_number(text: str) -> float:
+    """Parse a number of a header. Files that `save` wrote have no NaN and no infinity."""
+    demand(math.isfinite(float(text)), f"finite numbers, not {text[:20]}")
+    return float(text)
 
 
 def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:

@@ -1,35 +1,119 @@
-"""A fitted pipeline as a header and arrays: every step by the table in `known_steps.py` and `nested_steps.py`.
+"""Pipelines of scikit-learn in a model file: skops writes them, and our own models keep their own format inside.
 
-A step is {"class", "params", "output", "fitted"}: parameters that are not the default, what `set_output` was told, and
-what the step has learned, or null for one that is only a template. A model of this library
-is what its own file would hold.
+skops builds objects from a description without running code. Which classes a file may contain is listed in `TRUSTED`.
+A model of this library is replaced by a `Stored` before skops sees it: compiled loops check no index, so it is read by
+the function that also reads its own file.
 """
 
+import copy
+import importlib
+import inspect
+import io
+import json
 import re
 import warnings
-from importlib import import_module
-from inspect import signature
+import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import sklearn
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.features import Columns, HashedFeatures, HashedText, TableFeatures
+from perceptrons.features.from_memory import check_recipe
 from perceptrons.modelfile import kernel, linear, sequence
-from perceptrons.modelfile.contents import demand
-from perceptrons.modelfile.known_steps import COMMON, LIMITS, Step, is_output
-from perceptrons.modelfile.nested_steps import KNOWN, children
-from perceptrons.modelfile.plain_values import ABSENT, UnwritableError, read_value, same, written
+from perceptrons.modelfile.contents import demand, finite_number
 
-OUTPUT = "_sklearn_output_config"  # what set_output was told: templates have it too
-ROOTS = ("Pipeline", "CalibratedClassifierCV")
-MODELS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence)}
-DEEPEST = 24  # steps inside steps
-Where = tuple[str, ...]
+TRUSTED = {
+    "sklearn.calibration": ("CalibratedClassifierCV",),
+    "sklearn.compose": ("ColumnTransformer",),
+    "sklearn.decomposition": ("IncrementalPCA", "PCA", "TruncatedSVD"),
+    "sklearn.ensemble": ("BaggingClassifier", "VotingClassifier"),
+    "sklearn.feature_extraction": ("DictVectorizer", "FeatureHasher"),
+    "sklearn.feature_extraction.text": (
+        "CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"),
+    "sklearn.feature_selection": ("SelectFromModel", "SelectKBest", "SelectPercentile", "VarianceThreshold"),
+    "sklearn.frozen": ("FrozenEstimator",),
+    "sklearn.impute": ("MissingIndicator", "SimpleImputer"),
+    "sklearn.isotonic": ("IsotonicRegression",),
+    "sklearn.kernel_approximation": ("Nystroem", "RBFSampler"),
+    "sklearn.metrics": ("make_scorer",),
+    "sklearn.model_selection": (
+        "GridSearchCV", "KFold", "RandomizedSearchCV", "ShuffleSplit", "StratifiedKFold", "StratifiedShuffleSplit"),
+    "sklearn.multiclass": ("OneVsOneClassifier", "OneVsRestClassifier"),
+    "sklearn.multioutput": ("ClassifierChain", "MultiOutputClassifier"),
+    "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
+    "sklearn.preprocessing": (
+        "Binarizer", "FunctionTransformer", "KBinsDiscretizer", "LabelBinarizer", "LabelEncoder", "MaxAbsScaler",
+        "MinMaxScaler", "Normalizer", "OneHotEncoder", "OrdinalEncoder", "PolynomialFeatures", "PowerTransformer",
+        "QuantileTransformer", "RobustScaler", "StandardScaler"),
+    "sklearn.random_projection": ("GaussianRandomProjection", "SparseRandomProjection"),
+    "sklearn.utils": ("Bunch",),
+    "perceptrons": ("HashedFeatures", "HashedText", "KernelPerceptron", "Perceptron", "SequencePerceptron"),
+    "perceptrons.features": ("Columns", "FeatureTemplates", "TableFeatures"),
+}  # fmt: skip
+FUNCTION_MODULES = ("sklearn.feature_selection", "sklearn.metrics")  # whose public functions may be parameters
+LOADERS = {
+    "CachedNode", "DTypeNode", "DefaultDictNode", "DictNode", "FunctionNode", "JsonNode", "ListNode", "MaskedArrayNode",
+    "NdArrayNode", "ObjectNode", "RandomStateNode", "SetNode", "SliceNode", "SparseMatrixNode", "TupleNode", "TypeNode",
+}  # fmt: skip
+MODELS: dict[type, Any] = {kind.ESTIMATOR: kind for kind in (linear, kernel, sequence)}
+ADVICE = "the documentation of perceptrons.save says what can"
+MAX_DEPTH = 200  # of objects inside objects
+MAX_JOBS = 128  # processes
+SCHEMA = "schema.json"  # the entry of a skops file that describes its objects
 
 
 class OtherVersionError(ValueError):
-    """The file was written with a version of scikit-learn that has what the installed one does not."""
+    """The file was written with another version of scikit-learn or skops, which the installed one cannot read."""
+
+
+class Stored:
+    """What stands in a skops file for a fitted model of this library."""
+
+    def __init__(self, model: Any) -> None:
+        self.name = type(model).__name__
+        header, self.arrays = MODELS[type(model)].contents(model)
+        self.header = json.dumps(header)
+
+    def model(self) -> Any:
+        """Return the model that it stands for."""
+        demand(set(vars(self)) == {"name", "header", "arrays"} and isinstance(self.arrays, dict), "a stored model")
+        arrays = {str(name): array for name, array in self.arrays.items()}
+        demand(all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values()), "arrays")
+        module = {kind.__name__: module for kind, module in MODELS.items()}[self.name]
+        return module.read(json.loads(self.header, parse_constant=finite_number, parse_float=finite_number), arrays)
+
+
+def is_pipeline(model: Any) -> bool:
+    """Can this be the outermost object of a file: a trusted estimator of scikit-learn?"""
+    kind = type(model)
+    return kind.__module__.startswith("sklearn.") and is_trusted(kind.__module__, kind.__name__)
+
+
+def is_trusted(module: str, name: str) -> bool:
+    """May a file contain objects of this class, or this function?
+
+    A trusted class may have helpers: classes with a leading underscore that are defined in the same module.
+    """
+    if (module, name) == (Stored.__module__, Stored.__name__):
+        return True
+    for public, names in TRUSTED.items():
+        if not f"{module}.".startswith(f"{public}." if public.startswith("sklearn.") else "perceptrons."):
+            continue
+        package = importlib.import_module(public)
+        if name in names and getattr(package, name).__module__ == module:
+            return True
+        if name.startswith("_") and any(getattr(package, known).__module__ == module for known in names):
+            helper = getattr(importlib.import_module(module), name, None)
+            return inspect.isclass(helper) and helper.__module__ == module
+        if public in FUNCTION_MODULES and name in package.__all__:
+            function = getattr(package, name)
+            return inspect.isfunction(function) and function.__module__ == module
+    return False
 
 
 def check_goes_on(model: Any) -> None:
@@ -38,18 +122,64 @@ def check_goes_on(model: Any) -> None:
 
 def contents(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays. Raises TypeError for what cannot be saved, and NotFittedError."""
-    writer = Writer()
+    from skops.io import dumps
+    from skops.io.exceptions import UnsupportedTypeException
+
+    check_is_fitted(model)
+    replaced: dict[int, Any] = {}
+    for where, part in parts_of(model):
+        try:
+            if type(part) in MODELS and hasattr(part, "_learner"):
+                MODELS[type(part)].check_goes_on(part)
+                replaced[id(part)] = Stored(part)
+            elif is_index(part):
+                replaced[id(part)] = part.tolist()
+            else:
+                check_part(part)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where} ({type(part).__name__}): {error}") from error
+    try:
+        content = without_addresses(dumps(copy.deepcopy(model, replaced)))
+    except UnsupportedTypeException as error:
+        raise TypeError(f"The {type(model).__name__} cannot be saved safely: {error}") from error
+    check_schema(content)
     header = {"class": type(model).__name__, "sklearn": sklearn.__version__}
-    return header | {"pipeline": writer.node(model, (), True)}, writer.arrays
+    return header, {"skops": np.frombuffer(content, np.uint8)}
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """The pipeline again, or an error of those that `load` expects of an unsound file."""
-    version, told = header["sklearn"], header["pipeline"]
+    from skops.io import loads
+    from skops.io.exceptions import UntrustedTypesFoundException
+
+    version = header["sklearn"]
     demand(isinstance(version, str) and re.fullmatch(r"\d+\.\d+[\w.]{0,20}", version) is not None, "a version")
-    demand(told["class"] == header["class"] and told["class"] in ROOTS, "a pipeline, or a calibrated model")
-    model = Reader(arrays, version).node(told, fitted=True)
-    if _minor(version) != _minor(sklearn.__version__):
+    demand(arrays["skops"].dtype == np.uint8 and arrays["skops"].ndim == 1, "the bytes of a skops file")
+    content = arrays["skops"].tobytes()
+    is_same_version = version.split(".")[:2] == sklearn.__version__.split(".")[:2]
+    try:
+        trusted = check_schema(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+            model = loads(content, trusted=trusted)
+        demand(type(model).__name__ == header["class"] and is_pipeline(model), "a pipeline, or another known estimator")
+        replaced: dict[int, Any] = {}
+        for _, part in parts_of(model):
+            check_part(part)
+            if isinstance(part, Stored):
+                replaced[id(part)] = part.model()
+        model = copy.deepcopy(model, replaced)
+        check_is_fitted(model)
+    except (zipfile.BadZipFile, UntrustedTypesFoundException) as error:
+        raise ValueError(str(error)) from error
+    except (TypeError, ValueError, AttributeError, ImportError) as error:
+        if is_same_version:
+            raise ValueError(str(error)) from error
+        raise OtherVersionError(
+            f"was saved with scikit-learn {version}, which scikit-learn {sklearn.__version__} cannot read ({error}): "
+            f"install scikit-learn {'.'.join(version.split('.')[:2])}."
+        ) from error
+    if not is_same_version:
         warnings.warn(
             f"This {header['class']} was saved with scikit-learn {version}, but scikit-learn {sklearn.__version__} "
             "is installed. Check its predictions, then save it again, or install the version it was saved with.",
@@ -58,233 +188,128 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     return model
 
 
-def _minor(version: str) -> list[str]:
-    return version.split(".")[:2]
+def without_addresses(content: bytes) -> bytes:
+    """Return a skops file with numbers in place of memory addresses and dates: equal models give equal files."""
+    numbers: dict[str, str] = {}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(entries.pop(SCHEMA))
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict) and node.get("__loader__") == "JsonNode":
+            node.pop("__id__", None)  # whether two equal numbers are one object means nothing
+            continue
+        if isinstance(node, dict) and "__id__" in node:
+            node["__id__"] = int(numbers.setdefault(str(node["__id__"]), str(len(numbers) + 1)))
+        if isinstance(node, dict) and "file" in node:
+            stem, suffix = node["file"].split(".")
+            node["file"] = f"{numbers.setdefault(stem, str(len(numbers) + 1))}.{suffix}"
+        children = node.values() if isinstance(node, dict) else node
+        waiting += [child for child in children if isinstance(child, dict | list)]
+    renamed = io.BytesIO()
+    with zipfile.ZipFile(renamed, "w") as archive:
+        for name, value in entries.items():
+            stem, suffix = name.split(".")
+            archive.writestr(zipfile.ZipInfo(f"{numbers[stem]}.{suffix}"), value)
+        archive.writestr(zipfile.ZipInfo(SCHEMA), json.dumps(schema))
+    return renamed.getvalue()
 
 
-def found(name: str) -> tuple[Step, Any]:
-    """How a class of this name is written, and the class itself."""
-    step = KNOWN[name]
-    return step, getattr(import_module(step.module), name)
+def check_schema(content: bytes) -> list[str]:
+    """Return the classes and functions of a skops file, or raise an error if any of them is not trusted."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
+        demand(stored and len(set(archive.namelist())) == len(archive.infolist()), "entries that are not compressed")
+        schema = json.loads(archive.read(SCHEMA))
+    trusted = set[str]()
+    waiting = [(schema, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        demand(depth < 4 * MAX_DEPTH, f"objects nested at most {MAX_DEPTH} deep")
+        if isinstance(node, dict) and "__loader__" in node:
+            loader, module, name = (str(node[key]) for key in ("__loader__", "__module__", "__class__"))
+            if loader not in LOADERS:
+                raise TypeError(f"it contains a {name}, which cannot be saved safely: {ADVICE}.")
+            needs_trust = loader in ("ObjectNode", "FunctionNode") and module.split(".")[0] not in ("numpy", "scipy")
+            if needs_trust or module.startswith("sklearn."):
+                if not is_trusted(module, name):
+                    raise TypeError(f"it contains a {module}.{name}, which cannot be saved safely: {ADVICE}.")
+                trusted.add(f"{module}.{name}")
+            elif loader == "SparseMatrixNode" and module.startswith("scipy.sparse."):
+                trusted.add(f"{module}.{name}")  # its indices are checked by `check_part`
+            elif loader == "DTypeNode" and (module, name) == ("numpy", "dtype"):
+                trusted.add("numpy.dtype")
+        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        waiting += [(child, depth + 1) for child in children if isinstance(child, dict | list)]
+    return sorted(trusted)
 
 
-def checked_params(estimator: Any, step: Step) -> None:
-    """Raise an error for parameters that no sound file has."""
-    step.check(estimator)
-    for name, check in (LIMITS | step.limits).items():
-        if hasattr(estimator, name) and not check(value := getattr(estimator, name), estimator):
-            raise ValueError(f"{name}={repr(value)[:60]} cannot be in a model file")
+def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
+    """All objects in an estimator, each once, with the name of the step that it is in."""
+    waiting, known = [("the " + type(model).__name__, model, 0)], dict[int, Any]()
+    while waiting:
+        where, part, depth = waiting.pop()
+        if id(part) in known or part is None or isinstance(part, str | bytes | int | float | type):
+            continue
+        known[id(part)] = part  # kept alive, so that its id stays its own
+        demand(depth <= MAX_DEPTH, f"steps nested at most {MAX_DEPTH} deep")
+        is_step = isinstance(part, tuple) and len(part) in (2, 3) and isinstance(part[0], str)
+        inside = f"step {part[0]!r}" if is_step else where
+        inside = f"{where}, {inside}" if is_step and where.startswith("step") else inside
+        if isinstance(part, list | tuple | set):
+            children = list(part)
+        elif isinstance(part, dict):
+            children = list(part.values())
+        elif isinstance(part, np.ndarray):
+            children = part.ravel().tolist() if part.dtype == object else []
+        else:
+            yield where, part
+            is_closed = is_index(part) or isinstance(part, Columns | Stored)
+            is_closed = is_closed or (type(part) in MODELS and hasattr(part, "_learner"))
+            children = [] if is_closed else list(getattr(part, "__dict__", {}).values())
+        waiting += [(inside, child, depth + 1) for child in children]
 
 
-def checked_state(estimator: Any, step: Step, state: dict[str, Any]) -> None:
-    """Raise ValueError for something learned that no sound file has."""
-    for name, check in (step.fitted | COMMON).items():
-        value = state.get(name, ABSENT)
-        seen = "none" if value is ABSENT else " ".join(repr(value).split())[:60]
-        demand(check(value, estimator), f"a sound {name}, not {seen}")
+def is_index(part: Any) -> bool:
+    """Is this an index of pandas, which may name the columns of a ColumnTransformer?"""
+    return type(part).__module__.split(".")[0] == "pandas" and hasattr(part, "tolist")
 
 
-def in_words(where: Where, estimator: Any) -> str:
-    """Where an estimator is: step 'prepare', step 'scale'."""
-    return ", ".join(part for part in where if part) or f"the {type(estimator).__name__}"
+def check_part(part: Any) -> None:
+    """Raise an error for an object that no sound file has, or that could be an index out of range."""
+    if sp.issparse(part):
+        part.check_format(full_check=True)
+    elif type(part) in MODELS:
+        demand(set(vars(part)) == set(part.get_params(deep=False)), f"an untrained {type(part).__name__}")
+        MODELS[type(part)].check_choices(part)
+    elif isinstance(part, HashedText | HashedFeatures | TableFeatures):
+        _check_features(part)
+    if hasattr(part, "get_params"):
+        n_jobs = getattr(part, "n_jobs", None)
+        demand(n_jobs is None or (type(n_jobs) is int and abs(n_jobs) <= MAX_JOBS), f"n_jobs of at most {MAX_JOBS}")
+        demand(getattr(part, "memory", None) is None, "a pipeline without memory")
+        vocabulary = vars(part).get("vocabulary_")
+        if vocabulary is not None:  # it becomes the columns of sparse rows
+            columns = sorted(int(column) for column in vocabulary.values())
+            demand(columns == list(range(len(columns))), "a vocabulary that numbers its words")
+    elif inspect.isroutine(part) and not isinstance(part, np.ufunc) and part.__name__ == "<lambda>":
+        raise TypeError("a lambda cannot be saved safely: use a function of NumPy or scikit-learn.")
 
 
-class Writer:
-    """Estimators as JSON; their arrays are collected."""
-
-    def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
-
-    def node(self, estimator: Any, where: Where, fitted: bool) -> dict[str, Any]:
-        """An estimator, with what it has learned or without."""
-        name, here = type(estimator).__name__, in_words(where, estimator)
-        if len(where) > DEEPEST:
-            raise ValueError(f"{here}: steps are nested more than {DEEPEST} deep.")
-        if name in MODELS and type(estimator) is MODELS[name].ESTIMATOR:
-            return self._model(estimator, where, fitted)
-        inner = len(where) > 0 and not where[-1].startswith("step")  # of a step, such as its names of columns
-        if name not in KNOWN or type(estimator) is not found(name)[1] or (KNOWN[name].part and not inner):
-            full = f"{type(estimator).__module__}.{name}" if name in KNOWN else name
-            raise TypeError(f"{here} is a {full}, which cannot be saved safely: use one of {usable()}.")
-        step, fitted = KNOWN[name], fitted or name == "FrozenEstimator"
-        try:
-            checked_params(estimator, step)
-        except ValueError as error:
-            raise type(error)(f"{here} ({name}): {error}") from error
-        learned = step.learned(estimator) if fitted else ()
-        told = {"class": name, "params": self._params(estimator, step, where, learned), "fitted": None}
-        if OUTPUT in vars(estimator):
-            told["output"] = self._value(estimator, OUTPUT, getattr(estimator, OUTPUT), where, None)
-        if fitted:
-            told["fitted"] = self._fitted(estimator, step, where)
-        return told
-
-    def _model(self, model: Any, where: Where, fitted: bool) -> dict[str, Any]:
-        """A model of this library, as in its own file."""
-        name, here = type(model).__name__, in_words(where, model)
-        kind = MODELS[name]
-        try:
-            (kind.check_goes_on if fitted else kind.check_choices)(model)
-            header, arrays = kind.contents(model) if fitted else ({}, {})
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{here} ({name}): {error}") from error
-        if not fitted:
-            return {"class": name, "params": self._params(model, Step(""), where, ()), "fitted": None}
-        prefix = f"model {len(self.arrays)}."
-        self.arrays |= {prefix + key: array for key, array in arrays.items()}
-        return {"class": name, "params": {}, "fitted": {"model": header, "arrays": prefix}}
-
-    def _params(self, estimator: Any, step: Step, where: Where, learned: tuple[str, ...]) -> dict[str, Any]:
-        """The parameters that are not the default."""
-        params = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-        usual, told = defaults(type(estimator)), {}
-        for name, value in params.items():
-            if not same(value, usual.get(name, ABSENT)):
-                told[name] = self._value(estimator, name, value, where, name in learned if name in step.holds else None)
-        return told
-
-    def _fitted(self, estimator: Any, step: Step, where: Where) -> dict[str, Any]:
-        """What was learned, once it is sure that all of it is known and can be read again."""
-        name, here = type(estimator).__name__, in_words(where, estimator)
-        params = set(estimator.get_params(deep=False)) if hasattr(estimator, "get_params") else set()
-        has = {key: value for key, value in vars(estimator).items() if key not in params and key != OUTPUT}
-        state = has if step.take is None else step.take(estimator)
-        state = {key: state[key] for key in state if key not in step.derived}
-        state |= {key: has[key] for key in COMMON if key in has}
-        for key, check in step.fitted.items():
-            if key not in state and not check(ABSENT, estimator):
-                raise NotFittedError(f"{here} ({name}) is not fitted: call fit before you save it.")
-        told = {key: self._value(estimator, key, value, where, True) for key, value in sorted(state.items())}
-        if step.build is None:
-            unknown = sorted(has.keys() - step.fitted.keys() - COMMON.keys() - set(step.derived))
-            if unknown:
-                raise TypeError(
-                    f"{here} ({name}) has the attribute {unknown[0]!r}, which this version of perceptrons does not "
-                    f"know: remove it, or use another version than scikit-learn {sklearn.__version__}."
-                )
-            try:
-                checked_state(estimator, step, state)
-                self._check_derived(estimator, step, has, state)
-            except ValueError as error:
-                raise ValueError(f"{here} ({name}) cannot be saved: {error}.") from error
-        return told
-
-    def _check_derived(self, estimator: Any, step: Step, has: dict[str, Any], state: dict[str, Any]) -> None:
-        """Raise ValueError if what `load` would compute of the rest is not what the estimator has."""
-        if step.derive is None:
-            return
-        twin = object.__new__(type(estimator))
-        twin.__dict__ |= {key: value for key, value in vars(estimator).items() if key not in step.derived} | state
-        step.derive(twin)
-        for key in step.derived:
-            if key in has and key in vars(twin) and not callable(has[key]):
-                demand(same(has[key], getattr(twin, key)), f"{key} by its parameters, which were changed after fit")
-
-    def _value(self, estimator: Any, name: str, value: Any, where: Where, fitted: bool | None) -> Any:
-        """A parameter or an attribute. fitted: of estimators in it; None if there may be none."""
-        labels = {} if fitted is None else {id(child): label or name for label, child in children(value)}
-
-        def node(child: Any) -> dict[str, Any]:
-            return self.node(child, (*where, labels.get(id(child), name)), bool(fitted))
-
-        try:
-            return written(value, self.arrays, None if fitted is None else node)
-        except UnwritableError as error:
-            raise TypeError(
-                f"{in_words(where, estimator)} ({type(estimator).__name__}): {name} holds {error}, which cannot be "
-                "saved safely: use numbers, strings, None, or lists of them."
-            ) from error
-
-
-class Reader:
-    """Estimators from JSON and arrays. version: of the scikit-learn that wrote them."""
-
-    def __init__(self, arrays: dict[str, np.ndarray], version: str) -> None:
-        self.arrays, self.version = arrays, version
-        self.depth = 0
-        self.fitted: dict[int, Any] = {}  # all that have learned, by their address: kept, so that it stays theirs
-
-    def node(self, told: Any, fitted: bool = False) -> Any:
-        """An estimator. fitted: must it have learned?"""
-        name = told["class"]
-        demand(isinstance(name, str) and (name in MODELS or name in KNOWN), f"a known class, not {name!r:.60}")
-        demand(isinstance(told["params"], dict), f"parameters of {name}")
-        demand(not fitted or told["fitted"] is not None, f"a fitted {name}")
-        self.depth += 1
-        demand(self.depth <= DEEPEST + 1, f"steps nested at most {DEEPEST} deep")
-        estimator = self._model(told, name) if name in MODELS else self._step(told, name)
-        self.depth -= 1
-        if told["fitted"] is not None:
-            self.fitted[id(estimator)] = estimator
-        return estimator
-
-    def _model(self, told: Any, name: str) -> Any:
-        kind = MODELS[name]
-        if told["fitted"] is None:
-            model = self._made(kind.ESTIMATOR, told["params"], ())
-            kind.check_choices(model)
-            return model
-        prefix, header = told["fitted"]["arrays"], told["fitted"]["model"]
-        demand(isinstance(prefix, str) and header["class"] == name, f"a {name}")
-        arrays = {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
-        return kind.read(header, arrays)
-
-    def _step(self, told: Any, name: str) -> Any:
-        step, kind = found(name)
-        if told["fitted"] is not None:
-            demand(isinstance(told["fitted"], dict), f"what a {name} has learned")
-            state = {str(key): read_value(value, self.arrays, self._learned) for key, value in told["fitted"].items()}
-            if step.build is not None:
-                return step.build(**state)
-        estimator = self._made(kind, told["params"], step.holds)
-        checked_params(estimator, step)
-        if "output" in told:
-            output = read_value(told["output"], {})
-            demand(is_output(output), "an output that is known")
-            setattr(estimator, OUTPUT, output)
-        if told["fitted"] is None:
-            return estimator
-        unknown = state.keys() - step.fitted.keys() - COMMON.keys()
-        if unknown:
-            raise self._other_version(name, sorted(unknown)[0])
-        estimator.__dict__ |= state
-        checked_state(estimator, step, state)
-        if step.derive is not None:
-            step.derive(estimator)
-        for held in step.learned(estimator):
-            for label, child in children(getattr(estimator, held)):
-                demand(id(child) in self.fitted, f"a fitted {label or type(child).__name__}")
-        return estimator
-
-    def _learned(self, told: Any) -> Any:
-        return self.node(told, fitted=True)
-
-    def _made(self, kind: Any, params: dict[str, Any], holds: tuple[str, ...]) -> Any:
-        unknown = params.keys() - defaults(kind).keys()
-        if unknown:
-            raise self._other_version(kind.__name__, sorted(unknown)[0])
-        return kind(
-            **{
-                name: read_value(value, self.arrays, self.node if name in holds else None)
-                for name, value in params.items()
-            }
-        )
-
-    def _other_version(self, kind: str, name: str) -> Exception:
-        if _minor(self.version) == _minor(sklearn.__version__):
-            return ValueError(f"a {kind} has no {name}")
-        return OtherVersionError(
-            f"was saved with scikit-learn {self.version}, whose {kind} has {name!r}, and scikit-learn "
-            f"{sklearn.__version__} does not know it: install scikit-learn {'.'.join(_minor(self.version))}."
-        )
-
-
-def defaults(kind: Any) -> dict[str, Any]:
-    """The parameters of a class, with their defaults."""
-    parameters = signature(kind.__init__).parameters
-    return {name: one.default for name, one in parameters.items() if name != "self" and one.kind != one.VAR_KEYWORD}
-
-
-def usable() -> str:
-    """The names of what a pipeline may be made of."""
-    return ", ".join(sorted(name for name, step in KNOWN.items() if not step.part)) + " and " + ", ".join(MODELS)
+def _check_features(part: Any) -> None:
+    """Raise ValueError for parameters or names of columns that do not fit together."""
+    part._check()
+    columns = getattr(part, "columns_", None)
+    demand(columns is None or (isinstance(columns, Columns) and columns.frozen), "names of columns that stay the same")
+    if isinstance(part, TableFeatures):
+        if hasattr(part, "source_"):
+            check_recipe(part.source_)
+            demand(isinstance(part.source_.get("numbers"), list), "how columns are read")
+            demand(part.source_["format"] in ("frame", "records"), "a frame, or records")
+            demand(columns is not None and (columns.bits or 0) == part.source_["hash_bits"], "names of its columns")
+    elif columns is not None:
+        settings = columns.bits, columns.signed, columns.seed
+        demand(settings == (part.bits, bool(part.signed), part.seed), "names of columns that fit the parameters")
+    else:
+        demand(part.bits is not None or "columns_" not in vars(part), "names of columns")
