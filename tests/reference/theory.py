@@ -242,8 +242,10 @@ def false_claim(certificate, rows, labels):
         return "other classes"
     if type(fit_intercept) is not bool:
         return "fit_intercept is neither true nor false"
-    if certificate["number_type"] not in ("float32", "float64"):
+    if certificate["number_type"] not in ("float32", "float64", "decimal"):
         return "another number type"
+    if certificate["number_type"] == "decimal":
+        rows = [[Fraction(repr(value)) for value in row] for row in rows]
     if certificate["number_type"] == "float32" and any(np.float32(value) != value for row in rows for value in row):
         return "numbers that are no float32"
     if certificate["separable"] is False:

@@ -80,6 +80,9 @@ ALTERED = {
     "three classes, inseparable": ([[0.0], [1.0], [0.5], [2.0]], ["x", "y", "z", "x"], {}),
     "three irises": (iris()[0][::3], iris()[1][::3], {}),
     "float32": (np.float32([[0.1, 0.2], [0.3, 0.7], [0.9, 0.9]]), [0, 0, 1], {}),
+    "decimals that meet": ([[0.1, 1.0], [0.2, 2.0], [0.3, 3.0]], [0, 1, 0], {"decimals": True}),
+    "decimals apart": ([[0.1, 1.7], [0.2, -2.0], [0.3, 3.05]], [0, 1, 0], {"decimals": True}),
+    "three classes of decimals": ([[0.1], [0.7], [0.25], [-1.5]], ["x", "y", "z", "x"], {"decimals": True}),
     "last bits": (np.array([[2.0**53], [2.0**53 - 1], [2.0**53 - 2]]), [1, 0, 0], {}),
 }
 
