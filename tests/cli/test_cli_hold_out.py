@@ -51,7 +51,7 @@ def test_train_tests_on_the_share_that_it_says_of_every_class_though_many_exampl
 ):
     how = ["train", copies, "--seed", seed, "-o", tmp_path / "m"]
     out = run(*how)[1]
-    assert f"160 for training; 40 held out for testing (20.0%, stratified by class, seed {seed})" in out
+    assert f"160 for training; 40 held out for testing (20.0%, stratified, seed {seed})" in out
     told = json.loads(run(*how, "--json")[1])
     model, table = perceptrons.load(tmp_path / "m"), read_with_keys(copies)
     test = parts_of(table.X, table.y, keys=table.keys, random_state=seed).test.rows
@@ -108,7 +108,7 @@ def test_the_share_of_a_stream_is_counted_and_a_wrong_one_is_said(run, tmp_path,
     out = " ".join(run("train", data, "--in-memory", 0, "--epochs", 2)[1].split())
     told = json.loads(run("train", data, "--in-memory", 0, "--epochs", 2, "--json")[1])
     n = told["test_examples"]
-    assert f"{400 - n} for training; {n} held out for testing ({100 * n / 400:.1f}%, by a hash of the record" in out
+    assert f"{400 - n} for training; {n} held out for testing ({100 * n / 400:.1f}%, by hash, seed 0)" in out
     assert abs(n / 400 - 0.2) > 0.02
     assert f"The test set has {100 * n / 400:.1f}% of the examples instead of 20.0%." in out
     assert told["warnings"]

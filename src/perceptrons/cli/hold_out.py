@@ -82,7 +82,7 @@ class HoldOut:
         if not len(rows):
             too_few = f"too few to hold out {in_percent(self.share or SHARE, 0)} for testing"
             return Split(table, None, f"All {n:,} for training: {too_few}")
-        how = f"stratified by class, seed {self.seed}"
+        how = f"stratified, seed {self.seed}"
         if self.time_order:
             how = "the last ones"
         elif table.several:

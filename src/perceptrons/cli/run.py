@@ -382,7 +382,8 @@ def _better_settings(run: Run) -> list[tuple[str, str]]:
     if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
         more = min(31, hashing["bits"] + 2)
         return [(f"{run.again('hash_bits')} --hash-bits {more}", "many features share a column: use more columns")]
-    is_unfinished = model.stop_reason_ == "max_iter" and (train is None or train.accuracy < 1.0)
+    is_perfect = train is not None and round(train.accuracy, 3) == 1.0  # shown as 100.0%
+    is_unfinished = model.stop_reason_ == "max_iter" and not is_perfect
     if is_unfinished and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
         return _curved(run)
     majority = _majority(run)

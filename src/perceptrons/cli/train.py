@@ -402,7 +402,7 @@ def _about_test_set(quality: Any, source: Any, share: float, asked: Any) -> dict
     instead = f"--folds {FOLDS} tests on all examples, if they fit in memory (--in-memory)"
     description = f"{n - size:,} for training; {size:,} held out for testing"
     return {
-        "split": f"{description} ({in_percent(size / n)}, by a hash of the record, seed {asked.seed})",
+        "split": f"{description} ({in_percent(size / n)}, by hash, seed {asked.seed})",
         "warnings": test_set_warnings(share, size, n, n_tested_of, instead),
     }
 
