@@ -131,7 +131,7 @@ def test_the_last_examples_are_tested_where_the_order_is_that_of_time(run, refus
 def test_too_few_examples_for_their_classes_are_tested_by_folds_in_train_and_in_tune(run, many_classes):
     words = "too few to hold out 20% for testing"
     out = " ".join(run("train", many_classes)[1].split())
-    assert f"All 100 for training: {words}, so 5-fold cross-validation tests it" in out
+    assert f"All 100 for training: {words}, so 5-fold cross-validation tests the model" in out
     assert "5 folds, mean" in out
     assert "Test accuracy" not in out
     told = json.loads(run("train", many_classes, "--json")[1])
