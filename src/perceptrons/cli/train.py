@@ -283,7 +283,8 @@ def _held_out(table: "Table", asked: Any) -> "tuple[Split, int | None]":
 
     parts, is_possible = _hold_out(asked).split(table), not (table.several or wants_held(asked) or asked.from_model)
     if parts.test is None and _hold_out(asked).share is None and is_possible and has_enough_for_folds(table.y):
-        return parts._replace(description=f"{parts.description},\nso {FOLDS}-fold cross-validation tests the model"), FOLDS
+        description = f"{parts.description},\nso {FOLDS}-fold cross-validation tests the model"
+        return parts._replace(description=description), FOLDS
     return parts, asked.folds
 
 
