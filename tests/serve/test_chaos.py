@@ -1,7 +1,12 @@
-"""A leader and a follower that are killed at random moments (kill -9) under load lose nothing and repeat nothing."""
+"""A leader and a follower that are killed at random moments (kill -9) under load lose nothing and repeat nothing.
+
+`tools/chaos.py` draws models of all kinds, kills servers, and compares what they serve to the bit.
+"""
 
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 
@@ -10,6 +15,7 @@ import pytest
 
 from perceptrons import client, save
 from perceptrons.client import Client, ServerError
+from tests.conftest import ROOT
 from tests.support.served import KINDS, Examples, WarmServer, as_text, model_file, read_log, trained_offline
 
 KILLS = {name: 50 if name in ("text", "features") else 10 for name in KINDS if name != "sparse"}
@@ -124,3 +130,10 @@ def test_after_kills_at_random_moments_the_model_is_the_one_trained_offline_on_t
     save(trained_offline(name, model, log.requests), tmp_path / "offline")
     assert (tmp_path / "of-0").read_bytes() == (tmp_path / "offline").read_bytes()
     assert (tmp_path / "of-1").read_bytes() == (tmp_path / "offline").read_bytes()
+
+
+def test_what_was_served_before_a_kill_is_served_after_it_and_is_what_the_log_gives_singly():
+    command = [sys.executable, "-m", "tools.chaos", "--kills", "30", "--seed", "0"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "30 kills" in run.stdout

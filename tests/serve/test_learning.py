@@ -1,88 +1,30 @@
 """Learning from a group of requests: the bits of learning singly, and nothing at all of what runs out of memory."""
 
-import io
-import json
 import shutil
 import sys
 
 import numpy as np
 import pytest
 
-from perceptrons import Perceptron, load
-from perceptrons.data import stream
+from perceptrons import load
 from perceptrons.modelfile import as_bytes
 from perceptrons.serve.service import prepared
 from perceptrons.serve.state import Change, State
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import BusyError, Writer
+from tests.support.served_kinds import (
+    numbers,
+    numbers_example,
+    svmlight,
+    svmlight_example,
+    table,
+    table_example,
+    text_example,
+    texts,
+    vw,
+    vw_example,
+)
 from tests.support.tiers import slow
-
-WORDS = [
-    "free", "cash", "prize", "win", "cheap", "tickets", "call", "now", "text", "you",
-    "see", "home", "lunch", "mum", "birthday", "happy", "coming",
-]  # fmt: skip
-
-
-# ---- models and requests of many kinds
-
-
-def text_example(k, rng):
-    kind = int(rng.integers(2))
-    words = rng.choice(WORDS[:10] if kind else WORDS[6:], int(rng.integers(1, 9)))
-    return f"{' '.join(words)} n{k % 90}", ("spam", "ham")[kind ^ (rng.random() < 0.1)]
-
-
-def vw_example(k, rng):
-    text, label = text_example(k, rng)
-    words = text.split()
-    half = len(words) // 2
-    return f"|a {' '.join(words[:half])} z{k % 9}:{rng.normal():.2f} |b {' '.join(words[half:])}", label
-
-
-def svmlight_example(k, rng):
-    columns = sorted({*rng.integers(1, 12 + k // 10, 5).tolist()})
-    return " ".join(f"{column}:{rng.normal():.3f}" for column in columns), int(rng.integers(1, 4))
-
-
-def table_example(k, rng):
-    body, label = text_example(k, rng)
-    size = 0.0 if rng.random() < 0.3 else float(np.round(rng.normal(), 2))
-    return {"size": size, "age": int(rng.integers(0, 3)), "shop": f"s{k % 25}", "body": body}, label
-
-
-def numbers_example(k, rng):
-    return np.round(rng.normal(size=20), 3).tolist() + [0.0] * 30, int(rng.integers(1, 4))
-
-
-def texts(rows, **parameters):
-    lines = "".join(f"{label}\t{text}\n" for text, label in rows)
-    return Perceptron(**parameters).fit_stream(stream(io.StringIO(lines), format="text", hash_bits=10))
-
-
-def vw(rows, hash_bits=0, quadratic=None, **parameters):
-    lines = "".join(f"{label} {text}\n" for text, label in rows)
-    source = stream(io.StringIO(lines), format="vw", hash_bits=hash_bits, quadratic=quadratic)
-    return Perceptron(**parameters).fit_stream(source)
-
-
-def svmlight(rows, **parameters):
-    lines = "".join(f"{label} {text}\n" for text, label in rows)
-    return Perceptron(**parameters).fit_stream(stream(io.StringIO(lines), format="svmlight"))
-
-
-def table(rows, text_column=None, **parameters):
-    ignore = [] if text_column else ["body"]
-    lines = "".join(json.dumps(record | {"label": label}) + "\n" for record, label in rows)
-    source = stream(
-        io.StringIO(lines), format="jsonl", label_column="label", categories=["shop"], text_column=text_column,
-        ignore=ignore,
-    )  # fmt: skip
-    return Perceptron(**parameters).fit_stream(source)
-
-
-def numbers(rows, **parameters):
-    return Perceptron(**parameters).partial_fit(np.array([row for row, _ in rows]), [label for _, label in rows])
-
 
 CASES = {
     "text": (texts, text_example, {}),
