@@ -5,8 +5,10 @@ import io
 import json
 import random
 import tracemalloc
+import zipfile
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -18,6 +20,10 @@ from perceptrons.data import DataFileError, read, source
 from perceptrons.data.arrow import _Watched
 from perceptrons.data.conll import read_conll
 from perceptrons.data.table_reader import TableReader
+from perceptrons.features.derived import Derived
+from perceptrons.features.preparation import Preparation
+from perceptrons.features.table_rows import Contents
+from perceptrons.features.values import Missing
 from tests.reference import tables as reference
 
 SHARED = {"on_error": "skip", "text_labels": True, "need_labels": True}
@@ -207,3 +213,74 @@ def test_a_small_compressed_file_that_would_fill_the_memory_is_refused(tmp_path,
     column.write_bytes(gzip.compress(b"a\tx\n" * 25_000_000, 1))
     with pytest.raises(ValueError, match="when uncompressed"):
         read_conll(column)
+
+
+class CountedName(str):
+    """A name that counts with how many others it is compared."""
+
+    n_compared = 0
+
+    def __eq__(self, other):
+        CountedName.n_compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_columns_with_missing_numbers_are_found_without_comparing_all_names():
+    names = tuple(CountedName(f"k{k}") for k in range(500))
+    zeros, ones = np.zeros(500), np.ones(500)
+    again = tuple(CountedName(name) for name in names)
+    prepared = Preparation("standard", Missing.of((), True), Derived(), names, zeros, zeros, ones, again)
+    CountedName.n_compared = 0
+    ready = prepared.apply(Contents(np.full((2, 500), np.nan), {}, [], []))
+    assert (ready.numbers[:, 500:] == 1).all()
+    assert CountedName.n_compared < 20 * 500
+
+
+def changed_workbook(path, old, new):
+    """A small workbook in whose sheet some text is another."""
+    pd.DataFrame({"a": [1, 2], "label": ["x", "y"]}).to_excel(path, index=False)
+    content = io.BytesIO()
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(content, "w") as target:
+        for part in source.infolist():
+            text = source.read(part)
+            target.writestr(part, text.replace(old, new) if part.filename.endswith("sheet1.xml") else text)
+    path.write_bytes(content.getvalue())
+    return path
+
+
+def test_a_row_that_no_sheet_has_is_refused_soon(tmp_path):
+    path = changed_workbook(tmp_path / "a.xlsx", b'<row r="3"', b'<row r="1000000000000"')
+    with pytest.raises(DataFileError, match="more than 1,048,576 rows"):
+        read(path)
+
+
+def test_what_a_workbook_says_of_its_size_does_not_count(tmp_path):
+    path = changed_workbook(tmp_path / "a.xlsx", b"A1:B3", b"A1:ZZ1000000000000")
+    assert read(path).X.tolist() == [[1], [2]]
+
+
+def test_a_workbook_that_is_too_large_uncompressed_is_refused(tmp_path, monkeypatch):
+    path = changed_workbook(tmp_path / "a.xlsx", b"", b"")
+    monkeypatch.setattr("perceptrons.data.xlsx.memory", lambda: 1000)
+    with pytest.raises(DataFileError, match="bytes when uncompressed, too many for the memory"):
+        read(path)
+
+
+def test_a_compressed_file_that_is_no_workbook_is_refused_by_its_first_bytes(tmp_path, monkeypatch):
+    (tmp_path / "a.xlsx.gz").write_bytes(gzip.compress(bytes(2**20)))
+    monkeypatch.setattr("perceptrons.data.xlsx.read_bytes", None)  # it is not called
+    with pytest.raises(DataFileError, match="not a complete xlsx file"):
+        read(tmp_path / "a.xlsx.gz")
+
+
+@pytest.mark.parametrize("form", ["csv", "arff"])
+def test_more_columns_than_a_table_may_have_are_refused(form, monkeypatch):
+    monkeypatch.setattr("perceptrons.data.table_columns.MAX_COLUMNS", 50)
+    monkeypatch.setattr("perceptrons.data.arff.MAX_COLUMNS", 50)
+    text = ",".join(f"c{k}" for k in range(51)) + "\n" + ",".join("1" * 51) + "\n"
+    if form == "arff":
+        text = "@relation r\n" + "".join(f"@attribute c{k} numeric\n" for k in range(51)) + "@data\n"
+    with pytest.raises(DataFileError, match="a table may have 50"):
+        read(io.StringIO(text), format=form)

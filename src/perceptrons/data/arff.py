@@ -16,7 +16,7 @@ from perceptrons.data import source
 from perceptrons.data.csv import CsvTable, Form
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, no_text
-from perceptrons.data.table_columns import Asked, Layout, Origin, likely_labels, locate, settle
+from perceptrons.data.table_columns import MAX_COLUMNS, Asked, Layout, Origin, likely_labels, locate, settle
 from perceptrons.data.whitespace import piece_of, quoted_cell, with_a_record
 from perceptrons.features.collector import Roles
 from perceptrons.features.values import shown
@@ -92,6 +92,7 @@ class _Header:
     def __init__(self, path: Path):
         self._path, self.line, self.ended = path, 0, False
         self.attributes: list[Attribute] = []
+        self._names: set[str] = set()
         self.n_labels: int | None = None  # of the first columns, or, if negative, of the last
 
     def take(self, text: bytes) -> bytes:
@@ -152,8 +153,11 @@ class _Header:
         word = kind.split(None, 1)[0].decode().lower() if kind else ""
         if not name or not word:
             raise self._error("an attribute needs a name and a type: @attribute height numeric")
-        if any(one.name == name for one in self.attributes):
+        if name in self._names:
             raise self._error(f"two attributes have the name {shown(name)}: rename one")
+        self._names.add(name)
+        if len(self._names) > MAX_COLUMNS:
+            raise self._error(f"a table may have {MAX_COLUMNS:,} attributes: write sparse rows as svmlight")
         if kind.startswith(b"{"):
             values = [_text(quoted or plain) for quoted, plain, _ in CELL.findall(kind[1:].rpartition(b"}")[0])]
             self.attributes.append(Attribute(name, False, quoted_cell(values[0]), {*values} - {b""} == {b"0", b"1"}))

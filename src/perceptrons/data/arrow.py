@@ -5,6 +5,7 @@ is asked which columns to read.
 """
 
 import io
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -62,8 +63,8 @@ class ArrowTable(TableFormat):
     def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         schema: Any = piece.content.schema  # type: ignore[attr-defined]
         names, origin = list(schema.names), Origin(piece.path)
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise origin.error(f"two columns have the name {shown(name)}: rename one")
         if roles is None:
             numbers = [is_number(kind) for kind in schema.types]

@@ -19,7 +19,17 @@ from perceptrons.data.csv_rows import (
 )
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, DataFileError, no_text
-from perceptrons.data.table_columns import Asked, Cells, Layout, Origin, TableFormat, locate, no_cells, settle
+from perceptrons.data.table_columns import (
+    Asked,
+    Cells,
+    Layout,
+    Origin,
+    TableFormat,
+    check_width,
+    locate,
+    no_cells,
+    settle,
+)
 from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.values import NOT_FINITE, NUMBER, Missing, shown
@@ -112,6 +122,7 @@ class CsvTable(TableFormat):
                     cell.decode()
                 except UnicodeDecodeError as error:
                     raise DataFileError(piece.path, no_text(error), line, place + 1) from error
+        check_width(Origin(piece.path, line), [""] * len(cells))
         names = header or self._names_without_header(len(cells), asked, roles)
         return Form(form.delimiter, header is not None, names, line)
 
@@ -193,9 +204,11 @@ def _first_rows(piece: Piece, records: Records, rows: np.ndarray, form: Form) ->
 def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
     """The names in the first row, which is a header, though they may be numbers."""
     names = [cell.strip() for cell in cells]
+    seen: set[str] = set()
     for place, name in enumerate(names):
-        if not name or name in names[:place]:
+        if not name or name in seen:
             raise DataFileError(path, "in a header every column needs its own name: correct it", line, place + 1)
+        seen.add(name)
     return names
 
 

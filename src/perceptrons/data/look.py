@@ -168,7 +168,8 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
     if roles.label is not None:
         columns.append(_of_labels(roles.label, labels))
     if decided.names:
-        columns.sort(key=lambda column: decided.names.index(column.facts.name))
+        order = {name: place for place, name in enumerate(decided.names)}
+        columns.sort(key=lambda column: order[column.facts.name])
     derived, strange = derive(_only(whole, roles.numbers, used), decided.derived, decided.missing.texts)
     flags = {name: whole.categories[name] for name in decided.derived.flags}
     plain = derived._replace(categories=derived.categories | flags)

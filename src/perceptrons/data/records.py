@@ -42,6 +42,7 @@ from perceptrons.features.values import (
 
 FULL = 0.25  # of the cells of a table of all keys: with fewer, columns would be mostly empty
 ROWS = 2**16  # of a piece
+MAX_HINTS = 10  # at what an unknown key may have meant: each is compared with all that lack
 NOT_FEATURES = "features must be numbers or strings: convert the column, or leave it out with ignore (--ignore)"
 
 
@@ -114,8 +115,8 @@ class RecordFormat(TableFormat):
         known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label, *roles.labels}
         lacking = [name for name in known if name and name not in keys]
         unknown = [name for name in keys if name not in known and name not in asked.further]
-        for name in unknown:
-            hint = did_you_mean(name, lacking)
+        for number, name in enumerate(unknown):
+            hint = did_you_mean(name, lacking) if number < MAX_HINTS else ""
             self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and is left out{hint}")
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:

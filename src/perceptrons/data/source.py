@@ -23,7 +23,7 @@ from perceptrons.scan.bytes import ROOM
 from perceptrons.training.memory import memory
 
 PIECE = 2**21  # bytes: small enough for the cache, large enough that Python's time for each does not count
-LONGEST_LINE = 2**28
+LONGEST_LINE = 2**26
 AT_ONCE = 2**24  # bytes of a file that is read whole
 WHOLE_SHARE = 0.2  # of the memory that such a file may take: it is held several times while it is read
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)

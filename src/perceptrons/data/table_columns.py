@@ -20,6 +20,7 @@ from perceptrons.features.values import Missing, did_you_mean, is_label, listed,
 from perceptrons.inspection.wording import count
 
 USUAL_LABELS = ("label", "y", "target", "class")
+MAX_COLUMNS = 2**17
 LARGEST_NARROW = 1e30
 LABEL_CELLS = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}  # of several label columns
 
@@ -83,6 +84,13 @@ class Origin(NamedTuple):
         return DataFileError(self.path, what, self.line, place + 1)
 
 
+def check_width(origin: Origin, names: list[str]) -> None:
+    """Raise DataFileError for more columns than a table may have."""
+    if len(names) > MAX_COLUMNS:
+        what = f"{len(names):,} columns here, but a table may have {MAX_COLUMNS:,}"
+        raise origin.error(f"{what}: write sparse rows as svmlight, others as npz, or correct the separators")
+
+
 def settle(
     origin: Origin,
     names: list[str],
@@ -129,8 +137,9 @@ def _grown(
     """The columns that a model knows, and behind them the others."""
     known = {roles.label, *roles.labels, *roles.numbers, *roles.categories, *roles.texts, *asked.ignore}
     new = [place for place, name in enumerate(names) if name not in known]
-    numbers = [names[place] for place, number in zip(new, is_number(new), strict=True) if number]
-    others = [names[place] for place in new if names[place] not in numbers]
+    flags = is_number(new)
+    numbers = [names[place] for place, number in zip(new, flags, strict=True) if number]
+    others = [names[place] for place, number in zip(new, flags, strict=True) if not number]
     grown = roles._replace(
         numbers=[*roles.numbers, *numbers], categories=[*roles.categories, *others],
         optional=[*roles.optional, *(numbers + others if roles.optional else [])],

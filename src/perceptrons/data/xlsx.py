@@ -15,11 +15,14 @@ import numpy as np
 
 from perceptrons.data.csv import header_of
 from perceptrons.data.records import ROWS, FrameTable
-from perceptrons.data.source import Piece, read_bytes
+from perceptrons.data.source import WHOLE_SHARE, Piece, opened, read_bytes
 from perceptrons.data.table import DataFileError
 from perceptrons.data.table_columns import Cells, Layout
 from perceptrons.features.collector import Roles
+from perceptrons.training.memory import memory
 
+MAX_ROWS = 2**20  # of a sheet, as Excel has it
+ZIP = b"PK\x03\x04"
 BROKEN = (  # what openpyxl raises where a workbook is not as it expects
     zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError,
     OSError, RuntimeError, OverflowError,
@@ -78,13 +81,35 @@ def _rows(path: Path) -> Iterator[tuple[int, tuple[Any, ...]]]:
         ) from error
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and the like, which are not read
-        book = openpyxl.load_workbook(io.BytesIO(read_bytes(path)), read_only=True, data_only=True)
+        content = io.BytesIO(_archive(path))
+        book = openpyxl.load_workbook(content, read_only=True, data_only=True)
     try:
-        for line, row in enumerate(book.worksheets[0].iter_rows(values_only=True), 1):
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # what the file says of its size need not be true, and rows would be as wide
+        for line, row in enumerate(sheet.iter_rows(values_only=True), 1):
+            if line > MAX_ROWS:
+                raise DataFileError(path, f"it has more than {MAX_ROWS:,} rows, as no xlsx file has: save it again")
             if any(cell is not None for cell in row):
                 yield line, tuple(_plain(cell) for cell in row)
     finally:
         book.close()
+
+
+def _archive(path: Path) -> bytes:
+    """Return the workbook. Raise DataFileError for what is no workbook, or too much when it is uncompressed."""
+    with opened(path) as file:
+        begin = file.read(len(ZIP))
+    if begin != ZIP:
+        what = "this is not a complete xlsx file (File is not a zip file)"
+        raise DataFileError(path, f"{what}: save it again, or give its format with --format")
+    content = read_bytes(path)
+    limit = int(WHOLE_SHARE * memory())
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+    if size > limit:
+        what = f"it has {size:,} bytes when uncompressed, too many for the memory of this machine"
+        raise DataFileError(path, f"{what}: split it")
+    return content
 
 
 def _plain(cell: Any) -> Any:

@@ -182,8 +182,8 @@ class Records:
         named = [*roles.numbers, *roles.categories, *roles.texts]
         lacking = [name for name in named if not all(name in record for record in self._records)] if unknown else []
         if unknown and (collector.known.closed or further):
-            which = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in unknown]
-            warnings.warn(f"Left out, because the model does not know them: {', '.join(which[:10])}.", stacklevel=6)
+            which = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in list(unknown)[:10]]
+            warnings.warn(f"Left out, because the model does not know them: {', '.join(which)}.", stacklevel=6)
 
 
 def _text_of(source: Source, columns: Columns) -> HashedText:

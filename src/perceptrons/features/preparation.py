@@ -109,7 +109,8 @@ class Preparation:
             numbers = np.empty((len(values), width)) if into is None else into
             missing = self._scale_into(numbers[:, :d], values)
             if self.indicators:
-                numbers[:, d : d + len(self.indicators)] = missing[:, [names.index(name) for name in self.indicators]]
+                place_of = {name: place for place, name in enumerate(names)}
+                numbers[:, d : d + len(self.indicators)] = missing[:, [place_of[name] for name in self.indicators]]
             columns, _ = number_products(numbers, names, self._to_powers(), self.products)
             made = numbers[:, d + len(self.indicators) :]
             for place, column in enumerate(columns):
@@ -303,11 +304,13 @@ def measured(
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
     made = products(wish.interactions, wish.powers, names, list(categories)) if known is None else known.products
     if known is not None:
-        old = [known.names.index(name) if name in known.names else -1 for name in names]
+        place_of = {name: place for place, name in enumerate(known.names)}
+        old = [place_of.get(name, -1) for name in names]
         kept = np.array(old) >= 0
         for its, mine in zip((known.fills, known.centres, known.scales), (found.mean, centres, scales), strict=True):
             mine[kept] = its[[place for place in old if place >= 0]]
-        indicators = [name for name in names if name in (known.indicators if name in known.names else indicators)]
+        known_indicators, new_indicators = {*known.indicators}, {*indicators}
+        indicators = [name for name in names if name in (known_indicators if name in place_of else new_indicators)]
     many = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
         scale, wish.words, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made,
