@@ -85,7 +85,7 @@ def test_words_that_options_know_are_those_of_the_library():
 
 def test_help_has_a_panel_for_kernels(run):
     out = run("train", "--help")[1]
-    panel = re.search("─ Kernels ─(.*?)╰", out, re.DOTALL)[1]
+    panel = re.search(r"\nKernels:\n(.*?)\n\n", out, re.DOTALL)[1]
     for option in ("kernel", "gamma", "degree", "coef0", "budget", "on-full", "cache-size"):
         assert f"--{option} " in panel
         assert out.count(f"--{option} ") == 1

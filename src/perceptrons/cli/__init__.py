@@ -75,8 +75,9 @@ class Program(Group):
         super().__init__(**{**extra, "commands": None})
         self.commands = Commands()  # type: ignore[assignment]
 
-    def summaries(self, ctx: Any) -> Mapping[str, str]:
-        return COMMANDS
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
         standalone = extra.pop("standalone_mode", True)
@@ -152,6 +153,7 @@ def output() -> Iterator[None]:
 app = typer.Typer(
     cls=Program,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -161,7 +163,7 @@ def made(name: str) -> Any:
     module = import_module(f"perceptrons.cli.{name}")
     if isinstance(group := getattr(module, "group", None), typer.Typer):
         return get_command(group)
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(name, cls=Command)(vars(module)[name])
     return get_command(alone)
 

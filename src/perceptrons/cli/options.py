@@ -16,7 +16,6 @@ from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
-from perceptrons.cli.help import shown_value
 from perceptrons.cli.screen import plain
 from perceptrons.cli.sparing import load_libraries
 
@@ -122,7 +121,7 @@ class Option(NamedTuple):
     more: Any = None
 
     def parameter(self, name: str) -> inspect.Parameter:
-        told = {"help": self.help, "metavar": shown_value(self.metavar, self.more or {}), **(self.more or {})}
+        told = {"help": self.help, "metavar": self.metavar, **(self.more or {})}
         if _of_paths(self.kind):
             told["readable"] = False  # typer's own check would come first, in other words than those of the readers
         if self.flags:

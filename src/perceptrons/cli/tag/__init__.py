@@ -8,7 +8,7 @@ from perceptrons.cli.tag.predict import predict
 from perceptrons.cli.tag.train import train
 from perceptrons.cli.tag.tune import tune
 
-group = typer.Typer(name="tag", cls=Group, add_completion=False)
+group = typer.Typer(name="tag", cls=Group, add_completion=False, rich_markup_mode=None)
 for command in (train, tune, predict, evaluate):
     group.command(cls=Command)(command)
 
