@@ -104,10 +104,10 @@ def test_one_block_of_a_stream_gives_the_weights_and_the_preparation_of_the_whol
     data = write(tmp_path / f"t.{form}", raw_records(90), form)
     found = {}
     for name, way in (("whole", []), ("stream", ["--in-memory", "0"])):
-        assert main(["train", str(data), *way, "-o", str(tmp_path / name), "--json"]) == 0
+        assert main(["train", str(data), "--test", str(data), *way, "-o", str(tmp_path / name), "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
         assert told["how"] == name
-        assert 0 < told["test_examples"] < 40
+        assert told["examples"] == told["test_examples"] == 90
         assert sum("left out" in notice for notice in told["notices"]) == 2
         found[name] = perceptrons.load(tmp_path / name), told
     (whole, told), (streamed, also_told) = found.values()
