@@ -27,6 +27,7 @@ from perceptrons.training.parameters import (
     Combine,
     Init,
     Multiclass,
+    Penalty,
     Step,
     ZeroScore,
     at_first,
@@ -98,8 +99,15 @@ class Perceptron(Classifier):
         is added to the margin between these two classes. The rows and columns of a matrix follow `classes_`. With
         margin="auto" and constant steps, costs replace the margin, as multiples of it: a cost of 1 is the margin
         itself, and pairs that a dict does not contain have the cost 1.
-    shrink : float, default=0.0
-        Weight decay: the weights are multiplied by 1 - shrink at every example. In [0, 1). It costs almost no time.
+    penalty : {"l2", "l1", "elasticnet"} or None, default=None
+        The regularization, as in scikit-learn. It keeps the weights small and leaves the bias alone. "l2": weight
+        decay, which multiplies all weights by 1 - eta0 * alpha at every example, right or wrong. "l1": moves every
+        weight towards 0 by eta0 * alpha at every example, and makes most weights exactly 0. "elasticnet": both. All
+        are computed lazily, so that sparse examples stay fast. Not for combine="vote" or step="arow".
+    alpha : float, default=0.0001
+        The strength of the penalty. The SVM rule with (1 - λ) of some lectures is penalty="l2" with alpha = λ / eta0.
+    l1_ratio : float, default=0.15
+        For penalty="elasticnet", the share of the L1 penalty, from 0 (all L2) to 1 (all L1).
     batch_size : int or "all", default=1
         The number of examples per update, which uses the sum of their updates. 1 is the online perceptron; larger
         numbers are mini-batches; "all" is the batch perceptron, with one update per epoch or per call of `partial_fit`.
@@ -156,9 +164,6 @@ class Perceptron(Classifier):
         Whether to show a live progress bar.
     n_jobs : ignored
         Accepted so that code for scikit-learn's Perceptron runs. Training is sequential.
-    penalty, alpha, l1_ratio : None, 0.0001 and 0.15
-        Accepted at scikit-learn's defaults, for the same reason. For weight decay use `shrink`: penalty="l2" with some
-        alpha equals shrink=alpha * eta0.
     classes : list of labels or None, default=None
         All classes, in the order that `classes_` is to have. Ties go to the first class; of two classes, the first is
         the negative one. A label that is not in the list is refused. With None, the classes are the labels that appear,
@@ -223,15 +228,15 @@ class Perceptron(Classifier):
 
     def __init__(
         self, *, combine: Combine = "average", window: float = WINDOW, step: Step = "constant", eta0: float = 1.0,
-        C: float = 1.0, margin: float | Literal["auto"] | None = "auto", cost: Any = None, shrink: float = 0.0,
+        C: float = 1.0, margin: float | Literal["auto"] | None = "auto", cost: Any = None,
+        penalty: Penalty | None = None, alpha: float = ALPHA, l1_ratio: float | None = L1_RATIO,
         batch_size: int | Literal["all"] = 1, multiclass: Multiclass = "joint", max_iter: int = 1000,
         tol: float | None = 5e-3,
         shuffle: bool = True, random_state: Any = 0, fit_intercept: bool = True,
         intercept_scaling: float | Literal["auto"] = "auto", init: Init = "zeros", zero_score: ZeroScore = "mistake",
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False, verbose: bool | int = 0,
-        n_jobs: int | None = None, penalty: Any = None, alpha: Any = ALPHA, l1_ratio: Any = L1_RATIO,
-        probability: Any = None, classes: Any = None,
+        n_jobs: int | None = None, probability: Any = None, classes: Any = None,
     ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window
@@ -240,7 +245,9 @@ class Perceptron(Classifier):
         self.C = C
         self.margin = margin
         self.cost = cost
-        self.shrink = shrink
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
         self.batch_size = batch_size
         self.multiclass = multiclass
         self.max_iter = max_iter
@@ -259,9 +266,6 @@ class Perceptron(Classifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.n_jobs = n_jobs
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
         self.probability = probability
         self.classes = classes
 
@@ -757,7 +761,7 @@ class Perceptron(Classifier):
         return self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method
 
     def _growth(self) -> Any:
-        return Growth(float(self.eta0), self.shrink > 0)
+        return Growth(float(self.eta0), self.penalty in ("l2", "elasticnet"))
 
     def _once(self, rows: Any) -> Any:
         return rows if self.step == "constant" else once_each(rows)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from perceptrons.linear import Perceptron
-from perceptrons.training.parameters import WINDOW, Combine, Multiclass, Step, ZeroScore
+from perceptrons.training.parameters import ALPHA, L1_RATIO, WINDOW, Combine, Multiclass, Penalty, Step, ZeroScore
 
 try:
     from river import base
@@ -31,7 +31,8 @@ class _Online(base.Estimator):
 
     def __init__(
         self, *, combine: Combine = "average", window: float = WINDOW, step: Step = "constant", eta0: float = 1.0,
-        C: float = 1.0, margin: float | Literal["auto"] | None = "auto", cost: Any = None, shrink: float = 0.0,
+        C: float = 1.0, margin: float | Literal["auto"] | None = "auto", cost: Any = None,
+        penalty: Penalty | None = None, alpha: float = ALPHA, l1_ratio: float | None = L1_RATIO,
         multiclass: Multiclass = "joint", fit_intercept: bool = True,
         intercept_scaling: float | Literal["auto"] = "auto",
         zero_score: ZeroScore = "mistake", class_weight: Any = None,
@@ -43,7 +44,9 @@ class _Online(base.Estimator):
         self.C = C
         self.margin = margin
         self.cost = cost
-        self.shrink = shrink
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -93,7 +96,8 @@ class RiverPerceptron(_Online, base.MiniBatchClassifier):
 
     Parameters
     ----------
-    combine, window, step, eta0, C, margin, cost, shrink, multiclass, fit_intercept, intercept_scaling, zero_score
+    combine, window, step, eta0, C, margin, cost, penalty, alpha, l1_ratio, multiclass, fit_intercept, \
+intercept_scaling, zero_score
         As in `Perceptron`, with its defaults.
     class_weight : dict or None, default=None
         As in `Perceptron`.
@@ -150,8 +154,8 @@ class RiverMultiLabelPerceptron(_Online, base.MultiLabelClassifier):
 
     Parameters
     ----------
-    combine, window, step, eta0, C, margin, cost, shrink, multiclass, fit_intercept, intercept_scaling, zero_score, \
-class_weight
+    combine, window, step, eta0, C, margin, cost, penalty, alpha, l1_ratio, multiclass, fit_intercept, \
+intercept_scaling, zero_score, class_weight
         As in `RiverPerceptron`.
 
     Examples

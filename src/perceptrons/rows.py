@@ -102,6 +102,16 @@ def _values(rows: Rows, i: int) -> np.ndarray:
     return x.astype(np.float64)
 
 
+def n_stored(rows: Rows, i: int) -> int:
+    """Return how many features x_i stores: all of them for a Dense row."""
+    return rows.values.shape[1] if isinstance(rows, Dense) else int(rows.starts[i + 1] - rows.starts[i])
+
+
+def column(rows: Rows, i: int, p: int) -> int:
+    """Return the column of the p-th feature that x_i stores."""
+    return p if isinstance(rows, Dense) else int(rows.columns[rows.starts[i] + p])
+
+
 def packed(rows: Rows, order: np.ndarray) -> Any:
     """A copy of some rows, one behind the other in memory."""
     if isinstance(rows, Dense):
@@ -313,6 +323,20 @@ def _narrow(rows, i, beta, sigma):
             sigma[j] *= 1.0 - beta * sigma[j] * np.float64(rows.values[p]) * rows.values[p]
 
     return sparse
+
+
+@overload(n_stored, jit_options=INLINED)
+def _n_stored(rows, i):
+    if rows.instance_class is Dense:
+        return lambda rows, i: rows.values.shape[1]
+    return lambda rows, i: np.intp(rows.starts[i + 1]) - np.intp(rows.starts[i])
+
+
+@overload(column, jit_options=INLINED)
+def _column(rows, i, p):
+    if rows.instance_class is Dense:
+        return lambda rows, i, p: np.intp(p)
+    return lambda rows, i, p: np.intp(rows.columns[np.intp(rows.starts[i]) + p])
 
 
 @overload(packed, jit_options=INLINED)

@@ -1,4 +1,4 @@
-"""Margin, cost, shrinking, batches and step rules (spec 2, 3, 6), for two classes and for several at once.
+"""Margin, cost, penalties, batches and step rules (spec 2, 3, 6), for two classes and for several at once.
 
 Without any of them this is `binary.py` and `multiclass.py`. One-vs-rest and its like are in `wrappers.py`.
 """
@@ -81,14 +81,46 @@ def step_size(step, loss, norm, eta, C):
     return float(loss / (norm + 1 / (2 * C)))
 
 
-def walk(w, b, epochs, shrink, visit):
-    """Go through all batches.   w, b <- (1 - shrink)^(sum of shares) (w, b) + the sum of the changes
+class Penalty:
+    """scikit-learn's regularization, in the order of its SGD: weights are scaled, updated, then truncated.
+
+        w <- (1 - eta alpha (1 - l1_ratio)) w          then the update, then, with u += eta alpha l1_ratio,
+        w_j <- max(0, w_j - (u + q_j)) if w_j > 0,  min(0, w_j + (u - q_j)) if w_j < 0;   q_j += what that changed
+
+    (Tsuruoka, Tsujii and Ananiadou 2009.) Visits of a fraction count as their fraction. Biases are left alone.
+
+    Parameters
+    ----------
+    kind : None, "l2", "l1" or "elasticnet".
+    """
+
+    def __init__(self, kind, alpha, l1_ratio, eta, shape):
+        l1_ratio = {None: 0.0, "l2": 0.0, "l1": 1.0}.get(kind, l1_ratio)
+        strength = 0.0 if kind is None else eta * alpha
+        self.decay, self.demand = (1 - l1_ratio) * strength, l1_ratio * strength
+        self.u, self.q = 0.0, np.zeros(shape)
+
+    def scaled(self, w, visits):
+        return (1 - self.decay) ** visits * w
+
+    def truncated(self, w, visits):
+        if self.demand == 0:
+            return w
+        self.u += visits * self.demand
+        new = np.where(w > 0, np.maximum(0, w - (self.u + self.q)), np.where(w < 0, np.minimum(0, w + self.u - self.q), 0))
+        new = new.astype(w.dtype)
+        self.q = self.q + (new.astype(float) - w)
+        return new
+
+
+def walk(w, b, epochs, penalty, visit):
+    """Go through all batches: the penalty's scale, the sum of the changes, the penalty's truncation.
 
     Parameters
     ----------
     w, b : the start; never changed in place.
     epochs : list, per epoch, of batches; a batch is a list of (i, share).
-    shrink : lambda.
+    penalty : Penalty.
     visit : function (w, b, i, share) -> (mistake, loss without the share, change); the change is (dw, db), or None.
 
     Returns
@@ -120,9 +152,8 @@ def walk(w, b, epochs, shrink, visit):
             shares = [share for _, share in batch]
             for share in shares[:-1]:
                 count(share)
-            left = (1 - shrink) ** sum(shares)
-            w = left * w + sum(dw for dw, _ in changes)
-            b = left * b + sum(db for _, db in changes)
+            w = penalty.truncated(penalty.scaled(w, sum(shares)) + sum(dw for dw, _ in changes), sum(shares))
+            b = b + sum(db for _, db in changes)
             if changes:
                 versions.append((w, b, 0.0))
             count(shares[-1])
@@ -139,7 +170,9 @@ def train_binary(
     eta=1.0,
     margin=0.0,
     cost=None,
-    shrink=0.0,
+    penalty=None,
+    alpha=1e-4,
+    l1_ratio=0.15,
     batch_size=1,
     step="constant",
     C=1.0,
@@ -160,7 +193,7 @@ def train_binary(
     eta : tau of "constant".
     margin : m of both classes. With m = 0 a violation is what `zero_score` calls a mistake.
     cost : array (2, 2), indexed [true, predicted], 0 being the negative class; or None.
-    shrink : lambda: every visit, right or wrong, first makes w and b (1 - lambda)^share of what they are, b always.
+    penalty, alpha, l1_ratio : of `Penalty`, which counts at every visit, right or wrong.
     batch_size : number of visits, or "all".
     step : "constant"; "pa", "pa1", "pa2" (Crammer and others 2006); "arow" (Crammer and others 2009, diagonal).
     C : aggressiveness; r = 1/C for "arow".
@@ -213,7 +246,7 @@ def train_binary(
         tau = step_size(step, loss, norm, eta, C)
         return mistake, loss, (share * tau * y[i] * x, X.dtype.type(share * tau * y[i] * fit_intercept))
 
-    run = walk(w, b, epochs, shrink, visit)
+    run = walk(w, b, epochs, Penalty(penalty, alpha, l1_ratio, eta, w.shape), visit)
     if step == "arow":
         run.sigma_w, run.sigma_b = sigma_w, sigma_b
     return run
@@ -228,7 +261,9 @@ def train_joint(
     eta=1.0,
     margin=0.0,
     cost=None,
-    shrink=0.0,
+    penalty=None,
+    alpha=1e-4,
+    l1_ratio=0.15,
     batch_size=1,
     step="constant",
     C=1.0,
@@ -296,7 +331,7 @@ def train_joint(
             d_b[k] = sign * share * tau * fit_intercept
         return mistake, loss, (d_theta, d_b)
 
-    run = walk(theta, b, epochs, shrink, visit)
+    run = walk(theta, b, epochs, Penalty(penalty, alpha, l1_ratio, eta, theta.shape), visit)
     if step == "arow":
         run.sigma_w, run.sigma_b = sigma_w, sigma_b
     return run

@@ -1,6 +1,6 @@
 """One-vs-rest, one-vs-one and several labels (spec 3): one call of the binary rule per problem, and the predictions.
 
-The binary rule, with margin, shrinking, batches and steps, is in `large.py`.
+The binary rule, with margin, penalties, batches and steps, is in `large.py`.
 """
 
 from dataclasses import dataclass

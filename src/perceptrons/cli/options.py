@@ -269,7 +269,9 @@ OPTIONS: dict[str, Option] = {
     "eta0": Option(("--eta0",), float | None, "Learning rate for --step constant (default: 1).", LEARN, "ETA"),
     "C": Option(("--C",), float | None, "Aggressiveness of --step pa1, pa2 and arow (default: 1).", LEARN, "C"),
     "margin": Option(("--margin",), str | None, "Required margin: update unless the score is right by at least this much. A number, 0 for Rosenblatt's rule, or auto, which follows the scale of the data (default: auto).", LEARN, "M", more={"parser": number_or_auto}),
-    "shrink": Option(("--shrink",), float | None, "Weight decay: shrink the weights by this share at every example (default: 0).", LEARN, "SHARE"),
+    "penalty": Option(("--penalty",), one_of("Penalty", "l2", "l1", "elasticnet") | None, "Regularization: l2 (weight decay), l1 (makes most weights 0) or elasticnet, which is both (default: none).", LEARN, "NAME"),
+    "alpha": Option(("--alpha",), float | None, "Strength of --penalty (default: 0.0001).", LEARN, "ALPHA"),
+    "l1_ratio": Option(("--l1-ratio",), float | None, "Share of the L1 penalty in --penalty elasticnet (default: 0.15).", LEARN, "SHARE"),
     "batch_size": Option(("--batch-size",), str | None, "Number of examples per update, or all (default: 1).", LEARN, "N", more={"parser": whole_or_all}),
     "multiclass": Option(("--multiclass",), Multiclass | None, "Method for three or more classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", LEARN, "HOW"),
     "cost": Option(("--cost",), str | None, 'Cost of each kind of mistake, as {"true class": {"predicted class": cost}}, or a JSON file (default: all mistakes cost the same).', LEARN, "JSON"),
@@ -411,10 +413,10 @@ READING = (
     "multilabel", "label_separator", "many_classes", "on_error", "decimal", "encoding",
 )  # fmt: skip
 RULE = (
-    "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",
-    "cost", "class_weight", "init", "zero_score",
+    "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "penalty", "alpha", "l1_ratio",
+    "batch_size", "multiclass", "cost", "class_weight", "init", "zero_score",
 )  # fmt: skip
-LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "shrink", "batch_size", "cost", "init", "zero_score")  # fmt: skip
+LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "penalty", "alpha", "l1_ratio", "batch_size", "cost", "init", "zero_score")  # fmt: skip
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size")
 STOPPING = ("epochs", "max_iter", "tol", "early_stopping", "max_seconds")
 LONG_RUNS = ("checkpoint", "every", "resume", "cache")

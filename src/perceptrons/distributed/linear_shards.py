@@ -32,7 +32,7 @@ from perceptrons.training.labels import Target, check_named, in_order, merge, re
 from perceptrons.training.learner import Learner
 from perceptrons.training.linear_fit import LinearFit
 from perceptrons.training.one_pass import Examples
-from perceptrons.training.parameters import check_choices, method_of
+from perceptrons.training.parameters import check_choices, method_of, penalty_of
 from perceptrons.training.weights import Weights
 
 BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with one example per line, wherever one begins
@@ -65,6 +65,11 @@ def check(estimator: Perceptron) -> None:
         raise ValueError(
             "combine='recent' cannot be trained on a cluster: shards are trained at the same time, so there are no "
             "most recent examples. Use combine='average' or 'last'."
+        )
+    if penalty_of(estimator)[1] > 0:
+        raise ValueError(
+            f"penalty={estimator.penalty!r} cannot be trained on a cluster: the mean of the sparse weights of several "
+            "shards is not sparse. Use penalty='l2'."
         )
     if estimator.probability is not None:
         raise ValueError(

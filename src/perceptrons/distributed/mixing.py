@@ -27,7 +27,10 @@ AnyWeights = Weights | ChainWeights
 
 
 class View(NamedTuple):
-    """Weights scale * w and scale * rest; their sum over the visits seen is mass * w - late (see passes/average.py)."""
+    """Weights scale * w, and rest, which no penalty scales (see passes/average.py).
+
+    Their sums over the visits seen are mass * w - late and seen * rest - late_rest.
+    """
 
     rows: np.ndarray | None  # which rows there are, ascending; None: all
     w: np.ndarray  # (rows, outputs)
@@ -177,7 +180,8 @@ def move_of(start: Start, weights: AnyWeights, report: Report, uniform: bool) ->
     which = slice(None) if columns is None else columns
     columns = columns if now.rows is None else now.rows[columns]
     step, drift = _moved(v[which], now.w[which], now.late[which], now)
-    rest_step, rest_drift = _moved(start.rest, now.rest, now.late_rest, now)
+    unscaled = now._replace(mass=now.seen, scale=np.ones_like(now.scale))
+    rest_step, rest_drift = _moved(start.rest, now.rest, now.late_rest, unscaled)
     step, rest_step = step * (k or 1.0), rest_step * (k or 1.0)
     step, drift = step.astype(start.w.dtype, copy=False), drift.astype(start.w.dtype, copy=False)  # float32 stays so
     t = float(weights.arrays["t"][0]) if isinstance(weights, Weights) else float(weights.t[0])
@@ -249,14 +253,13 @@ def mix(weights: AnyWeights, move: Move) -> None:
 
 
 def write_out(weights: AnyWeights) -> None:
-    """Weights that were shrunk by their scale alone, with the scale multiplied out. Changes weights."""
+    """Multiply out the scale of the weights.  Changes weights."""
     if isinstance(weights, ChainWeights) or weights.unscaled:
         return
     now = view(weights)
-    for w, late in ((now.w, now.late), (now.rest, now.late_rest)):
-        visited = now.mass * w - late
-        w *= now.scale.astype(w.dtype)
-        late[:] = now.seen * w - visited
+    visited = now.mass * now.w - now.late
+    now.w[:] = now.w * now.scale.astype(now.w.dtype)
+    now.late[:] = now.seen * now.w - visited
     clock = weights.arrays["clock"] = np.tile(NEW_CLOCK, (len(now.seen), 1))
     clock[:, (SEEN, MASS, TOTAL)] = now.seen[:, None]
 

@@ -136,13 +136,13 @@ def _scores(scores: Any, inputs: Inputs) -> dict[str, Any]:
     if isinstance(scores, Dual):
         return _dual(scores)
     assert isinstance(scores, VersionsOfWeights)
-    updates = zip(scores.which, scores.y, scores.y_hat, scores.step, scores.faded, strict=True)
+    updates = zip(scores.which, scores.y, scores.y_hat, scores.step, strict=True)
     return {
         "intercept": _list(scores.b),
         "weights": _weights(scores.w, inputs),
         "one": scores.one,
         "survived": _list(scores.counts),
-        "updates": [[int(m), int(y), int(y_hat), float(step), float(faded)] for m, y, y_hat, step, faded in updates],
+        "updates": [[int(m), int(y), int(y_hat), float(step)] for m, y, y_hat, step in updates],
         "support": _vectors(scores.support),
     }
 

@@ -125,10 +125,6 @@ def _dual_scores(graph: Graph, X: str, scores: Dual) -> str:
 
 def _votes(graph: Graph, X: str, scores: VersionsOfWeights, above: str) -> str:
     """Scores by all versions of the weights at once: a running sum over the updates."""
-    if (scores.faded != 1).any():
-        raise ExportError(
-            "combine='vote' with shrink above 0 cannot be exported to ONNX: export to JSON, or use combine='average'."
-        )
     support = scores.support.toarray() if sp.issparse(scores.support) else np.asarray(scores.support)
     start = graph.linear(X, scores.w, scores.b)
     binary = len(scores.b) == 1

@@ -119,7 +119,6 @@ class VersionsOfWeights:
     y: np.ndarray
     y_hat: np.ndarray
     step: np.ndarray
-    faded: np.ndarray  # what shrinking left of the weights before the update
     counts: np.ndarray  # survival counts: of the start, and of the weights after every update
     t: float
     kind: str = "votes"

@@ -148,7 +148,7 @@ def ascending_in(arrays: dict[str, np.ndarray], name: str, size: int) -> np.ndar
 
 def log_in(arrays: dict[str, np.ndarray], n_support: int, n_classes: int) -> np.ndarray:
     """A log of updates that names support vectors and classes that are there."""
-    demand(arrays["log"].ndim == 2, "a log of six columns")
+    demand(arrays["log"].ndim == 2, "a log of five columns")
     log = array_in(arrays, "log", (len(arrays["log"]), LOG_COLUMNS), np.float64)
     who, classes = log[:, 1], log[:, 2:4]
     demand(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")

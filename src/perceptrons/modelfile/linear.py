@@ -26,7 +26,7 @@ from perceptrons.modelfile.probabilities import calibration_parts, read_calibrat
 from perceptrons.passes.average import (
     ANCHOR,
     CLOCK,
-    FADED,
+    DEMANDED,
     GAIN,
     LARGEST_GAIN,
     MASS,
@@ -195,6 +195,8 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     one = float(header["intercept"])
     demand(0 <= one <= largest(w.dtype, Growth()) ** 2, "the square of a constant feature")
     weights = Weights(w, b, one=one, **parts)
+    if "paid_w" in arrays:
+        weights.keep_payments()
     duels = header["scheme"] == "ovo" and n_classes > 2
     clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if duels else 1
     demand(clocks in (1, rows), "one clock, or one for every row")
@@ -202,15 +204,14 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK)}
     for name in weights.arrays:
         expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))
-        kind = w.dtype if name in MATRICES + VECTORS and not name.startswith("late") else np.dtype(np.float64)
+        kind = w.dtype if name in MATRICES + VECTORS and not name.startswith(("late", "paid")) else np.dtype(np.float64)
         weights.arrays[name] = array_in(arrays, name, expected, kind, finite=name != "tally")
     demand(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
     clock = weights.arrays["clock"]
     part = (
         (clock[:, SCALE] >= smallest_scale(w.dtype))
         & (clock[:, SCALE] <= 1)
-        & (clock[:, FADED] >= 0)
-        & (clock[:, FADED] <= 1)
+        & (clock[:, DEMANDED] >= 0)
     )
     part &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
     bound = clock[:, TOTAL] * (1 + 1e-6) + 2 / FAST

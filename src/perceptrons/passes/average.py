@@ -1,4 +1,4 @@
-"""The weights that the passes change in place, with their lazy average and shrinking."""
+"""The weights that the passes change in place, with their lazy average and L2 penalty. The L1 penalty: `penalty.py`."""
 
 import math
 from typing import NamedTuple
@@ -9,11 +9,12 @@ from perceptrons.rows import compiled, inlined, inner
 
 
 class Linear(NamedTuple):
-    """Weights of a linear model, scale * w and scale * b; the binary one has a single row.
+    """Weights of a linear model, scale * w and b; the binary one has a single row.
 
-    Shrinking all weights is one product, scale *= 1 - lambda; without it scale is 1 and mass is seen. The mean over
-    the examples seen is (mass w - late_w) / seen, where late_w is the sum of (mass before) * (update of w), and mass
-    the sum of the scales after every example: each update is in the mean from its example on, at the scale of the day.
+    An L2 penalty multiplies all weights by one number, so it only changes scale; without it scale is 1 and mass is
+    seen. The mean over the examples seen is (mass w - late_w) / seen, where late_w is the sum of (mass before) *
+    (update of w), and mass the sum of the scales after every example. The bias is not penalised: its mean is
+    b - late_b / seen, where late_b is the sum of (examples before) * (update of b).
 
     The recent average counts each example `rule.growth` times as much as the one before. Its mass is the sum of the
     scales times these weights, and the sum of the weights stands in place of seen.
@@ -28,12 +29,13 @@ class Linear(NamedTuple):
     sigma_w: np.ndarray  # like w: the variances of AROW; (rows, 0) for other steps
     sigma_b: np.ndarray
     one: float  # the square of the constant feature of the bias; b is its weight times it. 0.0: no intercept
+    paid_w: np.ndarray  # float64 like w: what the L1 penalty took from each weight; (rows, 0) without one
 
 
 CLOCK = 8
-SEEN, MASS, SCALE, FADED, ANCHOR, OFFSET, TOTAL, GAIN = range(CLOCK)
+SEEN, MASS, SCALE, DEMANDED, ANCHOR, OFFSET, TOTAL, GAIN = range(CLOCK)
 # TOTAL: the sum of the weights of the examples in the mean. GAIN: the weight of the newest, 1 where all count alike.
-# FADED: what shrinking left of the weights since the last update.
+# DEMANDED: what the L1 penalty has demanded of every weight so far, eta alpha l1_ratio for each example.
 # MASS may count from any start that late_w knows of. From 0 it soon stands still while the scale keeps falling, and
 # mass w - late_w loses digits. Counted from minus all scales to come, it is OFFSET - ANCHOR * SCALE, with no digit lost
 # as long as OFFSET is 0, which only visits for a fraction change.
@@ -43,7 +45,7 @@ LOST = 1e-3  # a scale of so much of what the mass is counted from costs three d
 
 
 def smallest_scale(dtype):
-    """Below it, shrunk weights are written out: the smaller, the rarer that is, but the sooner values overflow."""
+    """Below it, the scale is multiplied out: the smaller, the rarer that is, but the sooner values overflow."""
     return 1e-15 if dtype == np.float32 else 1e-60
 
 
@@ -95,10 +97,9 @@ def renew(clock, model, k):
 
 @inlined
 def fade(rule, clock, share):
-    """The weights times (1 - lambda)^share, by their scale; is it time to `settle` them?  Changes clock."""
+    """The weights times keep^share, by their scale; is it time to `settle` them?  Changes clock."""
     left = rule.keep if share == 1.0 else rule.keep**share
     clock[SCALE] *= left
-    clock[FADED] *= left
     if clock[ANCHOR] > 0.0:
         return clock[SCALE] < max(rule.floor, LOST * abs(clock[OFFSET]))
     return clock[SCALE] < LOST
@@ -114,12 +115,11 @@ def settle(rule, clock, share, model, k):
     known = share == 1.0 and clock[ANCHOR] == rule.anchor > 0.0 and clock[OFFSET] == 0.0
     fresh = -rule.anchor / rule.keep
     rows = slice(None) if k < 0 else slice(k, k + 1)
-    w, late, b, late_b = model.w[rows], model.late_w[rows], model.b[rows], model.late_b[rows]
+    w, late = model.w[rows], model.late_w[rows]
     if w.strides[0] < w.strides[1]:
         multiply_out(w.T, late.T, clock[SCALE], clock[MASS], fresh, known)
     else:
         multiply_out(w, late, clock[SCALE], clock[MASS], fresh, known)
-    multiply_out(b.reshape(-1, 1), late_b.reshape(-1, 1), clock[SCALE], clock[MASS], fresh, known)
     clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = fresh, 1.0, rule.anchor, 0.0
 
 

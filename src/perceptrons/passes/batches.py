@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from perceptrons.passes.average import FADED, SCALE, SEEN, fade, renew, settle, tick
+from perceptrons.passes.average import SCALE, SEEN, fade, renew, settle, tick
 from perceptrons.passes.binary import binary_loss, binary_mistakes, wrong
 from perceptrons.passes.log import LOG_COLUMNS, note
 from perceptrons.passes.multiclass import joint_loss, leader, multiclass_mistakes
+from perceptrons.passes.penalty import truncate_now
 from perceptrons.passes.pocket import RUN, broke, due, judge
 from perceptrons.passes.steps import demand, exchange, shift
 from perceptrons.rows import compiled, dot, inner, prefetch, scores
@@ -15,10 +16,10 @@ from perceptrons.rows import compiled, dot, inner, prefetch, scores
 def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, pocket):
     """One pass in batches of `batch` visits; the last one may be smaller.
 
-        w <- (1 - lambda)^visits w + eta * sum over the visits of the batch that trigger an update of y x
+        w <- (1 - eta alpha)^visits w + eta * sum over the visits of the batch that trigger an update of y x
 
     All of a batch is scored with the weights from before it: its visits count with these in the average, but the last,
-    which counts with the new ones. problems: of `problems_pass`, or of one row for two classes; None: the joint rule.
+    which counts with the new ones. The penalty of a batch is that of its visits together. problems: of `problems_pass`, or of one row for two classes; None: the joint rule.
 
     Changes model, pocket. Returns mistakes, updates, loss, and the log of updates (None: not kept).
     """
@@ -36,14 +37,14 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
             share, before = min(left, 1.0), asked
             if problems is None:
                 scores(rows, i, model.w, s)
-                s += model.b
                 s *= model.w.dtype.type(model.clock[0, SCALE])
+                s += model.b
                 wait(rule, waiting, model, 0, share)
                 asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
                 if asks:
                     mistakes += leader(s) != y[i]
                     total += share * loss
-                    todo = note(todo, asked, 0, i, y[i], y_hat, share * rule.eta, 1.0)
+                    todo = note(todo, asked, 0, i, y[i], y_hat, share * rule.eta)
                     asked += 1
             else:
                 if not problems.duels:
@@ -55,7 +56,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                     if problems.duels:
                         s[k] = dot(rows, i, model.w[k])
                     own = k if len(model.clock) > 1 else 0
-                    score = model.clock[own, SCALE] * (s[k] + np.float64(model.b[k]))
+                    score = model.clock[own, SCALE] * s[k] + np.float64(model.b[k])
                     if own == k:  # one clock for all rows counts once
                         wait(rule, waiting, model, own, share)
                     margin = demand(rule, cost, int(sign > 0), int(sign < 0))
@@ -63,7 +64,7 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                     if asks:
                         mistakes += wrong(sign, score, rule.zero)
                         total += share * loss
-                        todo = note(todo, asked, own, i, k, -1, share * rule.eta * sign, 1.0)
+                        todo = note(todo, asked, own, i, k, -1, share * rule.eta * sign)
                         asked += 1
             if pocket is not None:
                 if asked > before:
@@ -94,7 +95,7 @@ def wait(rule, waiting, model, k, share):
 
 @inner
 def close(rows, joint, todo, waiting, model, rule, log, kept):
-    """End a batch: shrink, add what was asked for, count the last visit. Changes model, waiting. Returns the log."""
+    """End a batch: penalise, add what was asked for, count the last visit. Changes model, waiting. Returns the log."""
     out = log
     for k in range(len(model.clock)):
         if waiting[k, 0] > 0.0 and rule.keep < 1.0 and fade(rule, model.clock[k], waiting[k, 0]):
@@ -108,10 +109,11 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
             shift(rows, i, y, step, clock, model)
             y, y_hat = int(step > 0), int(step < 0)  # of a binary model, for the log
         if log is not None:
-            out = note(out, kept + u, clock[SEEN], i, y, y_hat, abs(model.w.dtype.type(step)), clock[FADED])
-            clock[FADED] = 1.0
+            out = note(out, kept + u, clock[SEEN], i, y, y_hat, abs(model.w.dtype.type(step)))
     for k in range(len(model.clock)):
         if waiting[k, 0] > 0.0:
+            if rule.l1 > 0.0:
+                truncate_now(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
             if tick(rule, model.clock[k], waiting[k, 1]):
                 renew(model.clock[k], model, -1 if len(model.clock) == 1 else k)
             waiting[k] = 0.0
@@ -121,5 +123,5 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
 @inner
 def count_mistakes(rows, y, joint, weight, examples, model, zero):
     if joint:
-        return multiclass_mistakes(rows, y, weight, examples, model.w, model.b)
-    return binary_mistakes(rows, y, weight, examples, model.w, model.b, zero)
+        return multiclass_mistakes(rows, y, weight, examples, model.w, model.b, model.clock[0, SCALE])
+    return binary_mistakes(rows, y, weight, examples, model.w, model.b, model.clock[0, SCALE], zero)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from perceptrons.passes.average import FADED, SCALE, SEEN, fade, renew, settle, tick
+from perceptrons.passes.average import SCALE, SEEN, fade, renew, settle, tick
 from perceptrons.passes.log import note
+from perceptrons.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.passes.pocket import broke, due, judge
 from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, shift
 from perceptrons.rows import compiled, dot, inlined, prefetch
@@ -25,14 +26,14 @@ def binary_loss(rule, margin, y, s):
 
 
 @compiled
-def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket):
+def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket, pending):
     """One pass of the perceptron.   if y (w·x + b) <= margin:  w += eta y x,  b += eta y     (Rosenblatt 1958)
 
     An example of weight m is visited m times on the spot, the last time for the fraction left (weight None: once).
-    Margin and step are the rule's: `steps.py`. Shrinking and the average are lazy: `average.py`. general: None compiles
-    constant steps without shrinking alone, which takes half the time.
+    Margin and step are the rule's: `steps.py`. The L2 penalty and the average are lazy: `average.py`. general: None
+    compiles only constant steps without an L2 penalty, which takes half the time. pending: None compiles no L1 penalty.
 
-    Changes model (a Linear of one row), pocket. Returns mistakes, updates, loss, and the log of updates (None: none).
+    Changes model (a Linear of one row), pocket, pending. Returns mistakes, updates, loss, and the log of updates (None: none).
     """
     w, b, clock = model.w[0], model.b, model.clock[0]
     scale = clock[SCALE]
@@ -46,26 +47,31 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
             share = min(left, 1.0)
             if general is not None:
                 scale = clock[SCALE]
-            s = scale * (dot(rows, i, w) + np.float64(b[0]))
+            if pending is not None:
+                truncate_row(rows, i, model, pending)
+            s = scale * dot(rows, i, w) + np.float64(b[0])
             asks, loss = binary_loss(rule, margin[1] if y[i] > 0 else margin[0], y[i], s)
             step = rule.eta if asks else 0.0
             if asks:
                 if general is not None and rule.kind != CONSTANT:
                     step = answer_to(rule, rows, i, loss, clock, model, 0, -1)
                 if step == np.inf:  # would overflow: the example is not learned, nor what comes after it
+                    if pending is not None:
+                        truncate_all(model, pending)
                     model.t[0] = clock[SEEN]
                     return mistakes, updates, np.inf, out
                 mistakes += wrong(y[i], s, rule.zero)
                 total += share * loss
-            elif rule.keep == 1.0:
+            elif rule.keep == 1.0 and rule.l1 == 0.0:
                 share = left  # nothing changes, so all visits left are the same
             if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
+                if pending is not None:
+                    truncate_all(model, pending)
                 settle(rule, clock, share, model, -1)
             if step > 0.0:
                 if log is not None:
                     moved = w.dtype.type(share * step)
-                    out = note(out, updates, clock[SEEN], i, y[i] > 0, y[i] < 0, moved, clock[FADED])
-                    clock[FADED] = 1.0
+                    out = note(out, updates, clock[SEEN], i, y[i] > 0, y[i] < 0, moved)
                 if general is not None and rule.kind == AROW:
                     confident_shift(rows, i, 0, share * step * y[i], loss, clock, model)
                 else:
@@ -74,21 +80,30 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
                 if pocket is not None:
                     broke(pocket)
             elif pocket is not None and not asks and due(pocket, share):
-                judge(pocket, model, binary_mistakes(rows, y, weight, pocket.examples, model.w, b, rule.zero))
+                if pending is not None:
+                    truncate_all(model, pending)
+                wrong_now = binary_mistakes(rows, y, weight, pocket.examples, model.w, b, clock[SCALE], rule.zero)
+                judge(pocket, model, wrong_now)
+            if pending is not None:
+                demand_payment(rule, clock, share, model, pending)
             if tick(rule, clock, share):
+                if pending is not None:
+                    truncate_all(model, pending)
                 renew(clock, model, -1)
             left -= share
+    if pending is not None:
+        truncate_all(model, pending)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total, out
 
 
 @compiled
-def binary_mistakes(rows, y, weight, examples, w, b, zero):
-    """How many of the examples (by weight) the fixed weights w, b get wrong."""
-    total = 0.0
+def binary_mistakes(rows, y, weight, examples, w, b, scale, zero):
+    """How many of the examples (by weight) the fixed weights scale * w, b get wrong."""
+    total, scale = 0.0, w.dtype.type(scale)
     for p in range(len(examples)):
         i = examples[p]
         prefetch(rows, examples, p)
-        if wrong(y[i], dot(rows, i, w[0]) + b[0], zero):
+        if wrong(y[i], scale * dot(rows, i, w[0]) + b[0], zero):
             total += 1.0 if weight is None else weight[i]
     return total

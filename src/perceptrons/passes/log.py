@@ -4,7 +4,7 @@ import numpy as np
 
 from perceptrons.rows import inlined
 
-LOG_COLUMNS = 6  # examples seen before, row, true class, the class it was taken for, step (> 0), what shrinking left
+LOG_COLUMNS = 5  # examples seen before, row, true class, the class it was taken for, step (> 0)
 
 
 @inlined
@@ -20,8 +20,8 @@ def longer(log, used):
 
 
 @inlined
-def note(log, k, t, i, y, y_hat, step, faded):
+def note(log, k, t, i, y, y_hat, step):
     """Write update k into the log; returns the log, which may be a longer one."""
     log = longer(log, k)
-    log[k, 0], log[k, 1], log[k, 2], log[k, 3], log[k, 4], log[k, 5] = t, i, y, y_hat, step, faded
+    log[k, 0], log[k, 1], log[k, 2], log[k, 3], log[k, 4] = t, i, y, y_hat, step
     return log

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from perceptrons.passes.average import FADED, MASS, SCALE, SEEN, fade, renew, settle, tick
+from perceptrons.passes.average import MASS, SCALE, SEEN, TOTAL, fade, renew, settle, tick
 from perceptrons.passes.log import LOG_COLUMNS, longer, note
+from perceptrons.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.passes.pocket import broke, due, judge
 from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
 from perceptrons.rows import compiled, inlined, prefetch, scores
@@ -45,12 +46,12 @@ def joint_loss(rule, cost, s, y):
 
 
 @compiled
-def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket):
+def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket, pending):
     """One pass of the joint multiclass perceptron (also with margin and cost).
 
         y_hat = argmax_k theta_k·x + b_k + cost(y, k);    if y_hat != y:  theta_y += eta x,  theta_y_hat -= eta x
 
-    Weights, rule, averaging and what is returned as in `binary_pass`. Changes model, pocket.
+    Weights, rule, averaging and what is returned as in `binary_pass`. Changes model, pocket, pending.
     """
     theta, b, clock = model.w, model.b, model.clock[0]
     s = np.empty(len(b), theta.dtype)
@@ -61,28 +62,33 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
         left = 1.0 if weight is None else weight[i]
         while left > 0:
             share = min(left, 1.0)
+            if pending is not None:
+                truncate_row(rows, i, model, pending)
             scores(rows, i, theta, s)
-            s += b
             if clock[SCALE] != 1.0:
                 s *= theta.dtype.type(clock[SCALE])
+            s += b
             asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
             step = rule.eta if asks else 0.0
             if asks:
                 if general is not None and rule.kind != CONSTANT:
                     step = answer_to(rule, rows, i, loss, clock, model, y[i], y_hat)
                 if step == np.inf:
+                    if pending is not None:
+                        truncate_all(model, pending)
                     model.t[0] = clock[SEEN]
                     return mistakes, updates, np.inf, out
                 mistakes += leader(s) != y[i]
                 total += share * loss
-            elif rule.keep == 1.0:
+            elif rule.keep == 1.0 and rule.l1 == 0.0:
                 share = left  # nothing changes, so all visits left are the same
             if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
+                if pending is not None:
+                    truncate_all(model, pending)
                 settle(rule, clock, share, model, -1)
             if step > 0.0:
                 if log is not None:
-                    out = note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step), clock[FADED])
-                    clock[FADED] = 1.0
+                    out = note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step))
                 if general is not None and rule.kind == AROW:
                     confident_shift(rows, i, y[i], share * step, loss, clock, model)
                     confident_shift(rows, i, y_hat, -share * step, loss, clock, model)
@@ -92,16 +98,24 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
                 if pocket is not None:
                     broke(pocket)
             elif pocket is not None and not asks and due(pocket, share):
-                judge(pocket, model, multiclass_mistakes(rows, y, weight, pocket.examples, theta, b))
+                if pending is not None:
+                    truncate_all(model, pending)
+                judge(pocket, model, multiclass_mistakes(rows, y, weight, pocket.examples, theta, b, clock[SCALE]))
+            if pending is not None:
+                demand_payment(rule, clock, share, model, pending)
             if tick(rule, clock, share):
+                if pending is not None:
+                    truncate_all(model, pending)
                 renew(clock, model, -1)
             left -= share
+    if pending is not None:
+        truncate_all(model, pending)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total, out
 
 
 def block_pass(rows, y, weight, order, model, rule, cost, log):
-    """`multiclass_pass` for constant steps without shrinking, by matrix products: the same mistakes, the same updates.
+    """`multiclass_pass` for constant steps without a penalty, by matrix products: the same mistakes, the same updates.
 
         S = X thetaᵀ + b,  G = X Xᵀ + 1    for a block X of Dense examples, then the block is walked in order
 
@@ -145,7 +159,7 @@ def walk(rows, y, weight, visit, model, rule, cost, log, kept, S, G):
                 for c in range(a, len(visit)):
                     S[c, y[i]] += step * G[a, c]
                     S[c, y_hat] -= step * G[a, c]
-                todo = note(todo, made, clock[SEEN], i, y[i], y_hat, step, 1.0)
+                todo = note(todo, made, clock[SEEN], i, y[i], y_hat, step)
                 made += 1
             else:
                 share = left
@@ -153,7 +167,7 @@ def walk(rows, y, weight, visit, model, rule, cost, log, kept, S, G):
             left -= share
     ended = clock.copy()
     for u in range(made):
-        clock[MASS] = todo[u, 0]  # what was never shrunk has as much mass as examples
+        clock[MASS] = clock[TOTAL] = todo[u, 0]  # without a penalty, the mass is the number of examples
         exchange(rows, int(todo[u, 1]), int(todo[u, 2]), int(todo[u, 3]), todo[u, 4], clock, model)
         if log is not None:
             out = longer(out, kept + u)
@@ -164,14 +178,15 @@ def walk(rows, y, weight, visit, model, rule, cost, log, kept, S, G):
 
 
 @compiled
-def multiclass_mistakes(rows, y, weight, examples, theta, b):
-    """How many of the examples (by weight) the fixed weights theta, b get wrong."""
-    total = 0.0
+def multiclass_mistakes(rows, y, weight, examples, theta, b, scale):
+    """How many of the examples (by weight) the fixed weights scale * theta, b get wrong."""
+    total, scale = 0.0, theta.dtype.type(scale)
     s = np.empty(len(b), theta.dtype)
     for p in range(len(examples)):
         i = examples[p]
         prefetch(rows, examples, p)
         scores(rows, i, theta, s)
+        s *= scale
         s += b
         if leader(s) != y[i]:
             total += 1.0 if weight is None else weight[i]

@@ -27,9 +27,9 @@ def binary_one(
     Changes the arrays of the model.
     """
     rows = Dense(values) if values.ndim == 2 else Sparse(values, columns, starts)
-    model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one)
-    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10])
-    mistakes, updates, loss, _ = binary_pass(rows, y, None, order, model, rule, general, cost, None, None)
+    model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one, np.empty((0, 0)))
+    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10], r[11])
+    mistakes, updates, loss, _ = binary_pass(rows, y, None, order, model, rule, general, cost, None, None, None)
     return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
 
 
@@ -39,9 +39,9 @@ def multiclass_one(
 ):
     """`multiclass_pass` over one example, as `binary_one`."""
     rows = Dense(values) if values.ndim == 2 else Sparse(values, columns, starts)
-    model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one)
-    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10])
-    mistakes, updates, loss, _ = multiclass_pass(rows, y, None, order, model, rule, general, cost, None, None)
+    model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one, np.empty((0, 0)))
+    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10], r[11])
+    mistakes, updates, loss, _ = multiclass_pass(rows, y, None, order, model, rule, general, cost, None, None, None)
     return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
 
 
@@ -49,7 +49,7 @@ def multiclass_one(
 def score_row(values, columns, limit, average, w, b, late_w, late_b, clock, s):
     """The scores of a row, values[p] in columns[p], by the averaged or the last weights.
 
-    The last weights are scale w: with endless time the same formula as for the mean, see `average.py`.
+    The last weights are scale w and b: with endless time the same formula as for the mean, see `average.py`.
 
     Changes s; s[0] is NaN if a value is beyond the limit.
     """
@@ -65,4 +65,4 @@ def score_row(values, columns, limit, average, w, b, late_w, late_b, clock, s):
         score = number(0)
         for p in range(len(values)):
             score += values[p] * number(mass * w[k, columns[p]] - late_w[k, columns[p]] / total)
-        s[k] = score + number(mass * b[k] - late_b[k] / total)
+        s[k] = score + number(b[k] - late_b[k] / total)

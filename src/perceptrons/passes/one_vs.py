@@ -6,6 +6,7 @@ import numpy as np
 
 from perceptrons.passes.average import SCALE, SEEN, Linear, fade, renew, settle, tick
 from perceptrons.passes.binary import binary_loss, binary_pass, wrong
+from perceptrons.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.passes.steps import AROW, CONSTANT, answer_to, confident_shift, shift
 from perceptrons.rows import compiled, inner, packed, prefetch, scores
 
@@ -20,10 +21,10 @@ class Problems(NamedTuple):
 
 
 @compiled
-def together_pass(rows, y, problems, weight, order, model, rule, general):
+def together_pass(rows, y, problems, weight, order, model, rule, general, pending):
     """One pass of `binary_pass` for all rows: every example is in every problem, so they share one clock.
 
-    Changes model. Returns mistakes, updates and loss, summed over the problems.
+    Changes model, pending. Returns mistakes, updates and loss, summed over the problems.
     """
     theta, b, clock, sign = model.w, model.b, model.clock[0], problems.sign
     s = np.empty(len(b), theta.dtype)
@@ -34,10 +35,14 @@ def together_pass(rows, y, problems, weight, order, model, rule, general):
         left = 1.0 if weight is None else weight[i]
         while left > 0:
             share, scale, quiet = min(left, 1.0), theta.dtype.type(clock[SCALE]), True
+            if pending is not None:
+                truncate_row(rows, i, model, pending)
             scores(rows, i, theta, s)
             for k in range(len(s)):
-                s[k] = scale * (s[k] + b[k])
+                s[k] = scale * s[k] + b[k]
             if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
+                if pending is not None:
+                    truncate_all(model, pending)
                 settle(rule, clock, share, model, -1)
             for k in range(len(s)):
                 asks, loss = binary_loss(rule, rule.margin, sign[y[i], k], s[k])
@@ -47,6 +52,8 @@ def together_pass(rows, y, problems, weight, order, model, rule, general):
                     if general is not None and rule.kind != CONSTANT:
                         step = answer_to(rule, rows, i, loss, clock, model, k, -1)
                     if step == np.inf:
+                        if pending is not None:
+                            truncate_all(model, pending)
                         return mistakes, updates, np.inf
                     mistakes += wrong(sign[y[i], k], s[k], rule.zero)
                     total += share * loss
@@ -56,20 +63,26 @@ def together_pass(rows, y, problems, weight, order, model, rule, general):
                             confident_shift(rows, i, k, share * step * sign[y[i], k], loss, clock, model)
                         else:
                             shift(rows, i, k, share * step * sign[y[i], k], clock, model)
-            if quiet and rule.keep == 1.0:
+            if quiet and rule.keep == 1.0 and rule.l1 == 0.0:
                 share = left  # nothing changes, so all visits left are the same
+            if pending is not None:
+                demand_payment(rule, clock, share, model, pending)
             if tick(rule, clock, share):
+                if pending is not None:
+                    truncate_all(model, pending)
                 renew(clock, model, -1)
             left -= share
+    if pending is not None:
+        truncate_all(model, pending)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total
 
 
 @compiled
-def labels_pass(rows, y, problems, weight, by_label, order, model, rule, general):
+def labels_pass(rows, y, problems, weight, by_label, order, model, rule, general, pending):
     """`binary_pass` for labels whose examples have weights of their own, (labels, 2) for those without and with it.
 
-    Changes model. Returns mistakes, updates and loss, summed over the problems.
+    Changes model, pending. Returns mistakes, updates and loss, summed over the problems.
     """
     mistakes, updates, total = 0, 0, 0.0
     sign, own = np.empty(len(y), np.int8), np.empty(len(y))
@@ -77,7 +90,7 @@ def labels_pass(rows, y, problems, weight, by_label, order, model, rule, general
         for i in order:
             sign[i] = problems.sign[y[i], k]
             own[i] = by_label[k, int(sign[i] > 0)] * (1.0 if weight is None else weight[i])
-        made, moved, lost = problem_pass(rows, sign, own, order, model, rule, general, k)
+        made, moved, lost = problem_pass(rows, sign, own, order, model, rule, general, pending, k)
         mistakes, updates, total = mistakes + made, updates + moved, total + lost
     for i in order:
         model.t[0] += 1.0 if weight is None else weight[i]
@@ -85,12 +98,12 @@ def labels_pass(rows, y, problems, weight, by_label, order, model, rule, general
 
 
 @compiled
-def duels_pass(rows, y, n_classes, weight, order, model, rule, general):
+def duels_pass(rows, y, n_classes, weight, order, model, rule, general, pending):
     """`binary_pass` for every pair of classes, a < b, on their examples alone: a is -1, b is +1.
 
     A block of the data is copied class by class, and while it is in the cache, the pairs take turns at it.
 
-    Changes model. Returns mistakes, updates and loss, summed over the problems.
+    Changes model, pending. Returns mistakes, updates and loss, summed over the problems.
     """
     mistakes, updates, total = 0, 0, 0.0
     size = max(1024, PACKED // max(1, rows.values.size // max(1, len(y))))
@@ -107,7 +120,7 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule, general):
                 if n == 0:
                     k += 1
                     continue
-                made, moved, lost = problem_pass(here, sign, own, mine[:n], model, rule, general, k)
+                made, moved, lost = problem_pass(here, sign, own, mine[:n], model, rule, general, pending, k)
                 mistakes, updates, total = mistakes + made, updates + moved, total + lost
                 k += 1
         for i in block:
@@ -116,7 +129,7 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule, general):
 
 
 @inner
-def problem_pass(rows, sign, weight, order, model, rule, general, k):
+def problem_pass(rows, sign, weight, order, model, rule, general, pending, k):
     """`binary_pass` for problem k, which has row k of the weights and clock k."""
     t = np.zeros(1)
     if rows.values.size // max(1, len(sign)) * len(order) * 16 > model.w.shape[1]:
@@ -125,10 +138,10 @@ def problem_pass(rows, sign, weight, order, model, rule, general, k):
     row = slice(k, k + 1)
     problem = Linear(
         model.w[row], model.b[row], model.late_w[row], model.late_b[row], model.clock[row], t,
-        model.sigma_w[row], model.sigma_b[row], model.one,
+        model.sigma_w[row], model.sigma_b[row], model.one, model.paid_w[row],
     )  # fmt: skip
     mistakes, updates, loss, _ = binary_pass(
-        rows, sign, weight, order, problem, rule, general, np.empty((0, 0)), None, None
+        rows, sign, weight, order, problem, rule, general, np.empty((0, 0)), None, None, pending
     )
     return mistakes, updates, loss
 

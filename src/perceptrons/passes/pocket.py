@@ -44,7 +44,6 @@ def judge(pocket, model, mistakes):
     tally = pocket.tally
     tally[JUDGED] = WORSE
     if mistakes < tally[BEST_MISTAKES]:
-        scale = pocket.w.dtype.type(model.clock[0, SCALE])
-        pocket.w[:] = scale * model.w
-        pocket.b[:] = scale * model.b
+        pocket.w[:] = pocket.w.dtype.type(model.clock[0, SCALE]) * model.w
+        pocket.b[:] = model.b
         tally[BEST_RUN], tally[BEST_MISTAKES], tally[JUDGED] = tally[RUN], mistakes, KEPT

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.average import MASS, SCALE
+from perceptrons.passes.average import MASS, SCALE, TOTAL
 from perceptrons.rows import add, add_spread, inlined, inner, move, narrow, spread, sqnorm
 
 CONSTANT, PASSIVE, AROW = range(3)
@@ -21,11 +21,12 @@ class Rule(NamedTuple):
     slack: float  # PASSIVE: added to the squared norm, 1 / 2C of PA-II;  AROW: r
     zero: int  # binary: the label that is wrong at score 0 (2: both, 0: none)
     margin: float
-    keep: float  # 1 - lambda: what shrinking leaves at every example
-    anchor: float  # the sum of all scales to come, keep / lambda; 0 for a slow shrinking: see average.py
+    keep: float  # what an L2 penalty leaves of the weights at every example: 1 - eta alpha (1 - l1_ratio)
+    anchor: float  # the sum of all scales to come, keep / (1 - keep); 0 where keep is nearly 1: see average.py
     floor: float  # the smallest scale
     growth: float  # how much more each example counts in the mean than the one before; 1: all count alike
     bound: float  # the longest step, in units of the scale, that cannot overflow
+    l1: float  # what an L1 penalty demands of every weight at every example: eta alpha l1_ratio
 
 
 @inlined
@@ -57,23 +58,23 @@ def answer_to(rule, rows, i, loss, clock, model, y, y_hat):
 
 @inlined
 def shift(rows, i, k, step, clock, model):
-    """w_k += step x_i,  b_k += step one, and as much times the mass into the late sums.  Changes model."""
+    """w_k += step x_i,  b_k += step one, and as much times what was counted into the late sums.  Changes model."""
+    bias = model.w.dtype.type(step)
     step = model.w.dtype.type(step / clock[SCALE])
-    late = clock[MASS] * step
     add(rows, i, step, model.w[k])
-    add(rows, i, late, model.late_w[k])
-    model.b[k] += model.one * step
-    model.late_b[k] += late * model.one
+    add(rows, i, clock[MASS] * step, model.late_w[k])
+    model.b[k] += model.one * bias
+    model.late_b[k] += clock[TOTAL] * bias * model.one
 
 
 @inlined
 def exchange(rows, i, y, y_hat, step, clock, model):
-    """theta_y += step x_i,  theta_y_hat -= step x_i, and as much times the mass into the late sums.  Changes model."""
+    """theta_y += step x_i,  theta_y_hat -= step x_i, and as much into the late sums.  Changes model."""
+    bias = model.w.dtype.type(step)
     step = model.w.dtype.type(step / clock[SCALE])
-    late = clock[MASS] * step
+    bias, late_bias = model.one * bias, clock[TOTAL] * bias * model.one
     move(rows, i, step, model.w, y, y_hat)
-    move(rows, i, late, model.late_w, y, y_hat)
-    bias, late_bias = model.one * step, model.one * late
+    move(rows, i, clock[MASS] * step, model.late_w, y, y_hat)
     model.b[y] += bias
     model.b[y_hat] -= bias
     model.late_b[y] += late_bias

@@ -10,31 +10,28 @@ from perceptrons.rows import compiled
 
 
 @compiled
-def binary_votes(G, support, signed, faded, counts, positive_at_zero, s, votes):
+def binary_votes(G, support, signed, counts, positive_at_zero, s, votes):
     """votes[a] += sum over k of c_k sign(w_k·x_a)    (Freund and Schapire 1999)
 
     G[a, m]: x_a·(support example m) + 1;  support, signed: the example and the step y eta of every update;
-    faded: what shrinking left of the weights before it;
     counts[0] is the start's survival count, counts[k] that of the weights after update k;  s: scores of the start.
     """
     for a in range(len(s)):
         score = s[a]
         for k in range(len(counts)):
             if k > 0:
-                score = faded[k - 1] * score + signed[k - 1] * G[a, support[k - 1]]
+                score += signed[k - 1] * G[a, support[k - 1]]
             votes[a] += counts[k] if score > 0 or (score == 0 and positive_at_zero) else -counts[k]
 
 
 @compiled
-def multiclass_votes(G, support, y, y_hat, step, faded, counts, s, votes):
+def multiclass_votes(G, support, y, y_hat, step, counts, s, votes):
     """votes[a, k] += c for every weight version, with survival count c, whose highest score for x_a is of class k."""
     for a in range(len(s)):
         score = s[a]
         best = leader(score)
         votes[a, best] += counts[0]
         for k in range(len(support)):
-            if faded[k] != 1.0:
-                score *= faded[k]
             add = step[k] * G[a, support[k]]
             score[y[k]] += add
             score[y_hat[k]] -= add

@@ -74,7 +74,7 @@ class PathDisplay:
         Parameters
         ----------
         estimator : Perceptron, or a pipeline that ends with one
-            Fitted with combine="vote", which keeps every update, and without shrink. Of a pipeline, the weights of the
+            Fitted with combine="vote", which keeps every update. Of a pipeline, the weights of the
             features that it makes.
         X, y : optional
             The training examples, to compute the solution with the largest margin, which is drawn if the data are
@@ -90,11 +90,6 @@ class PathDisplay:
         if before is not None and X is not None:
             X = before.transform(X)
         updates = Updates(estimator)
-        if estimator.shrink > 0 or (updates.log[:, 5] != 1).any():
-            raise ValueError(
-                f"shrink={estimator.shrink!r}: these weights decay at every example, but the path has points only at "
-                "updates. Fit with shrink=0; BoundaryAnimation also shows models with weight decay."
-            )
         weights, averages, t = [], [], 0.0
         sums: Any = 0.0
         constant = constant_of(estimator)

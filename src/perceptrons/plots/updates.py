@@ -63,10 +63,7 @@ class Updates:
         w, b = (part.copy() for part in self.start)
         several, kind = len(b) > 1, w.dtype.type
         yield Version(0, w, b, -1, -1, -1, float(self.counts[0]))
-        for k, (_, i, y, y_hat, step, faded) in enumerate(self.log, 1):
-            if faded != 1:
-                w *= kind(faded)
-                b *= kind(faded)
+        for k, (_, i, y, y_hat, step) in enumerate(self.log, 1):
             x, y, y_hat = self.support[int(i)], int(y), int(y_hat)
             moves = ((y, kind(step)), (y_hat, -kind(step))) if several else ((0, kind(step if y else -step)),)
             for row, by in moves:

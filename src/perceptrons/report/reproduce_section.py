@@ -18,8 +18,8 @@ from perceptrons.report.page import Section, code, element, facts, joined, parag
 from perceptrons.report.subject import Subject
 
 OPTIONS = {
-    "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "shrink", "batch_size", "multiclass",
-    "init", "zero_score", "kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter",
+    "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "penalty", "alpha", "l1_ratio",
+    "batch_size", "multiclass", "init", "zero_score", "kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter",
     "max_seconds",
 }  # fmt: skip
 FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-shuffle"),

@@ -100,7 +100,7 @@ def check_bound(
     Raises
     ------
     ValueError
-        For what the theorem does not cover: steps other than constant, shrinking, costs, batches, class weights,
+        For what the theorem does not cover: steps other than constant, penalties, costs, batches, class weights,
         one-vs-rest and one-vs-one, several labels, an unknown start; budgets and kernels that are not positive
         definite; a `StructuredPerceptron`, whose outputs only its own functions know.
 
@@ -277,7 +277,7 @@ def refuse_parameters(model: Perceptron, learner: Learner) -> None:
             "every binary problem has its own bound",
         ),
         (model.step != "constant", f"step={model.step!r}", "its updates have different lengths"),
-        (model.shrink > 0, f"shrink={model.shrink!r}", "weights that decay never stop changing"),
+        (model.penalty is not None, f"penalty={model.penalty!r}", "penalised weights never stop changing"),
         (model.cost is not None, "cost", "every pair of classes requires another margin"),
         (model.batch_size != 1, f"batch_size={model.batch_size!r}", "a batch is one update"),
         (model.class_weight is not None, "class_weight", "it repeats examples, and therefore updates"),

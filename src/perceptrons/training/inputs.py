@@ -22,17 +22,17 @@ FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are 
 
 
 class Growth(NamedTuple):
-    """How values grow into weights: by the learning rate, and by the scale if weights are shrunk."""
+    """How values grow into weights: by the learning rate, and by the scale if weights decay."""
 
     eta: float = 1.0
-    shrinks: bool = False
+    decays: bool = False
 
 
 @lru_cache(maxsize=64)
 def largest(dtype: Any, growth: Growth) -> float:
     """The largest value whose scores cannot overflow in training."""
     limit = math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, growth.eta)
-    return limit * math.sqrt(smallest_scale(dtype)) if growth.shrinks else limit
+    return limit * math.sqrt(smallest_scale(dtype)) if growth.decays else limit
 
 
 def as_rows(X: Any) -> Rows:
@@ -352,7 +352,7 @@ def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
     if math.isfinite(value):
         raise ValueError(
             f"Input X has {value:g} at {where}: too large for {values.dtype} scores (at most {limit:.0e}"
-            f"{' if weights are shrunk' if growth.shrinks else ''}). Scale the features, for instance with "
+            f"{' if weights decay' if growth.decays else ''}). Scale the features, for instance with "
             "scikit-learn's StandardScaler."
         )
     what = (

@@ -123,12 +123,13 @@ class ReadyToLearn(Ready):
             learner.form == "single" and not learner.has_problems and learner.votes is None and not weights.has_pocket
         )
         self.able = self.able and learner.spread > 0  # which the general way finds out
+        self.able = self.able and not method.l1  # it would need the weights of other features, too
         binary = weights.n_rows == 1
         codes = learner.pass_labels(np.arange(len(self.classes), dtype=np.int32)) if self.able else []
         self._labels = {label: codes[k : k + 1].copy() for k, label in enumerate(self.classes.tolist()[: len(codes)])}
         self._pass: Any = binary_one if binary else multiclass_one
         self._dense = weights.n_rows < MANY_CLASSES  # beyond, dense rows are learned by blocks
-        self._method, self._general = method, None if method.step == "constant" and method.shrink == 0 else True
+        self._method, self._general = method, None if method.is_plain else True
         self._rule = np.array(method.rule(self._dtype))
         self._no_sigma = np.empty((weights.n_rows, 0), self._dtype), np.empty(0, self._dtype)
 

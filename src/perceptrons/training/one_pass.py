@@ -13,6 +13,7 @@ from perceptrons.passes.binary import binary_mistakes, binary_pass
 from perceptrons.passes.log import LOG_COLUMNS
 from perceptrons.passes.multiclass import block_pass, multiclass_mistakes, multiclass_pass
 from perceptrons.passes.one_vs import Problems, duels_pass, labels_pass, together_pass
+from perceptrons.passes.penalty import pending_for
 from perceptrons.passes.perceptron import joint_perceptron, perceptron
 from perceptrons.passes.pocket import BEST_MISTAKES, JUDGED, UNJUDGED, judge
 from perceptrons.rows import Dense, Rows
@@ -51,41 +52,50 @@ def learn(
     """Visit the examples in the given order once and learn from them. Changes weights (and votes) in place."""
     rows, y, weight, problems, by_label = examples
     weights.arrange(rows, by_row=problems is not None and problems.duels and len(order) >= MANY_EXAMPLES)
+    if method.l1:
+        weights.keep_payments()
     model, pocket, rule = weights.linear(), weights.pocket(judged_on), method.rule(weights.dtype)
     cost = method.cost
-    general = None if method.step == "constant" and method.shrink == 0 else True
+    general = None if method.is_plain else True
+    pending = pending_for(weights.n_features) if method.l1 else None
     log = np.empty((0, LOG_COLUMNS)) if votes is not None else None
-    plain = general is None and weight is None and log is None and pocket is None and not len(cost)
-    plain = plain and model.clock[0, SCALE] == 1.0 and model.clock[0, ANCHOR] == 0.0  # never shrunk
+    plain = general is None and pending is None and weight is None and log is None and pocket is None and not len(cost)
+    plain = plain and model.clock[0, SCALE] == 1.0 and model.clock[0, ANCHOR] == 0.0  # no L2 penalty yet
     if pocket is not None and not pocket.tally[BEST_MISTAKES] < np.inf:
         pocket.tally[BEST_MISTAKES] = mistakes_of((pocket.w, pocket.b), examples, judged_on, rule.zero)
     if method.batch != 1:
         if problems is None and weights.n_rows == 1:
             problems = TWO_CLASSES
         size = method.batch or np.iinfo(np.int64).max
-        rule = rule._replace(anchor=0.0)  # a batch does not shrink at every visit
+        rule = rule._replace(anchor=0.0)  # a batch is not penalised at every visit
         mistakes, updates, loss, log = batch_pass(
             rows, y, problems, weight, order, model, rule, cost, size, log, pocket
         )
     elif problems is not None:
         if problems.duels:
-            mistakes, updates, loss = duels_pass(rows, y, len(problems.sign), weight, order, model, rule, general)
+            mistakes, updates, loss = duels_pass(
+                rows, y, len(problems.sign), weight, order, model, rule, general, pending
+            )
         elif by_label is None and len(model.clock) == 1:
-            mistakes, updates, loss = together_pass(rows, y, problems, weight, order, model, rule, general)
+            mistakes, updates, loss = together_pass(rows, y, problems, weight, order, model, rule, general, pending)
         else:
             by_label = np.ones((weights.n_rows, 2)) if by_label is None else by_label
-            mistakes, updates, loss = labels_pass(rows, y, problems, weight, by_label, order, model, rule, general)
+            mistakes, updates, loss = labels_pass(
+                rows, y, problems, weight, by_label, order, model, rule, general, pending
+            )
     elif weights.n_rows == 1 and plain:
         mistakes, updates, loss = perceptron(rows, y, order, model, rule)
     elif weights.n_rows == 1:
-        mistakes, updates, loss, log = binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
+        mistakes, updates, loss, log = binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket, pending)
     elif _by_blocks(weights, rows, method):
         with one_blas_thread:
             mistakes, updates, loss, log = block_pass(rows, y, weight, order, model, rule, cost, log)
     elif plain:
         mistakes, updates, loss = joint_perceptron(rows, y, order, model, rule, cost)
     else:
-        mistakes, updates, loss, log = multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket)
+        mistakes, updates, loss, log = multiclass_pass(
+            rows, y, weight, order, model, rule, general, cost, log, pocket, pending
+        )
     if votes is not None and log is not None and updates:
         votes.record(rows, weights.n_features, log[:updates], np.full(len(y), -1) if taken is None else taken)
     overflowed = not loss < np.inf
@@ -98,9 +108,8 @@ def at_rest(row: dict[str, Any], method: Method, contradicted: Callable[[], bool
     zero_score="correct" lets scores of 0 pass for both classes, and `predict` answers one of them: what it answers
     wrongly then, the rule never mends. contradicted: is there such an example?
     """
-    fades = method.shrink > 0 and method.demanding  # shrunk weights lose what margin they have
     asks_more = method.in_epoch(row["epoch"]) is not method  # the next epoch does
-    if row["mistakes"] or row["updates"] or fades or asks_more:
+    if row["mistakes"] or row["updates"] or method.penalised or asks_more:
         return ""
     return "stuck" if method.zero_score == "correct" and contradicted() else "converged"
 
@@ -120,7 +129,7 @@ def _by_blocks(weights: Weights, rows: Rows, method: Method) -> bool:
     """Are matrix products faster, and do they give the same?"""
     if not isinstance(rows, Dense) or weights.n_rows < MANY_CLASSES or weights.has_pocket:
         return False
-    return method.step == "constant" and method.shrink == 0 and not method.window and weights.unscaled
+    return method.is_plain and not method.l1 and not method.window and weights.unscaled
 
 
 def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> int:
@@ -154,8 +163,8 @@ def mistakes_of(model: tuple[np.ndarray, np.ndarray], examples: Examples, which:
     """How many of the examples named by `which` fixed weights get wrong, by weight."""
     (rows, y, weight, *_), (w, b) = examples, model
     if len(b) == 1:
-        return float(binary_mistakes(rows, y, weight, which, w, b, zero))
-    return float(multiclass_mistakes(rows, y, weight, which, w, b))
+        return float(binary_mistakes(rows, y, weight, which, w, b, 1.0, zero))
+    return float(multiclass_mistakes(rows, y, weight, which, w, b, 1.0))
 
 
 class OneBlasThread:

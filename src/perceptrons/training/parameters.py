@@ -101,12 +101,13 @@ def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) 
 Combine = Literal["average", "recent", "last", "vote", "pocket"]
 Step = Literal["constant", "pa", "pa1", "pa2", "arow"]
 Multiclass = Literal["joint", "ovr", "ovo"]
+Penalty = Literal["l2", "l1", "elasticnet"]
 Init = Literal["zeros", "ones", "random"]
 ZeroScore = Literal["mistake", "correct", "positive", "negative"]
 TaggerCombine = Literal["average", "last"]  # also of structured models
 TaggerStep = Literal["constant", "pa1"]
 LIMITLESS = float("inf")
-ALPHA, L1_RATIO = 0.0001, 0.15  # scikit-learn's defaults, which mean nothing without a penalty
+ALPHA, L1_RATIO = 0.0001, 0.15  # scikit-learn's defaults
 WINDOW = 500  # examples: a compromise over made-up streams of several speeds and widths, see docs/streams.md
 RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
@@ -117,7 +118,6 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "C": (Number(1e-12, 1e12),),
     "margin": (Number(0, LARGEST_DEMAND), Words(("auto",)), NONE),
     "cost": (ANYTHING,),  # checked where the classes are known
-    "shrink": (Number(0, 1, below=True),),
     "batch_size": (Number(1, LIMITLESS, whole=True), Words(("all",))),
     "multiclass": (Words(get_args(Multiclass)),),
     "max_iter": (Number(0, LIMITLESS, whole=True),),
@@ -137,21 +137,22 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "warm_start": (Flag(),),
     "verbose": (Flag(), Number(0, LIMITLESS, whole=True)),
     "n_jobs": (ANYTHING,),
-    **dict.fromkeys(("penalty", "alpha", "l1_ratio"), (ANYTHING,)),  # checked below, with what to use instead
+    "penalty": (Words(("l2", "l1", "elasticnet")), NONE),
+    "alpha": (Number(0, 1e12),),
+    "l1_ratio": (Number(0, 1), NONE),
     "classes": (ANYTHING,),  # checked where labels are read
 }
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
 OF_ONE_EXAMPLE = attrgetter(
-    "combine", "window", "zero_score", "fit_intercept", "intercept_scaling", "step", "eta0", "C", "margin", "shrink",
-    "batch_size", "multiclass",
+    "combine", "window", "zero_score", "fit_intercept", "intercept_scaling", "step", "eta0", "C", "margin", "penalty",
+    "alpha", "l1_ratio", "batch_size", "multiclass",
 )  # fmt: skip
 
 
 def check_choices(estimator: Any) -> None:
     """Raise ValueError for a parameter outside its domain, or for two that do not go together."""
     check_parameters(estimator, DOMAINS)
-    _refuse_penalty(estimator)
     e, wrapped = estimator, estimator.multiclass != "joint"
     for clash, names, reason in (
         (
@@ -175,9 +176,35 @@ def check_choices(estimator: Any) -> None:
             "this step is computed for one example alone, and a sum of such steps overshoots: use step='constant'",
         ),
         (
-            e.step == "arow" and e.shrink > 0,
-            ("step", "shrink"),
-            "AROW changes known features less and less, so it could not restore weights that shrink",
+            e.penalty is None and e.alpha != ALPHA,
+            ("penalty", "alpha"),
+            f"without a penalty, alpha has no effect: leave it at {ALPHA}, or use penalty='l2'",
+        ),
+        (
+            e.penalty != "elasticnet" and e.l1_ratio not in (L1_RATIO, None),
+            ("penalty", "l1_ratio"),
+            f"only penalty='elasticnet' has an l1_ratio: leave it at {L1_RATIO}",
+        ),
+        (
+            e.penalty == "elasticnet" and e.l1_ratio is None,
+            ("penalty", "l1_ratio"),
+            "the elastic net needs an l1_ratio, from 0 (all L2) to 1 (all L1)",
+        ),
+        (
+            penalty_of(e)[0] >= 1,
+            ("penalty", "alpha", "eta0"),
+            "every example would set all weights to 0, since alpha * eta0 * (1 - l1_ratio) is not below 1",
+        ),
+        (
+            e.step == "arow" and e.penalty is not None,
+            ("step", "penalty"),
+            "AROW changes known features less and less, so it could not restore weights that a penalty reduces",
+        ),
+        (
+            e.combine == "vote" and e.penalty is not None,
+            ("combine", "penalty"),
+            "every weight vector votes for as long as it stays unchanged, but a penalty changes the weights at every "
+            "example: use combine='average'",
         ),
         (
             e.step == "arow" and e.combine == "vote",
@@ -199,24 +226,6 @@ def check_choices(estimator: Any) -> None:
         if clash:
             both = ", ".join(f"{name}={getattr(estimator, name)!r}" for name in names)
             raise ValueError(f"{type(estimator).__name__}({both}) does not work: {reason}.")
-
-
-def _refuse_penalty(estimator: Any) -> None:
-    """Raise ValueError for scikit-learn's regularization, with what to use instead."""
-    e, name = estimator, type(estimator).__name__
-    if e.penalty is not None:
-        decay = f"shrink={e.alpha * e.eta0:g}" if Number(0, 1, below=True).fits(e.alpha) else "shrink=alpha * eta0"
-        instead = {
-            "l2": f"use {decay} (alpha * eta0), the same weight decay",
-            "elasticnet": f"use {decay} (alpha * eta0) for its L2 part; there is no L1 part",
-        }.get(str(e.penalty), "use shrink=alpha * eta0, the weight decay of an L2 penalty")
-        raise ValueError(f"{name}(penalty={e.penalty!r}) is not supported, only None: {instead}.")
-    for parameter, value, default in (("alpha", e.alpha, ALPHA), ("l1_ratio", e.l1_ratio, L1_RATIO)):
-        if not (isinstance(value, numbers.Real) and value == default):
-            raise ValueError(
-                f"{name}({parameter}={value!r}) has no effect without a penalty: leave it at {default}. For weight "
-                "decay use shrink=alpha * eta0."
-            )
 
 
 def check_several(estimator: Any) -> None:
@@ -261,6 +270,11 @@ def check_unchanged(estimator: Any, target: Target) -> None:
             "combine was changed to or from 'recent' after the model was created: it has kept another average. Fit it "
             "again."
         )
+    if learner.votes is not None and estimator.penalty is not None:
+        raise ValueError(
+            f"penalty was set to {estimator.penalty!r} after the model was created with combine='vote', which does not "
+            "work with a penalty: fit it again."
+        )
     if (estimator.step == "arow") != learner.weights.has_sigma:
         raise ValueError("step was changed to or from 'arow' after the model was created: fit it again.")
 
@@ -295,6 +309,15 @@ def scaling_of(estimator: Any) -> float | None:
     return None if estimator.intercept_scaling == "auto" else float(estimator.intercept_scaling)
 
 
+def penalty_of(estimator: Any) -> tuple[float, float]:
+    """What the penalty takes at every example: a part of all weights (L2), and an amount of every weight (L1)."""
+    if estimator.penalty is None:
+        return 0.0, 0.0
+    l1_ratio = {"l2": 0.0, "l1": 1.0}.get(estimator.penalty, estimator.l1_ratio) or 0.0
+    strength = float(estimator.eta0) * float(estimator.alpha)
+    return (1.0 - l1_ratio) * strength, l1_ratio * strength
+
+
 def by_units(estimator: Any) -> bool:
     """Is the margin in the units of the data?"""
     return bool(estimator.margin == "auto" and estimator.step == "constant")
@@ -323,6 +346,7 @@ def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -
     With margin="auto" and constant steps, costs are multiples of the margin and take its place.
     """
     e, margin, relative = estimator, margin_of(estimator, learner.spread), by_units(estimator)
+    decay, l1 = penalty_of(e)
     cost = cost_matrix(e.cost, classes, stream, unnamed=float(relative))
     if e.cost is not None and relative:
         cost, margin = margin * cost, 0.0
@@ -333,7 +357,8 @@ def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -
         C=float(e.C),
         margin=margin,
         cost=cost,
-        shrink=float(e.shrink),
+        decay=decay,
+        l1=l1,
         window=float(e.window) if e.combine == "recent" else 0.0,
         at_first=at_first(e),
         batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),

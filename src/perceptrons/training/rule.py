@@ -12,7 +12,7 @@ from perceptrons.training.inputs import as_numbers
 
 NO_COST = np.empty((0, 0))
 LARGEST_DEMAND = 1e100  # of margin and cost: sums of losses must stay finite
-FAST = 1e-3  # from such a shrinking on, the average counts by the scales to come: see passes/average.py
+FAST = 1e-3  # from such a decay on, the average counts by the scales to come: see passes/average.py
 
 # the label that is wrong at score 0 (2: both, 0: none): while learning, and for the answer that `predict` gives
 ZERO_WHEN_LEARNING = {"mistake": 2, "correct": 0, "positive": -1, "negative": 1}
@@ -29,7 +29,8 @@ class Method:
     C: float = 1.0
     margin: float = 0.0
     cost: np.ndarray = field(default_factory=lambda: NO_COST)  # (classes, classes); (0, 0): none
-    shrink: float = 0.0
+    decay: float = 0.0  # the part of the weights that the L2 penalty takes at every example: eta alpha (1 - l1_ratio)
+    l1: float = 0.0  # what the L1 penalty takes of every weight at every example: eta alpha l1_ratio
     window: float = 0.0  # examples that count in the recent average; 0: all do, alike
     batch: int = 1  # visits; 0: all
     at_first: float = 1.0  # the part of margin and cost that the first epoch demands: see `grown`
@@ -46,11 +47,11 @@ class Method:
         cap = self.C if self.step == "pa1" else np.inf
         slack = {"pa2": 0.5 / self.C, "arow": 1.0 / self.C}.get(self.step, 0.0)
         zero = ZERO_WHEN_LEARNING[self.zero_score]
-        keep, floor, bound = 1.0 - self.shrink, smallest_scale(dtype), float(np.sqrt(np.finfo(dtype).max))
-        bound = bound / float(np.sqrt(floor)) if self.shrink else bound  # as `largest` values are smaller then
-        anchor = keep / self.shrink if self.shrink >= FAST and not self.window else 0.0
+        keep, floor, bound = 1.0 - self.decay, smallest_scale(dtype), float(np.sqrt(np.finfo(dtype).max))
+        bound = bound / float(np.sqrt(floor)) if self.decay else bound  # as `largest` values are smaller then
+        anchor = keep / self.decay if self.decay >= FAST and not self.window and not self.l1 else 0.0
         growth = self.window / (self.window - 1.0) if self.window else 1.0
-        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, growth, bound)
+        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, growth, bound, self.l1)
 
     def in_epoch(self, epoch: int) -> "Method":
         """How to learn in this epoch, counted from 1."""
@@ -62,6 +63,16 @@ class Method:
                 self, margin=part * self.margin, cost=part * self.cost, at_first=1.0, _rules={}
             )
         return self._rules[epoch]
+
+    @property
+    def penalised(self) -> bool:
+        """Does every example change the weights, even if it triggers no update?"""
+        return self.decay > 0 or self.l1 > 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Are updates of constant length all that changes the weights, or that and an L1 penalty?"""
+        return self.step == "constant" and self.decay == 0
 
     @property
     def demanding(self) -> bool:

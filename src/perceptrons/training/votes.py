@@ -18,7 +18,7 @@ MANY = 256  # blocks of one row, which weigh more than what they hold, become on
 class Votes:
     """The log of all updates, and once each the examples that made them (the support vectors).
 
-    Memory: 48 bytes per update, and the support vectors themselves; sparse ones stay sparse. Predicting costs one dot
+    Memory: 40 bytes per update, and the support vectors themselves; sparse ones stay sparse. Predicting costs one dot
     product per support vector and one addition per update.
     """
 
@@ -29,8 +29,7 @@ class Votes:
 
     @property
     def log(self) -> np.ndarray:
-        """All updates: examples seen before, support vector, true class, the class predicted, step, and what
-        shrinking had left of the weights before it."""
+        """All updates: examples seen before, support vector, true class, the class predicted, step."""
         if len(self._logs) != 1:
             self._logs = [np.concatenate([np.empty((0, LOG_COLUMNS)), *self._logs])]
         return self._logs[0]
@@ -69,7 +68,6 @@ class Votes:
         """Votes over t: in [-1, 1] for two classes, a share per class for more."""
         w, b = start
         counts, support, step = self.counts(t), self.log[:, 1].astype(np.intp), self.log[:, 4]
-        faded = self.log[:, 5].copy()
         y, y_hat = self.log[:, 2].astype(np.intp), self.log[:, 3].astype(np.intp)
         examples = self.matrix(w.shape[1])
         binary = len(b) == 1
@@ -81,9 +79,9 @@ class Votes:
             s = np.ascontiguousarray(_dense(part @ w.T), dtype=np.float64) + b
             G = np.ascontiguousarray((examples @ _dense(part).T).T, dtype=np.float64) + one
             if binary:
-                binary_votes(G, support, signed, faded, counts, positive_at_zero, s[:, 0].copy(), into)
+                binary_votes(G, support, signed, counts, positive_at_zero, s[:, 0].copy(), into)
             else:
-                multiclass_votes(G, support, y, y_hat, step, faded, counts, s, into)
+                multiclass_votes(G, support, y, y_hat, step, counts, s, into)
         return votes / max(t, np.finfo(float).tiny)
 
     def snapshot(self) -> tuple[np.ndarray, list[Any], int]:

@@ -30,19 +30,22 @@ def own(value: Any) -> Any:
     return value
 
 
-MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w")
+MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w", "paid_w")
 VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
 LATE = 8  # bytes of a float64, in which averages are kept
-NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]])  # nothing seen, no mass, scale 1, nothing faded
-FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]])  # one example seen
+NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]])  # nothing seen, no mass, scale 1, nothing demanded
+FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0]])  # one example seen
+
+
+NO_PAYMENTS = np.empty((0, 0))
 
 
 class Weights(Owning):
     """Arrays by name; how many rows there are is the scheme's to say, see schemes.py.
 
-    Always there: `w`, `b` (the last weights, up to their scale), `late_w`, `late_b`, `clock`, `t` (their average, see
+    Always there: `w`, `b` (the last weights up to their scale, and biases), `late_w`, `late_b`, `clock`, `t` (their average, see
     passes/average.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`, `start_b`; for AROW
-    `sigma_w`, `sigma_b`. Matrices are (rows, columns) with as many spare columns as growing by new features wants;
+    `sigma_w`, `sigma_b`; with an L1 penalty `paid_w` (passes/penalty.py). Matrices are (rows, columns) with as many spare columns as growing by new features wants;
     `n_features` are in use. There is one clock, or where rows are problems apart, one a row.
     """
 
@@ -97,7 +100,7 @@ class Weights(Owning):
 
     @property
     def unscaled(self) -> bool:
-        """Were the weights never shrunk?"""
+        """Did no L2 penalty ever scale the weights?"""
         clock = self.arrays["clock"]
         return bool((clock[:, SCALE] == 1).all() and (clock[:, MASS] == clock[:, SEEN]).all())
 
@@ -111,7 +114,13 @@ class Weights(Owning):
         """The arrays that a pass changes."""
         a, d = self.arrays, self.n_features
         sigma = (a["sigma_w"][:, :d], a["sigma_b"]) if self.has_sigma else (a["w"][:, :0], a["b"][:0])
-        return Linear(a["w"][:, :d], a["b"], a["late_w"][:, :d], a["late_b"], a["clock"], a["t"], *sigma, self.one)
+        paid = a["paid_w"][:, :d] if "paid_w" in a else NO_PAYMENTS
+        return Linear(a["w"][:, :d], a["b"], a["late_w"][:, :d], a["late_b"], a["clock"], a["t"], *sigma, self.one, paid)
+
+    def keep_payments(self) -> None:
+        """Make room for what an L1 penalty takes from each weight."""
+        if "paid_w" not in self.arrays:
+            self.arrays["paid_w"] = np.zeros_like(self.arrays["late_w"])
 
     def pocket(self, examples: np.ndarray) -> Pocket | None:
         """The pocket, judged on the given examples; None for a model that keeps none."""
@@ -124,18 +133,20 @@ class Weights(Owning):
         """The last weights, of the given columns."""
         w, b = self.arrays["w"][:, : self.n_features][:, columns], self.arrays["b"]
         scale = self.arrays["clock"][:, SCALE].astype(self.dtype)
-        return (w, b) if (scale == 1).all() else (w * scale[:, None], b * scale)
+        return (w, b) if (scale == 1).all() else (w * scale[:, None], b)
 
     def set_last(self, w: np.ndarray | None, b: np.ndarray | None) -> None:
         """Set the last weights, biases or both; the average of the examples seen stays what it is."""
         clock = self.arrays["clock"]
-        for now, late, new in (("w", "late_w", w), ("b", "late_b", b)):
-            if new is not None:
-                per_row = clock[:, None] if new.ndim == 2 else clock
-                part = (slice(None), slice(self.n_features)) if new.ndim == 2 else (slice(None),)
-                stored = (new / per_row[..., SCALE]).astype(self.dtype)
-                self.arrays[late][part] += per_row[..., MASS] * (stored - self.arrays[now][part].astype(np.float64))
-                self.arrays[now][part] = stored
+        if w is not None:
+            now, late = self.arrays["w"][:, : self.n_features], self.arrays["late_w"][:, : self.n_features]
+            stored = (w / clock[:, SCALE, None]).astype(self.dtype)
+            late += clock[:, MASS, None] * (stored - now.astype(np.float64))
+            now[:] = stored
+        if b is not None:
+            stored = b.astype(self.dtype)
+            self.arrays["late_b"] += clock[:, TOTAL] * (stored - self.arrays["b"].astype(np.float64))
+            self.arrays["b"][:] = stored
 
     def pocketed(self) -> tuple[np.ndarray, np.ndarray]:
         return self.arrays["pocket_w"][:, : self.n_features], self.arrays["pocket_b"]
@@ -166,7 +177,7 @@ class Weights(Owning):
             mean_w = mass * w[:, columns] - late_w[:, columns] / total
         else:
             mean_w = mass[:, None] * w[:, columns] - late_w[:, columns] / total[:, None]
-        return mean_w.astype(self.dtype, copy=False), (mass * b - late_b / total).astype(self.dtype, copy=False)
+        return mean_w.astype(self.dtype, copy=False), (b - late_b / total).astype(self.dtype, copy=False)
 
     def scores(self, values: np.ndarray, columns: np.ndarray, average: bool, limit: float = math.inf) -> np.ndarray:
         """The scores of a row by the averaged or the last weights; the first is NaN if a value is beyond the limit."""
@@ -214,12 +225,13 @@ class Weights(Owning):
 
     def _fresh(self, name: str, new: np.ndarray, clock: np.ndarray) -> Any:
         """What is new in one of the arrays for first weights `new`: the mean takes them as having been so all along."""
-        per_row = clock if new.ndim == 1 else clock[:, None]
         if name.startswith("sigma"):
             return 1
-        if name.startswith("late"):
-            return per_row[..., MASS] * (new / per_row[..., SCALE]) - per_row[..., TOTAL] * new + 0.0  # never -0
-        return new / per_row[..., SCALE] if name in ("w", "b") else new
+        if name in ("late_b", "paid_w"):
+            return 0
+        if name == "late_w":
+            return clock[:, MASS, None] * (new / clock[:, SCALE, None]) - clock[:, TOTAL, None] * new + 0.0  # never -0
+        return new / clock[:, SCALE, None] if name == "w" else new
 
     def negate(self) -> None:
         """Swap the two classes of a binary model. A difference from 0, unlike a negative, is never -0."""
@@ -324,7 +336,8 @@ class SettlingAverage:
         change = norm = 0.0
         for number, (clock, now, late, mean) in enumerate(self._parts):
             if clock[TOTAL] > 0:
-                moved, length = move_average(now, late, clock[MASS], clock[TOTAL], mean)
+                mass = clock[MASS] if number < self._weights else clock[TOTAL]
+                moved, length = move_average(now, late, mass, clock[TOTAL], mean)
                 unit = 1.0 if number < self._weights else self._one
                 change, norm = change + moved / unit, norm + length / unit
         return math.sqrt(change / norm) if norm else math.inf
@@ -359,7 +372,7 @@ def untouched(learner: Any) -> np.ndarray:
     The average remembers updates that the last weights took back, so both are asked; updates that cancel in both, which
     takes an accident of times and values, cannot be told from none. A weight that the user gave to
     start from (`coef_init`) is not known here, and its feature counts as reached; so does one whose random start was
-    drawn after the model had started to train, or that shrinking has moved.
+    drawn after the model had started to train, or that an L2 penalty has moved.
     """
     weights = learner.weights
     w, _, late, *_ = weights.linear()
