@@ -51,7 +51,8 @@ def cases() -> dict[str, tuple[Callable[[], Any], Stream]]:
         found[f"RiverPerceptron, {often}"] = RiverPerceptron, dicts(X, (y == 1).tolist())
     X, y = draw(0, 0.3)
     labels = y.tolist()
-    for options in ({"combine": "last"}, {"margin": 1.0}, {"step": "pa1"}, {"step": "arow"}, {"shrink": 1e-3}):
+    decay = {"penalty": "l2", "alpha": 1e-3}
+    for options in ({"combine": "last"}, {"margin": 1.0}, {"step": "pa1"}, {"step": "arow"}, decay):
         name = ", ".join(f"{key}={value!r}" for key, value in options.items())
         found[name] = partial(Perceptron, **options), dicts(X, labels)  # type: ignore[arg-type]
     X5, y5 = draw(0, 0.3, classes=5)

@@ -88,11 +88,11 @@ def test_a_watcher_of_a_stream_sees_the_weights_of_the_moment():
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-@pytest.mark.parametrize("shrink", [0.0, 0.01])
-def test_last_weights_can_be_set_and_learning_goes_on_from_them(form, shrink):
+@pytest.mark.parametrize("penalty", [{}, {"penalty": "l2", "alpha": 0.01}], ids=str)
+def test_last_weights_can_be_set_and_learning_goes_on_from_them(form, penalty):
     rows, y = shuffle(X, Y, random_state=0)
     rows = sp.csr_matrix(rows) if form == "sparse" else rows
-    how = {"combine": "last", "margin": 0, "intercept_scaling": 1, "shuffle": False, "shrink": shrink, "tol": None}
+    how = {"combine": "last", "margin": 0, "intercept_scaling": 1, "shuffle": False, "tol": None, **penalty}
     model = Perceptron(**how).partial_fit(rows[:50], y[:50], classes=[0, 1, 2])
     average = model.coef_average_.copy()
     coef, intercept = np.arange(12.0).reshape(3, 4), np.array([1.0, 0.0, -1.0])
@@ -174,42 +174,13 @@ def test_the_parameters_of_scikit_learns_perceptron_are_accepted():
     )
 
 
-@pytest.mark.parametrize(
-    ("parameters", "says"),
-    [
-        ({"penalty": "l2"}, "use shrink=0.0001 "),
-        ({"penalty": "l2", "alpha": 0.01, "eta0": 0.5}, "use shrink=0.005 "),
-        ({"penalty": "l1"}, "shrink"),
-        ({"penalty": "elasticnet"}, "no L1 part"),
-        ({"penalty": 3}, "only None"),
-        ({"penalty": "l2", "alpha": "much"}, "shrink=alpha"),
-        ({"alpha": 0.01}, "no effect without a penalty.*shrink"),
-        ({"alpha": "auto"}, "no effect without a penalty"),
-        ({"l1_ratio": 0.5}, "no effect without a penalty"),
-    ],
-)
-def test_a_penalty_is_refused_with_what_to_use_instead(parameters, says):
-    model = Perceptron(**parameters)
-    assert clone(model).get_params() == model.get_params()
-    with pytest.raises(ValueError, match=says):
-        model.fit(X, Y)
-
-
-def test_shrink_is_the_l2_penalty_that_the_error_says_it_is():
-    how = {"max_iter": 3, "shuffle": False, "tol": None, "fit_intercept": False}
-    theirs = SklearnPerceptron(penalty="l2", alpha=0.01, eta0=0.5, **how).fit(X, Y == 1)
-    ours = Perceptron(shrink=0.005, eta0=0.5, combine="last", margin=0, **how).fit(X, Y == 1)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-10)
-
-
 LIKE_SCIKIT_LEARN = {"combine": "last", "multiclass": "ovr", "margin": 0, "intercept_scaling": 1}
-WITH_PENALTIES = "test_perceptron_l1_ratio"  # of penalties, which are refused: see above
 
 
 def their_tests():
     module = importlib.import_module("sklearn.linear_model.tests.test_perceptron")
     for name in sorted(vars(module)):
-        if name.startswith("test_") and name != WITH_PENALTIES:
+        if name.startswith("test_"):
             function = getattr(module, name)
             marks = getattr(function, "pytestmark", [])
             cases = [(value,) for mark in marks if mark.name == "parametrize" for value in mark.args[1]] or [()]
@@ -584,7 +555,7 @@ def check_same(model, rows):
         {"multiclass": "ovo"},
         {"multiclass": "ovo", "zero_score": "positive"},
         {"zero_score": "positive"},
-        {"fit_intercept": False, "shrink": 0.001},
+        {"fit_intercept": False, "penalty": "l2", "alpha": 0.001},
         {"step": "arow"},
     ],
     ids=str,

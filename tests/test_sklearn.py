@@ -69,7 +69,7 @@ def expected_with_other_parameters(estimator):
     + [Perceptron(early_stopping=True, max_iter=30), Perceptron(init="random", zero_score="positive", max_iter=30)]
     + [Perceptron(step=step, max_iter=30) for step in ("pa1", "arow")]
     + [Perceptron(multiclass=scheme, margin=0.5, max_iter=30) for scheme in ("ovr", "ovo")]
-    + [Perceptron(shrink=1e-3, margin=1.0, max_iter=30), Perceptron(batch_size=8, max_iter=100)]
+    + [Perceptron(penalty="l2", alpha=1e-3, margin=1.0, max_iter=30), Perceptron(batch_size=8, max_iter=100)]
     + [KernelPerceptron(kernel="poly", multiclass="ovr", combine="vote", max_iter=30)]
     + [Perceptron(probability=method, max_iter=30) for method in ("sigmoid", "isotonic")]
     + [KernelPerceptron(probability="sigmoid", max_iter=30)]

@@ -17,14 +17,14 @@ from tests.support.lecture import rosenblatt
 OPTIONS = [
     {},
     {"margin": 0.7},
-    {"shrink": 0.05},
-    {"shrink": 0.6, "margin": 1.0},
-    {"shrink": 1e-5},
+    {"penalty": "l2", "alpha": 0.05},
+    {"penalty": "l2", "alpha": 0.6, "margin": 1.0},
+    {"penalty": "l2", "alpha": 1e-5},
     {"batch_size": 7},
-    {"batch_size": "all", "shrink": 0.01},
+    {"batch_size": "all", "penalty": "l2", "alpha": 0.01},
     {"batch_size": 4, "margin": 0.5},
     {"step": "pa"},
-    {"step": "pa1", "shrink": 0.02},
+    {"step": "pa1", "penalty": "l2", "alpha": 0.02},
     {"step": "pa2"},
     {"step": "arow"},
 ]
@@ -82,7 +82,11 @@ def test_wrappers_equal_scikit_learns_around_our_binary_perceptron(layout, schem
     assert np.array_equal(ours.predict(rows), theirs.predict(rows))
 
 
-@pytest.mark.parametrize("options", [{}, {"shrink": 0.02}, {"step": "arow"}, {"init": "ones", "shrink": 0.3}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"penalty": "l2", "alpha": 0.02}, {"step": "arow"}, {"init": "ones", "penalty": "l2", "alpha": 0.3}],
+    ids=str,
+)
 @pytest.mark.parametrize("scheme", ["ovr", "ovo", "labels"])
 @pytest.mark.parametrize("how", ["blocks", "one by one", "saved in between"])
 def test_fit_and_streams_learn_the_same(form, scheme, how, options, rng, tmp_path):
@@ -111,7 +115,7 @@ def test_fit_and_streams_learn_the_same(form, scheme, how, options, rng, tmp_pat
 
 
 @pytest.mark.parametrize("scheme", ["joint", "ovr", "ovo"])
-@pytest.mark.parametrize("options", [{}, {"shrink": 0.01}, {"step": "arow"}, {"init": "ones"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"penalty": "l2", "alpha": 0.01}, {"step": "arow"}, {"init": "ones"}], ids=str)
 def test_classes_may_come_later(form, scheme, options, rng):
     X, y = whole_numbers(rng, 400, 6, 4)
     names = np.array(["m", "c", "x", "a"])[y]  # the later ones sort before, between and behind
@@ -208,7 +212,7 @@ def _first(predicted):
 def test_labels_never_seen_before_are_learned(rng):
     X, Y = label_data(rng)
     sets = FORMS["sets"](Y)
-    model = rosenblatt(shrink=0.001)
+    model = rosenblatt(penalty="l2", alpha=0.001)
     for x, labels in zip(X[:60], sets[:60], strict=True):
         model.learn_one(x, labels if labels else {"b"})
     model.partial_fit(X[60:], [labels | {"0 new"} for labels in sets[60:]])
@@ -244,7 +248,9 @@ def test_early_stopping_scores_the_weights_it_returns(scheme, rng):
 
 
 @pytest.mark.parametrize("scheme", ["joint", "ovr", "ovo"])
-@pytest.mark.parametrize("options", [{}, {"margin": 1.0, "shrink": 0.01}, {"batch_size": 4}, {"step": "arow"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"margin": 1.0, "penalty": "l2", "alpha": 0.01}, {"batch_size": 4}, {"step": "arow"}], ids=str
+)
 def test_whole_number_weights_equal_repeating_on_the_spot(form, scheme, options, rng):
     X, y = gaussian(rng, 40, 5, 3)
     weights = rng.integers(0, 4, 40)

@@ -118,7 +118,7 @@ SAMPLES: dict[str, Callable[[], Sample]] = {
     "one against one": linear(multiclass="ovo"),
     "one against the rest": linear(multiclass="ovr"),
     "label sets": linear(y=SETS),
-    "shrinking": linear(shrink=0.01, multiclass="ovo"),
+    "weight decay": linear(penalty="l2", alpha=0.01, multiclass="ovo"),
     "names": by_name(Perceptron),
     "texts": of_files(TEXTS, "text", ["cheap prizes", "at home"]),
     "texts with names": of_files(TEXTS, "text", ["cheap prizes", "at home"], hash_bits=0),

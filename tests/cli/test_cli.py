@@ -135,7 +135,10 @@ def test_options_reach_the_model(run, folder, tmp_path):
 
 RULES = [
     (["--step", "pa1", "--C", "0.1", "--margin", "2"], {"step": "pa1", "C": 0.1, "margin": 2.0}),
-    (["--margin", "0.5", "--shrink", "0.01", "--batch-size", "8"], {"margin": 0.5, "shrink": 0.01, "batch_size": 8}),
+    (
+        ["--margin", "0.5", "--penalty", "l2", "--alpha", "0.01", "--batch-size", "8"],
+        {"margin": 0.5, "penalty": "l2", "alpha": 0.01, "batch_size": 8},
+    ),
     (["--batch-size", "all", "--max-iter", "30"], {"batch_size": "all", "max_iter": 30}),
     (["--multiclass", "ovr", "--step", "arow", "--C", "2"], {"multiclass": "ovr", "step": "arow", "C": 2.0}),
     (["--multiclass", "ovo", "--step", "pa2"], {"multiclass": "ovo", "step": "pa2"}),
@@ -616,14 +619,14 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
         (["--C", "big"], "--C"),
         (["--margin", "-1"], "margin must be a number between 0 and"),
         (["--margin", "nan"], "margin"),
-        (["--shrink", "1"], "shrink must be a number of at least 0 and below 1"),
+        (["--penalty", "l2", "--alpha", "-1"], "alpha must be a number of at least 0"),
         (["--batch-size", "0"], "batch_size must be a whole number of at least 1 or"),
         (["--batch-size", "ten"], "--batch-size.*ten is neither a whole number nor all"),
         (["--batch-size", "9" * 5000], "--batch-size.*neither"),
         (["--step", "pa", "--eta0", "2"], "step='pa', eta0=2.0.*does not work"),
         (["--step", "pa1", "--margin", "0"], "step='pa1', margin=0.0.*does not work"),
         (["--step", "pa", "--batch-size", "2"], "batch_size=2.*does not work"),
-        (["--step", "arow", "--shrink", "0.1"], "shrink=0.1.*does not work"),
+        (["--step", "arow", "--penalty", "l2"], "penalty='l2'.*does not work"),
         (["--step", "arow", "--combine", "vote"], "combine='vote'.*does not work"),
         (["--multiclass", "ovo", "--combine", "pocket"], "combine='pocket'.*does not work"),
         (["--window", "50"], "window=50.0.*does not work: .*use combine='recent'"),

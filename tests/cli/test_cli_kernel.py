@@ -299,7 +299,7 @@ def test_inspect_reads_models_that_vote_that_learned_in_blocks_and_that_learned_
     ("options", "message"),
     [
         *((["--kernel", "rbf", *words], f"^{words[0]} is for the linear perceptron: leave it out, or.*--kernel") for
-          words in (["--step", "pa"], ["--step", "constant"], ["--C", "1"], ["--margin", "0"], ["--shrink", "0"],
+          words in (["--step", "pa"], ["--step", "constant"], ["--C", "1"], ["--margin", "0"], ["--penalty", "l2"],
                     ["--batch-size", "1"], ["--cost", '{"cat": {"dog": 1}}'], ["--no-intercept"])),
         (["--kernel", "rbf", "--multiclass", "ovo"], "^--multiclass ovo is for the linear perceptron"),
         (["--kernel", "rbf", "--combine", "recent"], "^--combine recent is for the linear perceptron"),

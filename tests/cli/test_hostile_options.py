@@ -45,7 +45,7 @@ def test_the_class_weight_of_a_single_label_counts(rng):
 def test_shrunk_weights_do_not_overflow_silently(rng):
     X, y = gaussian(rng, 100, 3, 2)
     for scale in (1e-10, 1e-13, 1e-16, 1e-20, 1e-30):
-        model = Perceptron(step="pa", shrink=0.5, max_iter=3, fit_intercept=False)
+        model = Perceptron(step="pa", penalty="l2", alpha=0.5, max_iter=3, fit_intercept=False)
         with contextlib.suppress(ValueError):  # a step that would overflow is refused
             model.fit((X * scale).astype(np.float32), y)
         assert np.isfinite(model.coef_average_).all(), scale
@@ -75,7 +75,7 @@ def test_after_an_overflow_weights_and_counters_agree():
 
 def test_the_history_of_shrunk_float32_weights_is_finite(rng, tmp_path):
     X, y = gaussian(rng, 200, 20, 2)
-    model = Perceptron(shrink=0.1, max_iter=30, tol=None).fit((X * 1e5).astype(np.float32), y)
+    model = Perceptron(penalty="l2", alpha=0.1, max_iter=30, tol=None).fit((X * 1e5).astype(np.float32), y)
     assert np.isfinite([row["norm"] for row in model.history_]).all()
     perceptrons.save(model, tmp_path / "model")
 
@@ -97,7 +97,9 @@ def test_sample_weight_times_class_weight_is_limited_for_several_labels():
 
 def test_time_limits_hold_with_large_weights(rng):
     X, y = gaussian(rng, 200, 5, 2)
-    model = Perceptron(shrink=0.01, max_seconds=0.1, max_iter=50).fit(X, y, sample_weight=np.full(200, 1e5))
+    model = Perceptron(penalty="l2", alpha=0.01, max_seconds=0.1, max_iter=50).fit(
+        X, y, sample_weight=np.full(200, 1e5)
+    )
     assert model.stop_reason_ == "max_seconds"
     assert model.history_[-1]["examples"] < 200
 

@@ -43,9 +43,9 @@ SETTINGS = {
     "margin": {"margin": 0.7},
     "cost": {"cost": True},
     "cost and margin": {"cost": True, "margin": 0.4, "eta0": 0.5},
-    "shrink": {"shrink": 0.03, "margin": 0.2},
+    "l2": {"penalty": "l2", "alpha": 0.03, "margin": 0.2},
     "pa1": {"step": "pa1", "C": 0.1},
-    "pa2 and shrink": {"step": "pa2", "C": 0.3, "shrink": 0.02},
+    "pa2 and l2": {"step": "pa2", "C": 0.3, "penalty": "l2", "alpha": 0.02},
     "batches": {"batch_size": 4},
     "one batch": {"batch_size": "all", "margin": 0.5},
     "no intercept": {"fit_intercept": False},
@@ -269,7 +269,9 @@ def test_sparse_chunks_and_either_precision(k, dtype, mixing, client, rng):
         assert_same_mix(model, run, SIZES, mixing, exact, np.dtype(dtype))
 
 
-@pytest.mark.parametrize("options", [{}, {"margin": 0.5, "shrink": 0.02}, {"class_weight": {0: 3.0, 1: 0.5}}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"margin": 0.5, "penalty": "l2", "alpha": 0.02}, {"class_weight": {0: 3.0, 1: 0.5}}], ids=str
+)
 @pytest.mark.parametrize(("k", "mixing"), [(2, "mistakes"), (3, "uniform"), (3, "mistakes")])
 def test_weights_of_examples_count_as_visits(k, options, mixing, client, rng):
     X, y = gaussian(rng, N, 4, k)
@@ -442,7 +444,9 @@ def test_partitions_of_a_shard_are_its_blocks(options, mixing, client, rng):
     [
         {},
         {"shuffle": False},
-        *slow({"margin": 0.4, "shrink": 0.02}, {"multiclass": "ovo"}, {"step": "pa1", "random_state": 9}),
+        *slow(
+            {"margin": 0.4, "penalty": "l2", "alpha": 0.02}, {"multiclass": "ovo"}, {"step": "pa1", "random_state": 9}
+        ),
     ],
     ids=str,
 )

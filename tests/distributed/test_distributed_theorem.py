@@ -153,7 +153,7 @@ def test_the_bound_can_be_asked_for_later_and_says_what_it_is(name, client):
 
 
 NOT_COVERED = {
-    "shrink": {"shrink": 0.01, "margin": 0.1},
+    "l2": {"penalty": "l2", "alpha": 0.01, "margin": 0.1},
     "cost": {"cost": [[0, 1], [2, 0]]},
     "batches": {"batch_size": 2},
     "pa1": {"step": "pa1", "eta0": 1.0},
@@ -169,7 +169,7 @@ def test_no_bound_is_told_where_the_theorem_says_nothing(options, client):
     model = case.estimator().set_params(**({"max_iter": 20} | options))
     distributed.fit(model, case.X, case.y, client, shards=3)
     assert model.mixing_bound_ is None
-    assert model.converged_ or not options.keys().isdisjoint({"max_iter", "shrink", "step"})
+    assert model.converged_ or not options.keys().isdisjoint({"max_iter", "penalty", "step"})
 
 
 def test_no_bound_is_told_for_weighted_examples(client):

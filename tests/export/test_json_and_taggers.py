@@ -94,7 +94,7 @@ def predicted(model, X):
         Perceptron(max_iter=5, multiclass="ovr", combine="last"),
         Perceptron(max_iter=5, multiclass="ovo", zero_score="positive"),
         Perceptron(max_iter=2, combine="vote"),
-        Perceptron(max_iter=2, combine="vote", shrink=0.01),
+        Perceptron(max_iter=2, combine="vote", penalty="l2", alpha=0.01),
         KernelPerceptron(max_iter=2),
         KernelPerceptron(max_iter=2, kernel="poly", degree=2),
     ],

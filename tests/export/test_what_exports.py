@@ -32,7 +32,6 @@ MODELS = {
     "Perceptron, ovo": lambda: Perceptron(multiclass="ovo", **ONE).fit(X, Y),
     "Perceptron, several labels": lambda: Perceptron(**ONE).fit(*make_multilabel_classification(20, random_state=0)),
     'Perceptron, combine="vote"': lambda: Perceptron(combine="vote", **ONE).fit(X, Y),
-    'Perceptron, combine="vote" with shrink': lambda: Perceptron(combine="vote", shrink=0.01, **ONE).fit(X, Y),
     "KernelPerceptron": lambda: KernelPerceptron(**ONE).fit(X, Y),
     "KernelPerceptron, precomputed": lambda: KernelPerceptron(kernel="precomputed", **ONE).fit(X @ X.T, Y),
     'KernelPerceptron, combine="vote"': lambda: KernelPerceptron(combine="vote", **ONE).fit(X, Y),

@@ -25,7 +25,8 @@ LINEAR = {
     "last": (4, {"combine": "last"}),
     "pocket": (3, {"combine": "pocket"}),
     "ovr": (4, {"multiclass": "ovr"}),
-    "shrunk": (3, {"shrink": 0.01}),
+    "l2": (3, {"penalty": "l2", "alpha": 0.01}),
+    "l1": (3, {"penalty": "l1", "alpha": 0.1}),
     "arow": (3, {"step": "arow"}),
     "no bias": (2, {"fit_intercept": False}),
     "positive": (2, {"zero_score": "positive"}),
@@ -381,7 +382,7 @@ def test_a_model_that_is_fitted_already_is_calibrated_as_it_is(Model, options, r
 
 NEVER = [{}, {"combine": "vote"}, {"combine": "pocket"}, {"init": "ones"}, {"init": "random", "random_state": 3},
          {"multiclass": "ovr"}, {"multiclass": "ovo"}, {"step": "arow"}, {"step": "pa1"}, {"batch_size": 8},
-         {"shrink": 0.01}]  # fmt: skip
+         {"penalty": "l2", "alpha": 0.01}]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", NEVER, ids=str)

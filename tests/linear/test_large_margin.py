@@ -1,4 +1,4 @@
-"""Margins, costs, shrinking, batches and step rules (spec 2, 6) equal the slow references, by weights."""
+"""Margins, costs, penalties, batches and step rules (spec 2, 6) equal the slow references, by weights."""
 
 import itertools
 
@@ -29,14 +29,20 @@ def costs(k):
     return matrix
 
 
+PENALTIES = (
+    {}, {"penalty": "l2", "alpha": 1e-5}, {"penalty": "l2", "alpha": 0.6}, {"penalty": "l1", "alpha": 0.01},
+    {"penalty": "elasticnet", "alpha": 0.05, "l1_ratio": 0.5},
+)  # fmt: skip
+
+
 def combinations():
-    """Every combination of margin, cost, shrink, batch_size, step and weights that makes sense."""
-    for margin, cost, shrink, batch, step, weighted in itertools.product(
-        (None, 0.7), (False, True), (0.0, 1e-5, 0.05, 0.6), (1, 7, "all"), large.STEPS, (False, True)
+    """Every combination of margin, cost, penalty, batch_size, step and weights that makes sense."""
+    for margin, cost, penalty, batch, step, weighted in itertools.product(
+        (None, 0.7), (False, True), PENALTIES, (1, 7, "all"), large.STEPS, (False, True)
     ):
-        if step != "constant" and (batch != 1 or (step == "arow" and shrink)):
+        if step != "constant" and (batch != 1 or (step == "arow" and penalty)):
             continue
-        yield {"margin": margin, "cost": cost, "shrink": shrink, "batch_size": batch, "step": step}, weighted
+        yield {"margin": margin, "cost": cost, **penalty, "batch_size": batch, "step": step}, weighted
 
 
 def name_of(case):
@@ -100,17 +106,18 @@ def test_every_combination_equals_the_reference(arranged, k, case):
 
 
 SOME = [
-    {"margin": 0.5, "shrink": 0.02},
-    {"cost": True, "shrink": 1e-4},
+    {"margin": 0.5, "penalty": "l2", "alpha": 0.02},
+    {"cost": True, "penalty": "l2", "alpha": 1e-4},
     {"step": "pa1"},
-    {"step": "pa2", "shrink": 0.1},
+    {"step": "pa2", "penalty": "l2", "alpha": 0.1},
     {"step": "arow", "cost": True},
-    {"shrink": 0.7, "margin": 2.0},
+    {"penalty": "l2", "alpha": 0.7, "margin": 2.0},
+    {"penalty": "l1", "alpha": 0.02, "margin": 0.5},
 ]
 
 
 def completed(options):
-    return {"margin": None, "cost": False, "shrink": 0.0, "batch_size": 1, "step": "constant"} | options
+    return {"margin": None, "cost": False, "penalty": None, "batch_size": 1, "step": "constant"} | options
 
 
 @pytest.mark.parametrize("options", SOME, ids=str)
@@ -134,7 +141,7 @@ def test_streams_equal_the_reference(layout, k, how, options, tmp_path, rng):
     assert model.set_params(combine="last").predict_one(X[3]) == model.predict(X[3:4])[0]
 
 
-@pytest.mark.parametrize("options", [{}, {"shrink": 0.02, "margin": 0.3}, {"step": "pa1"}, {"batch_size": 5}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"step": "pa1"}, {"batch_size": 5}], ids=str)
 @pytest.mark.parametrize("k", [2, 4])
 def test_votes_equal_the_reference(form, k, options, rng):
     X, y = gaussian(rng, N, 5, k)
@@ -148,7 +155,11 @@ def test_votes_equal_the_reference(form, k, options, rng):
 
 @pytest.mark.parametrize("zero_score", ["mistake", "correct", "positive", "negative"])
 @pytest.mark.parametrize("init", ["zeros", "ones"])
-@pytest.mark.parametrize("options", [{}, {"shrink": 0.25}, {"batch_size": 3}, {"margin": 1.0, "shrink": 0.25}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"penalty": "l2", "alpha": 0.5}, {"batch_size": 3}, {"margin": 1.0, "penalty": "l1", "alpha": 0.25}],
+    ids=str,
+)
 def test_conventions_at_zero_equal_the_reference(form, zero_score, init, options, rng):
     X = rng.integers(-2, 3, (N, 3)).astype(float)
     y = (X.sum(axis=1) + rng.integers(-1, 2, N) > 0).astype(int)
@@ -161,29 +172,32 @@ def test_conventions_at_zero_equal_the_reference(form, zero_score, init, options
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shrink", [1e-9, 1e-6, 1e-4, 9e-4, 1.1e-3, 0.01, 0.1, 0.5, 0.99])
+@pytest.mark.parametrize("alpha", [1e-9, 1e-6, 1e-4, 9e-4, 1.1e-3, 0.01, 0.1, 0.5, 0.99])
 @pytest.mark.parametrize("k", [2, 3])
-def test_shrinking_stays_exact_over_many_examples(form, shrink, k, rng):
+def test_weight_decay_stays_exact_over_many_examples(form, alpha, k, rng):
     X, y = gaussian(rng, 500, 4, k)
-    options = completed({"shrink": shrink, "margin": 0.5})
+    options = completed({"penalty": "l2", "alpha": alpha, "margin": 0.5})
     model = estimator(k, options, max_iter=30, tol=None, init="ones").fit(form(X), y)
     ones = {"w": np.ones(4), "b": 1.0} if k == 2 else {"theta": np.ones((3, 4)), "b": np.ones(3)}
     assert_same(model, reference(X, y, k, options, None, orders(500, model.n_iter_), **ones))
 
 
 @pytest.mark.parametrize("changes", [(0.1, 0.0, 1e-4), (0.0, 0.3, 0.0), (1e-4, 0.02, 0.5)])
-def test_the_shrinking_may_change_between_blocks(form, changes, rng):
+def test_the_penalty_may_change_between_blocks(form, changes, rng):
     X, y = gaussian(rng, 300, 4, 2)
     model, w, b, path = rosenblatt(margin=0.4), np.zeros(4), 0.0, []
-    for part, shrink in zip(np.split(np.arange(300), 3), changes, strict=True):
-        model.set_params(shrink=shrink).partial_fit(form(X[part]), y[part])
-        run = large.train_binary(X[part], 2 * y[part] - 1, [range(100)], margin=0.4, shrink=shrink, w=w, b=b)
+    for part, alpha in zip(np.split(np.arange(300), 3), changes, strict=True):
+        penalty = {"penalty": "l2", "alpha": alpha}
+        model.set_params(**penalty).partial_fit(form(X[part]), y[part])
+        run = large.train_binary(X[part], 2 * y[part] - 1, [range(100)], margin=0.4, **penalty, w=w, b=b)
         w, b, path = run.w, run.b, path + run.path
     run.average_w, run.average_b = binary.mean_over(path)
     assert_same(model, run)
 
 
-@pytest.mark.parametrize("options", [{"shrink": 0.01}, {"margin": 0.5}, {"step": "pa1"}, {"step": "arow"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"penalty": "l2", "alpha": 0.01}, {"margin": 0.5}, {"step": "pa1"}, {"step": "arow"}], ids=str
+)
 @pytest.mark.parametrize("k", [2, 4])
 def test_float32_stays_float32_and_near_the_reference(form, k, options, rng):
     X, y = gaussian(rng, N, 5, k)
@@ -199,8 +213,8 @@ def test_float32_stays_float32_and_near_the_reference(form, k, options, rng):
 def test_neutral_values_give_the_same_bits(form, k, combine, rng):
     X, y = gaussian(rng, 200, 6, k)
     plain = rosenblatt(combine=combine, max_iter=5, tol=None).fit(form(X), y)
-    neutral = {"margin": 0, "cost": np.zeros((k, k)), "shrink": 0.0, "batch_size": 1, "step": "constant", "C": 7}
-    for options in (neutral, {"margin": 0.0}, {"cost": {}}, {"shrink": 0}):
+    neutral = {"margin": 0, "cost": np.zeros((k, k)), "penalty": None, "batch_size": 1, "step": "constant", "C": 7}
+    for options in (neutral, {"margin": 0.0}, {"cost": {}}, {"penalty": None}):
         model = rosenblatt(combine=combine, max_iter=5, tol=None, **options).fit(form(X), y)
         for name, array in plain._learner.weights.arrays.items():
             assert np.array_equal(model._learner.weights.arrays[name], array), name

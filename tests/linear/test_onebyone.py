@@ -29,10 +29,12 @@ RULES = (
     {"eta0": 0.3, "fit_intercept": False},
     {"margin": 1.5},
     {"step": "pa1", "C": 0.1},
-    {"step": "pa2", "shrink": 0.01},
+    {"step": "pa2", "penalty": "l2", "alpha": 0.01},
+    {"penalty": "l1", "alpha": 0.01},
+    {"penalty": "elasticnet", "alpha": 0.1, "l1_ratio": 0.5, "margin": 0.5},
     {"step": "arow"},
-    {"shrink": 0.3},
-    {"zero_score": "correct", "margin": 0.5, "shrink": 1e-5},
+    {"penalty": "l2", "alpha": 0.3},
+    {"zero_score": "correct", "margin": 0.5, "penalty": "l2", "alpha": 1e-5},
 )
 
 
@@ -220,7 +222,7 @@ CHANGES = {
     "eta0": lambda model, _: setattr(model, "eta0", 0.1),
     "margin": lambda model, _: setattr(model, "margin", 2.0),
     "step": lambda model, _: model.set_params(step="pa1", C=0.5),
-    "shrink": lambda model, _: setattr(model, "shrink", 0.2),
+    "penalty": lambda model, _: setattr(model, "penalty", "l2"),
     "class_weight": lambda model, _: model.set_params(class_weight={0: 3.0}),
     "cost": lambda model, _: setattr(model, "cost", {0: {1: 3.0}}),
     "a class": lambda model, _: model.learn_one({"f0": 1.0}, 5),

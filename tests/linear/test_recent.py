@@ -21,12 +21,13 @@ PLAIN = {"combine": "recent", "margin": 0, "intercept_scaling": 1, "shuffle": Fa
 RULES = {
     "perceptron": {},
     "margin": {"margin": 0.7},
-    "slow shrinking": {"shrink": 1e-4},
-    "fast shrinking": {"shrink": 0.05},
+    "slow decay": {"penalty": "l2", "alpha": 1e-4},
+    "fast decay": {"penalty": "l2", "alpha": 0.05},
+    "elastic net": {"penalty": "elasticnet", "alpha": 0.05},
     "batches": {"batch_size": 7},
-    "batches, shrinking": {"batch_size": 4, "shrink": 0.02},
+    "batches, decay": {"batch_size": 4, "penalty": "l2", "alpha": 0.02},
     "pa1": {"step": "pa1", "C": 0.3, "margin": 1},
-    "pa2": {"step": "pa2", "C": 0.3, "margin": 1, "shrink": 0.01},
+    "pa2": {"step": "pa2", "C": 0.3, "margin": 1, "penalty": "l2", "alpha": 0.01},
     "arow": {"step": "arow", "margin": 1},
 }
 WINDOWS = (2, 3.5, 20, 1e6)
@@ -75,7 +76,7 @@ def test_several_classes_are_averaged_as_the_definition_says(rng, rule):
         check(learned(X, y, RULES[rule], window), recent_mean(run.path, window), np.float64)
 
 
-@pytest.mark.parametrize("rule", ["perceptron", "fast shrinking", "batches", "pa1", "arow"])
+@pytest.mark.parametrize("rule", ["perceptron", "fast decay", "batches", "pa1", "arow"])
 @pytest.mark.parametrize("scheme", ["ovr", "ovo", "labels"])
 def test_binary_problems_are_averaged_one_by_one(rng, scheme, rule):
     X, y = drifting(rng, k=4)
@@ -91,7 +92,7 @@ def test_binary_problems_are_averaged_one_by_one(rng, scheme, rule):
     check(model, (w, b), np.float64)
 
 
-@pytest.mark.parametrize("rule", ["perceptron", "fast shrinking", "pa1"])
+@pytest.mark.parametrize("rule", ["perceptron", "fast decay", "pa1"])
 def test_fractions_and_repetitions_count_by_their_weight(rng, rule):
     X, y = drifting(rng)
     weight = rng.choice([0, 0.25, 1, 2, 3.7], len(y))
@@ -126,7 +127,7 @@ def test_after_very_many_examples_it_is_still_the_weighted_mean(rng):
     check(model, (w, b), np.float64)
 
 
-@pytest.mark.parametrize("rule", ["perceptron", "fast shrinking", "slow shrinking", "batches", "arow"])
+@pytest.mark.parametrize("rule", ["perceptron", "fast decay", "slow decay", "batches", "arow"])
 def test_the_mean_stays_exact_when_the_unit_changes(rng, rule):
     """Compared with the literal mean after every block, before and after the sums are divided."""
     X, y = drifting(rng, n=700)
@@ -168,7 +169,7 @@ def state(model):
 
 
 @pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("rule", ["perceptron", "slow shrinking", "fast shrinking", "pa1", "arow"])
+@pytest.mark.parametrize("rule", ["perceptron", "slow decay", "fast decay", "pa1", "arow"])
 def test_blocks_sparse_rows_streams_and_single_examples_give_the_same_bits(rng, rule, k):
     X, y = drifting(rng, n=400, k=k)
     options = {**PLAIN, "window": 2.5, **RULES[rule]}
@@ -188,7 +189,7 @@ def test_blocks_sparse_rows_streams_and_single_examples_give_the_same_bits(rng, 
     assert [whole.predict_one(x) for x in X[:50]] == whole.predict(X[:50]).tolist()
 
 
-@pytest.mark.parametrize("options", [{}, {"multiclass": "ovo"}, {"shrink": 0.01}, {"step": "arow"}])
+@pytest.mark.parametrize("options", [{}, {"multiclass": "ovo"}, {"penalty": "l2", "alpha": 0.01}, {"step": "arow"}])
 def test_a_saved_model_resumes_to_the_bit(rng, tmp_path, options):
     X, y = drifting(rng, n=600, k=3)
     straight = Perceptron(combine="recent", window=3, **options).partial_fit(X[:300], y[:300], classes=range(3))

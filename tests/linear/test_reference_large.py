@@ -1,4 +1,4 @@
-"""The references for margin, cost, shrinking, batches, steps and wrappers: by hand, and against identities."""
+"""The references for margin, cost, penalties, batches, steps and wrappers: by hand, and against identities."""
 
 import numpy as np
 import pytest
@@ -183,70 +183,84 @@ def test_binary_equality_with_the_margin_is_a_violation_for_the_constant_step_on
         assert (run.w.tolist(), run.updates, run.losses, len(run.versions)) == ([1], [0], [0], 1)
 
 
-# ---- shrinking
+# ---- penalties
 
 
-def test_binary_shrinking_by_hand():
-    # lambda = 1/2, x = 1. Start w = 4, b = -2. y = +1: s = 2, right, w = 2, b = -1.
-    # y = -1: s = 1, loss 1, w = 1 - 1 = 0, b = -0.5 - 1 = -1.5.  y = +1: s = -1.5, loss 1.5, w = 0 + 1, b = -0.75 + 1.
-    # y = +1: s = 1.25, right, w = 0.5, b = 0.125.
-    run = train_binary([[1], [1]], [1, -1], [[0, 1, 0, 0]], shrink=0.5, w=[4], b=-2.0)
-    assert path_of(run) == [(2, 1), (0, 1), (1, 1), (0.5, 1)]
-    assert [b for _, b, _ in run.path] == [-1, -1.5, 0.25, 0.125]
-    assert numbers(run.versions) == [(4, 1), (0, 1), (1, 2)]
-    assert [b for _, b, _ in run.versions] == [-2, -1.5, 0.25]
-    assert (run.mistakes, run.updates, run.losses) == ([2], [2], [2.5])
-    assert run.average_w.tolist() == [3.5 / 4]
-    assert run.average_b == -2.125 / 4
+def test_binary_weight_decay_by_hand():
+    # Half of w is left, and all of b. x = 1. Start w = 4, b = -2. y = +1: s = 2, right, w = 2.
+    # y = -1: s = 0, a mistake, loss 0, w = 1 - 1 = 0, b = -3.  y = +1: s = -3, loss 3, w = 0 + 1, b = -2.
+    # y = +1: s = -1, loss 1, w = 0.5 + 1, b = -1.
+    run = train_binary([[1], [1]], [1, -1], [[0, 1, 0, 0]], penalty="l2", alpha=0.5, w=[4], b=-2.0)
+    assert path_of(run) == [(2, 1), (0, 1), (1, 1), (1.5, 1)]
+    assert [b for _, b, _ in run.path] == [-2, -3, -2, -1]
+    assert numbers(run.versions) == [(4, 1), (0, 1), (1, 1), (1.5, 1)]
+    assert (run.mistakes, run.updates, run.losses) == ([3], [3], [4])
+    assert run.average_w.tolist() == [4.5 / 4]
+    assert run.average_b == -8 / 4
 
 
-def test_a_fraction_of_a_visit_shrinks_by_a_root_and_is_scored_anew():
-    # lambda = 3/4: a visit leaves 1/4, half a visit 1/2. w = 8, y = +1, weight 1.5: w = 2, then 1.
+def test_binary_truncation_by_hand():
+    # Every visit demands 1/4 of every weight, and nothing of the bias. Two features, p and r: (1, 0), (0, 1), both
+    # y = +1, then (1, 1) with y = -1. Visit 1: a mistake, w = (1, 0), p pays 1/4: (3/4, 0).  Visit 2: s = 1, right; p
+    # pays again.  Visit 3: s = 1/2 + 1, loss 3/2: w = (-1/2, -1), b = 0. u = 3/4. p has paid +1/2 and now
+    # owes u - q = 3/4 + 1/2, more than there is: 0, and q = -1/2 + 1/2.  r has paid nothing: -1 + 3/4.
+    # Visit 4, of the second example: s = -1/4, loss 1/4: w = (0, 3/4), b = 1. u = 1, r has paid 3/4 in the other
+    # direction, so u + q = 7/4 is more than there is: 0.
+    run = train_binary([[1, 0], [0, 1], [1, 1]], [1, 1, -1], [[0, 1, 2, 1]], penalty="l1", alpha=0.25)
+    assert [w.tolist() for w, _, _ in run.path] == [[0.75, 0], [0.5, 0], [0, -0.25], [0, 0]]
+    assert [b for _, b, _ in run.path] == [1, 1, 0, 1]
+    assert run.losses == [1.75]
+
+
+def test_the_elastic_net_scales_before_an_update_and_truncates_after_it():
+    # eta alpha = 1/2, l1_ratio = 1/4: 5/8 is left, and 1/8 demanded. w = 8, x = 1, y = -1: 5 - 1 - 1/8.
+    run = train_binary([[1]], [-1], [[0]], penalty="elasticnet", alpha=0.5, l1_ratio=0.25, w=[8], fit_intercept=False)
+    assert path_of(run) == [(3.875, 1)]
+
+
+def test_a_fraction_of_a_visit_leaves_a_root_and_is_scored_again():
+    # A visit leaves 1/4, half a visit 1/2. w = 8, y = +1, weight 1.5: w = 2, then 1.
     # y = -1, weight 0.5: s = 1, loss 0.5 * 1, w = 1/2 - 1/2 = 0.
-    run = train_binary([[1], [1]], [1, -1], [[0, 1]], shrink=0.75, w=[8], weights=[1.5, 0.5], fit_intercept=False)
+    run = train_binary(
+        [[1], [1]], [1, -1], [[0, 1]], penalty="l2", alpha=0.75, w=[8], weights=[1.5, 0.5], fit_intercept=False
+    )
     assert path_of(run) == [(2, 1), (1, 0.5), (0, 0.5)]
     assert numbers(run.versions) == [(8, 1.5), (0, 0.5)]
     assert run.losses == [0.5]
     assert_allclose(run.average_w, [2.5 / 2])
     # w = -8, y = +1, weight 2: 1/4 of it and 1 is -1, 1/4 of that and 1 is 0.75: the second visit sees the first.
-    run = train_binary([[1]], [1], [[0]], shrink=0.75, w=[-8], weights=[2], fit_intercept=False)
+    run = train_binary([[1]], [1], [[0]], penalty="l2", alpha=0.75, w=[-8], weights=[2], fit_intercept=False)
     assert path_of(run) == [(-1, 1), (0.75, 1)]
     assert run.losses == [8 + 1]
 
 
-def test_joint_shrinking_by_hand():
-    # lambda = 1/2, x = 1, no intercept, start (4, 2), b = (0, 2). y = 0: 4, 4, a tie, so 0: right; halved.
-    # y = 1: 2, 2: 0 is predicted, loss 0; theta = (1 - 1, 0.5 + 1), b = (0, 0.5): b shrinks, and is not learned.
-    run = train_joint([[1], [1]], [0, 1], [[0, 1]], 2, shrink=0.5, theta=[[4], [2]], b=[0, 2], fit_intercept=False)
-    assert [theta[:, 0].tolist() for theta, _, _ in run.path] == [[2, 1], [0, 1.5]]
-    assert [b.tolist() for _, b, _ in run.path] == [[0, 1], [0, 0.5]]
+def test_joint_weight_decay_by_hand():
+    # Half is left, x = 1, no intercept, start (4, 2), b = (0, 2). y = 0: 4, 4, a tie, so 0: right; halved.
+    # y = 0 again: 2, 3: 1 is predicted, loss 1; theta = (1 + 1, 0.5 - 1), and b stays.
+    run = train_joint(
+        [[1], [1]], [0, 0], [[0, 1]], 2, penalty="l2", alpha=0.5, theta=[[4], [2]], b=[0, 2], fit_intercept=False
+    )
+    assert [theta[:, 0].tolist() for theta, _, _ in run.path] == [[2, 1], [2, -0.5]]
+    assert [b.tolist() for _, b, _ in run.path] == [[0, 2], [0, 2]]
     assert [c for _, _, c in run.versions] == [1, 1]
     assert run.versions[0][0].tolist() == [[4], [2]]
-    assert (run.mistakes, run.losses) == ([1], [0])
+    assert (run.mistakes, run.losses) == ([1], [1])
 
 
-def test_shrinking_takes_the_bias_along_even_when_it_is_not_learned():
-    run = train_binary([[1]], [1], [[0]], shrink=0.5, w=[4], b=2.0, fit_intercept=False)
-    assert (run.w.tolist(), run.b) == ([2], 1)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_shrinking_alone_changes_no_vote_between_updates(seed):
-    X, y, orders = shuffled_gaussian(seed)
-    run = train_binary(X, 2 * y - 1, orders, shrink=0.2)
-    votes, _ = binary.predict_vote(run.versions, X, "mistake")
-    literal = [sum(share * binary.sign(w @ x + b, "mistake") for w, b, share in run.path) for x in X]
-    assert sum(run.updates) < len(run.path)  # some versions live for more than one visit
-    assert votes.tolist() == literal
+def test_a_penalty_leaves_the_bias_alone():
+    run = train_binary([[1]], [1], [[0]], penalty="l2", alpha=0.5, w=[4], b=2.0, fit_intercept=False)
+    assert (run.w.tolist(), run.b) == ([2], 2)
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("zero_score", CONVENTIONS)
-def test_every_visit_shrinks_and_adds_where_the_weights_before_it_violate(seed, zero_score):
+def test_every_visit_decays_and_adds_where_the_weights_before_it_violate(seed, zero_score):
     X, y, orders = whole_number_data(seed)
     signs, weights = 2 * y - 1, np.random.default_rng(seed).choice([1, 0.5], len(X))
     cost = np.array([[0, 1], [0, 0]])  # the positive class has m = 0
-    run = train_binary(X, signs, orders, eta=0.5, cost=cost, shrink=0.5, zero_score=zero_score, weights=weights)
+    run = train_binary(
+        X, signs, orders, eta=0.5, cost=cost, penalty="l2", alpha=1.0, zero_score=zero_score, weights=weights
+    )
     w, b = np.zeros(3), 0.0
     updates = 0
     for i, (next_w, next_b, share) in zip(np.concatenate(orders), run.path, strict=True):
@@ -256,7 +270,7 @@ def test_every_visit_shrinks_and_adds_where_the_weights_before_it_violate(seed, 
         u = 0.5 * share * signs[i] * violated
         assert share == weights[i]
         assert_allclose(next_w, 0.5**share * w + u * X[i], atol=1e-14)
-        assert_allclose(next_b, 0.5**share * b + u, atol=1e-14)
+        assert_allclose(next_b, b + u, atol=1e-14)
         updates += violated
         w, b = next_w, next_b
     assert sum(run.updates) == updates > sum(run.mistakes) > 0
@@ -285,17 +299,17 @@ def test_binary_batches_by_hand():
     assert_allclose(run.average_w, [10 / 6])
 
 
-def test_a_batch_shrinks_once_by_the_sum_of_its_shares():
-    # lambda = 1/2, shares 1, 1/2, 1/2: a quarter is left. w = 8: x = 1, y = -1: loss 8, u = 1; x = 2, y = -1: half of
-    # loss 16, u = half of 2; x = 3, y = +1: right. w = 8/4 - 1 - 1 = 0.
-    options = {"shrink": 0.5, "w": [8], "fit_intercept": False}
+def test_a_batch_decays_once_by_the_sum_of_its_shares():
+    # Half is left at a visit. Shares 1, 1/2, 1/2: a quarter is left. w = 8: x = 1, y = -1: loss 8, u = 1; x = 2,
+    # y = -1: half of loss 16, u = half of 2; x = 3, y = +1: right. w = 8/4 - 1 - 1 = 0.
+    options = {"penalty": "l2", "alpha": 0.5, "w": [8], "fit_intercept": False}
     weights = [1, 0.5, 0.5]
     run = train_binary([[1], [2], [3]], [-1, -1, 1], [[0, 1, 2]], batch_size="all", weights=weights, **options)
     assert path_of(run) == [(8, 1), (8, 0.5), (0, 0.5)]
     assert numbers(run.versions) == [(8, 1.5), (0, 0.5)]
     assert (run.updates, run.losses) == ([2], [16])
     assert run.average_w.tolist() == [12 / 2]
-    # A batch of right answers shrinks too, at its last visit, and begins no version.
+    # A batch of right answers decays too, at its last visit, and begins no version.
     run = train_binary([[1]], [1], [[0, 0]], batch_size=2, **options)
     assert path_of(run) == [(8, 1), (2, 1)]
     assert numbers(run.versions) == [(8, 2)]
@@ -316,7 +330,7 @@ def test_joint_batch_by_hand():
 def test_batches_of_one_are_online_and_a_batch_of_the_whole_pass_is_all(seed, step):
     X, y, orders = shuffled_gaussian(seed, k=3)
     signs, weights = np.where(y == 0, 1, -1), np.random.default_rng(seed).choice([1, 2, 1.5], len(X))
-    options = {"margin": 1.0, "shrink": 0.1, "step": step}
+    options = {"margin": 1.0, "penalty": "l2", "alpha": 0.1, "step": step}
     single = [[[(i, share)] for i in order for share in binary.repetitions(weights[i])] for order in orders]
     for train, labels, more in ((train_binary, signs, ()), (train_joint, y, (3,))):
         online = train(X, labels, orders, *more, weights=weights, **options)
@@ -384,11 +398,11 @@ def test_a_batch_goes_down_the_gradient_of_its_summed_loss_joint(seed, margin):
 @pytest.mark.parametrize(
     "options",
     [
-        {"margin": 1.0, "shrink": 0.25, "batch_size": 1},
-        {"margin": 0.5, "shrink": 0.25, "batch_size": 3},
+        {"margin": 1.0, "penalty": "l2", "alpha": 0.25, "batch_size": 1},
+        {"margin": 0.5, "penalty": "l2", "alpha": 0.25, "batch_size": 3},
         {"batch_size": "all"},
         {"margin": 1.0, "step": "pa"},
-        {"margin": 1.0, "step": "pa1", "C": 0.05, "shrink": 0.1},
+        {"margin": 1.0, "step": "pa1", "C": 0.05, "penalty": "l2", "alpha": 0.1},
         {"margin": 1.0, "step": "pa2", "C": 0.5},
         {"margin": 1.0, "step": "arow", "C": 0.5},
     ],
@@ -423,9 +437,15 @@ def test_whole_number_weights_equal_repeating_on_the_spot(seed, options):
     ("options", "binary_options"),
     [
         ({"eta": 0.3}, {"eta": 0.3}),
-        ({"eta": 0.3, "shrink": 0.2, "batch_size": 4}, {"eta": 0.3, "shrink": 0.2, "batch_size": 4}),
+        (
+            {"eta": 0.3, "penalty": "l2", "alpha": 0.2, "batch_size": 4},
+            {"eta": 0.3, "penalty": "l2", "alpha": 0.2, "batch_size": 4},
+        ),
         ({"step": "pa"}, {"step": "pa"}),
-        ({"step": "pa1", "C": 0.1, "shrink": 0.1}, {"step": "pa1", "C": 0.1, "shrink": 0.1}),
+        (
+            {"step": "pa1", "C": 0.1, "penalty": "l2", "alpha": 0.1},
+            {"step": "pa1", "C": 0.1, "penalty": "l2", "alpha": 0.1},
+        ),
         ({"step": "pa2", "C": 0.5}, {"step": "pa2", "C": 1.0}),  # 2 l / (2 N + 1/(2C)) = l / (N + 1/(4C))
     ],
 )
@@ -482,8 +502,8 @@ def test_joint_passive_aggressive_steps_by_hand(step, C, fit_intercept, tau):
 
 
 @pytest.mark.parametrize("step", ["constant", *AGGRESSIVE])
-def test_without_a_norm_there_is_no_step_by_the_loss_but_still_a_shrinking(step):
-    options = {"margin": 1.0, "step": step, "fit_intercept": False, "shrink": 0.5}
+def test_without_a_norm_there_is_no_step_by_the_loss_but_still_a_decay(step):
+    options = {"margin": 1.0, "step": step, "fit_intercept": False, "penalty": "l2", "alpha": 0.5}
     run = train_binary([[0]], [1], [[0]], w=[4], **options)
     joint = train_joint([[0]], [1], [[0]], 2, theta=[[4], [2]], **options)
     assert run.w.tolist() == [2]
@@ -662,7 +682,14 @@ def test_the_first_arow_update_is_that_of_pa2_with_half_of_c():
 @pytest.mark.parametrize("step", ["constant", *AGGRESSIVE])
 def test_float32_stays_float32_whatever_the_step(step):
     X, y, orders = shuffled_gaussian(4, k=3)
-    options = {"margin": np.float64(1), "shrink": 0.1, "step": step, "C": 0.3, "weights": np.full(len(X), 1.5)}
+    options = {
+        "margin": np.float64(1),
+        "penalty": "l2",
+        "alpha": 0.1,
+        "step": step,
+        "C": 0.3,
+        "weights": np.full(len(X), 1.5),
+    }
     cases = ((train_binary, np.where(y == 0, 1, -1), (), np.ones((2, 2))), (train_joint, y, (3,), COST))
     for train, labels, more, cost in cases:
         run = train(X.astype(np.float32), labels, orders, *more, cost=cost, **options)
@@ -690,7 +717,7 @@ def test_data_and_starts_are_not_modified(step):
 
 
 def test_without_any_visit_the_average_is_the_start():
-    run = train_binary([[1.0]], [1], [[0]], w=[3.0], weights=[0], shrink=0.5)
+    run = train_binary([[1.0]], [1], [[0]], w=[3.0], weights=[0], penalty="l2", alpha=0.5)
     assert (run.w.tolist(), run.average_w.tolist(), run.mistakes, run.updates) == ([3], [3], [0], [0])
 
 
@@ -734,7 +761,7 @@ def test_wrappers_equal_those_of_scikit_learn_around_its_perceptron(seed, n_clas
 @pytest.mark.parametrize("wrapper", [wrappers.one_vs_rest, wrappers.one_vs_one])
 def test_two_classes_are_the_plain_binary_model(wrapper):
     X, y, orders = shuffled_gaussian(0)
-    options = {"margin": 0.5, "shrink": 0.1, "batch_size": 4, "weights": np.linspace(0, 3, len(X))}
+    options = {"margin": 0.5, "penalty": "l2", "alpha": 0.1, "batch_size": 4, "weights": np.linspace(0, 3, len(X))}
     wrapped = wrapper(X, y, orders, 2, w=[[1, 0, 0, 0]], b=[0.5], **options)
     plain = train_binary(X, 2 * y - 1, orders, w=[1, 0, 0, 0], b=0.5, **options)
     assert len(wrapped.runs) == 1
@@ -776,10 +803,19 @@ def test_one_vs_one_by_hand_with_batches_cut_over_all_visits():
     assert path_of(run.runs[2]) == [(0, 1), (-1, 1), (0, 1)]
 
 
-def test_a_problem_of_one_vs_one_shrinks_only_at_its_own_visits():
-    # lambda = 1/2, starts 8 and right answers: (0, 1) and (0, 2) have one visit, (1, 2) has none.
+def test_a_problem_of_one_vs_one_decays_only_at_its_own_visits():
+    # Half is left at a visit; starts 8 and right answers: (0, 1) and (0, 2) have one visit, (1, 2) has none.
     run = wrappers.one_vs_one(
-        [[1]], [0], [[0]], 3, shrink=0.5, batch_size="all", w=[[-8], [-8], [-8]], b=[0, 0, 2], fit_intercept=False
+        [[1]],
+        [0],
+        [[0]],
+        3,
+        penalty="l2",
+        alpha=0.5,
+        batch_size="all",
+        w=[[-8], [-8], [-8]],
+        b=[0, 0, 2],
+        fit_intercept=False,
     )
     assert run.w.tolist() == [[-4], [-4], [-8]]
     assert run.average_w.tolist() == [[-4], [-4], [-8]]
@@ -863,7 +899,14 @@ def test_batches_of_labels_are_cut_over_the_visits_of_each_problem():
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_that_are_classes_are_one_vs_rest(seed):
     X, y, orders = shuffled_gaussian(seed, k=3)
-    options = {"margin": 1.0, "shrink": 0.1, "batch_size": 3, "weights": np.linspace(0, 2, len(X)), "eta": 0.5}
+    options = {
+        "margin": 1.0,
+        "penalty": "l2",
+        "alpha": 0.1,
+        "batch_size": 3,
+        "weights": np.linspace(0, 2, len(X)),
+        "eta": 0.5,
+    }
     rest = wrappers.one_vs_rest(X, y, orders, 3, **options)
     several = wrappers.several_labels(X, np.eye(3, dtype=int)[y], orders, **options)
     assert sum(rest.updates) > sum(rest.mistakes) > 0

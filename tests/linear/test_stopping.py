@@ -41,7 +41,6 @@ TWO_OF_FOUR = [{"a"}, {"b"}, {"a", "b"}, set()]
         ({"combine": "vote"}, XOR[1]),
         ({"combine": "pocket"}, XOR[1]),
         ({"batch_size": "all"}, XOR[1]),
-        ({"shrink": 0.1}, XOR[1]),
         ({"multiclass": "ovr"}, [0, 1, 2, 1]),
         ({"multiclass": "ovo"}, [0, 1, 2, 1]),
         ({}, TWO_OF_FOUR),
@@ -100,9 +99,9 @@ def test_a_stream_that_lets_zeros_pass_is_stuck_and_not_converged():
     assert (model.stop_reason_, model.converged_) == ("converged", True)
 
 
-def test_a_stream_whose_shrunk_weights_will_lose_their_margin_is_not_converged():
+def test_a_stream_whose_penalised_weights_will_lose_their_margin_is_not_converged():
     X, y = np.array([[1.0], [-1.0]] * 3), [1, 0] * 3
-    options = {"margin": 0.5, "shrink": 0.01, "shuffle": False, "tol": None}
+    options = {"margin": 0.5, "penalty": "l2", "alpha": 0.01, "shuffle": False, "tol": None}
     streamed, fitted = rosenblatt(**options).fit_stream([(X, y)], epochs=5), rosenblatt(max_iter=5, **options).fit(X, y)
     assert np.array_equal(streamed.coef_last_, fitted.coef_last_)
     assert streamed.stop_reason_ == fitted.stop_reason_ == "max_iter"

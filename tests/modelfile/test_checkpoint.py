@@ -92,7 +92,7 @@ RUNS = {
     "in order": {"shuffle": False},
     "in order, vote": {"shuffle": False, "combine": "vote"},
     "arow": {"step": "arow"},
-    "shrink": {"shrink": 0.05, "margin": 0.1},
+    "l2": {"penalty": "l2", "alpha": 0.05, "margin": 0.1},
     "ovo": {"multiclass": "ovo"},
     "batches": {"batch_size": 4},
     "seed": {"random_state": 9, "init": "random"},
@@ -441,7 +441,7 @@ def test_a_model_that_is_no_checkpoint_is_refused_and_kept(path, parts, rng):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("eta0", 2.0), ("margin", 0.5), ("shrink", 0.1), ("step", "pa1"), ("C", 0.5), ("batch_size", 4)),
+        *(("eta0", 2.0), ("margin", 0.5), ("penalty", "l2"), ("step", "pa1"), ("C", 0.5), ("batch_size", 4)),
         *(("shuffle", False), ("random_state", 1), ("fit_intercept", False), ("zero_score", "negative")),
         *(("init", "ones"), ("class_weight", {0: 2.0}), ("multiclass", "ovr"), ("combine", "vote")),
     ],

@@ -371,7 +371,6 @@ HOSTILE = {
         "a log without a step": put("log", (0, 4), 0.0),
         "other coefficients than those of the log": put("coef", (0, 0), 5.0),
         "another average than that of the log": put("late", (0, 0), 5.0),
-        "a log that shrinks": put("log", (0, 5), 0.5),
         "no header": lambda h, a: h.clear(),
         "no report": lambda h, a: h.update(report={}),
     },

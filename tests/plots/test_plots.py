@@ -511,13 +511,6 @@ class TestPath:
         assert title(display.plot_curves()).endswith("updates")
         assert [ax.get_ylabel() for ax in display.axes_] == ["length |w|", "angle to\nlargest margin", "|w − ρw*|²"]
 
-    def test_weights_that_fade_between_updates_are_refused(self):
-        with pytest.raises(ValueError, match=r"shrink=0\.1: these weights decay at every example,.*Fit with shrink=0"):
-            p.PathDisplay.from_data(X2 + 4, Y2, shrink=0.1, max_iter=3)
-        model = Perceptron(combine="vote", shrink=0.1, max_iter=3).fit(X2 + 4, Y2).set_params(shrink=0.0)
-        with pytest.raises(ValueError, match="decay at every example,"):
-            p.PathDisplay.from_estimator(model)
-
     @pytest.mark.parametrize("how", [{"margin": 50.0}, {"batch_size": 8}, {"step": "pa"}])
     def test_the_distance_is_left_out_where_the_theorem_is_about_other_updates(self, how):
         display = p.PathDisplay.from_data(X2 + 4, Y2, max_iter=5, **how)

@@ -58,12 +58,7 @@ def test_every_version_is_the_model_that_stopped_there():
         assert b.tolist() == model.intercept_.tolist()
 
 
-def test_shrunk_weights_are_replayed_to_rounding_and_classes_that_came_late_too():
-    model = Perceptron(combine="vote", shrink=0.01, max_iter=3).fit(X3, Y3)
-    *_, last = Updates(model)
-    faded = model.coef_last_[0, 0] / last.w[0, 0]  # by the examples after the last update
-    assert np.allclose(last.w * faded, model.coef_last_)
-    assert np.log(faded) / np.log(0.99) == pytest.approx(model.t_ - 1 - Updates(model).log[-1, 0])
+def test_classes_that_came_late_are_replayed():
     with pytest.warns(UserWarning, match="sorted by label"):
         late = Perceptron(combine="vote").partial_fit(X3[:40], Y3[:40]).partial_fit(X3[40:], Y3[40:])
     *_, last = Updates(late)

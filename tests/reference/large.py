@@ -107,7 +107,9 @@ class Penalty:
         if self.demand == 0:
             return w
         self.u += visits * self.demand
-        new = np.where(w > 0, np.maximum(0, w - (self.u + self.q)), np.where(w < 0, np.minimum(0, w + self.u - self.q), 0))
+        new = np.where(
+            w > 0, np.maximum(0, w - (self.u + self.q)), np.where(w < 0, np.minimum(0, w + self.u - self.q), 0)
+        )
         new = new.astype(w.dtype)
         self.q = self.q + (new.astype(float) - w)
         return new

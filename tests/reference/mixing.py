@@ -136,7 +136,7 @@ def linear(shards, orders, n_classes, *, scheme="joint", mixing="mistakes", star
     n_classes : K, or L.
     scheme : "joint", which for two classes is the rule with one row; "ovr", "ovo"; "labels": one problem a label.
     start : list of `rows`, a problem each; zeros unless given.
-    options : of `large.train_binary` or `large.train_joint`; eta, margin, cost, shrink, batch_size, step, C, ...
+    options : of `large.train_binary` or `large.train_joint`; eta, margin, cost, penalty, alpha, ...
 
     Returns
     -------

@@ -63,7 +63,7 @@ ESTIMATORS = {
     "vote": Perceptron(combine="vote", max_iter=5),
     "pocket": Perceptron(combine="pocket", max_iter=7),
     "arow": Perceptron(step="arow", max_iter=6),
-    "margin and shrinking": Perceptron(margin=2.0, shrink=0.01, max_iter=6),
+    "margin and weight decay": Perceptron(margin=2.0, penalty="l2", alpha=0.01, max_iter=6),
     "ovr": Perceptron(multiclass="ovr", max_iter=6),
     "ovo, in the order given": Perceptron(multiclass="ovo", shuffle=False, max_iter=6),
     "batches": Perceptron(batch_size=16, max_iter=6),

@@ -92,7 +92,7 @@ def test_one_run_is_separate_runs_whatever_predicts(combine, dtype):
     "grid",
     [
         {"step": ["pa", "pa1", "pa2", "arow"], "C": [0.01, 1.0]},
-        {"margin": [0.0, 5.0], "shrink": [0.0, 0.01], "combine": ["last", "average"]},
+        {"margin": [0.0, 5.0], "penalty": [None, "l2"], "combine": ["last", "average"]},
         {"batch_size": [1, 7, "all"], "combine": ["average", "last", "vote"]},
         {"multiclass": ["joint", "ovr", "ovo"], "class_weight": [None, "balanced", {0: 0.3}]},
         {"tol": [None, 0.5], "shuffle": [True, False]},

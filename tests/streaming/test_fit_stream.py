@@ -37,8 +37,8 @@ SETTINGS = {
     "vote": {"combine": "vote"},
     "eta": {"eta0": 0.3},
     "margin": {"margin": 0.7},
-    "shrink": {"shrink": 0.03},
-    "shrink, margin, last": {"shrink": 0.1, "margin": 0.2, "combine": "last"},
+    "l2": {"penalty": "l2", "alpha": 0.03},
+    "l2, margin, last": {"penalty": "l2", "alpha": 0.1, "margin": 0.2, "combine": "last"},
     "pa": {"step": "pa"},
     "pa1": {"step": "pa1", "C": 0.1},
     "pa2": {"step": "pa2", "C": 0.1, "combine": "last"},
@@ -86,7 +86,7 @@ def test_indices_of_64_bits_are_learned_alike(rng):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"cost": COST}, {"cost": COST, "margin": 0.5, "shrink": 0.02, "combine": "last"}]
+    "parameters", [{"cost": COST}, {"cost": COST, "margin": 0.5, "penalty": "l2", "alpha": 0.02, "combine": "last"}]
 )
 def test_costs_are_those_of_a_fit_in_memory(parameters, form, rng):
     X, y = gaussian(rng, 90, 6, 3)
@@ -95,7 +95,7 @@ def test_costs_are_those_of_a_fit_in_memory(parameters, form, rng):
     same(model, fitted(X, y, 3, **parameters), X)
 
 
-@pytest.mark.parametrize("setting", ["plain", "last", "vote", "pa", "shrink", "class weight"])
+@pytest.mark.parametrize("setting", ["plain", "last", "vote", "pa", "l2", "class weight"])
 def test_weights_of_examples_are_those_of_a_fit_in_memory(setting, form, rng):
     X, y = gaussian(rng, 90, 6, 2)
     X, weight = form(X), rng.choice([0.0, 0.3, 1.0, 2.5], 90)

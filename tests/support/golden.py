@@ -101,7 +101,7 @@ LINEAR = {
     "default": {}, "last": {"combine": "last"}, "vote": {"combine": "vote", "max_iter": 5},
     "pocket": {"combine": "pocket"},
     "pa1": {"step": "pa1", "max_iter": 5}, "arow": {"step": "arow", "max_iter": 5}, "margin": {"margin": 2.0},
-    "shrink": {"shrink": 0.01, "max_iter": 5}, "batch": {"batch_size": 7}, "all": {"batch_size": "all"},
+    "l2": {"penalty": "l2", "alpha": 0.01, "max_iter": 5}, "batch": {"batch_size": 7}, "all": {"batch_size": "all"},
     "ovr": {"multiclass": "ovr"}, "ovo": {"multiclass": "ovo"}, "early": {"early_stopping": True},
     "unshuffled": {"shuffle": False, "tol": None, "max_iter": 3}, "no bias": {"fit_intercept": False},
     "balanced": {"class_weight": "balanced"}, "random": {"init": "random"},

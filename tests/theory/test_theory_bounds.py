@@ -522,7 +522,7 @@ def test_the_reference_s_runs_stay_within_the_library_s_bound(data, fit_intercep
 
 REFUSED = {
     "step": ({"step": "pa1"}, iris(2)),
-    "shrink": ({"shrink": 0.1}, iris(2)),
+    "penalty": ({"penalty": "l2", "alpha": 0.1}, iris(2)),
     "cost": ({"cost": {0: {1: 2.0}}}, iris(3)),
     "batch_size": ({"batch_size": 10}, iris(2)),
     "class_weight": ({"class_weight": {0: 2.0}}, iris(3)),

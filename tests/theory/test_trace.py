@@ -86,8 +86,9 @@ def test_every_visit_of_three_classes_is_that_of_the_reference():
 
 
 @pytest.mark.parametrize("parameters", [
-    {}, {"combine": "last", "margin": 0.0}, {"step": "pa1"}, {"step": "arow"}, {"shrink": 0.01}, {"batch_size": 7},
-    {"batch_size": "all"}, {"multiclass": "ovr"}, {"multiclass": "ovo"}, {"combine": "vote"}, {"combine": "pocket"},
+    {}, {"combine": "last", "margin": 0.0}, {"step": "pa1"}, {"step": "arow"}, {"penalty": "l2", "alpha": 0.01},
+    {"penalty": "l1", "alpha": 0.01}, {"batch_size": 7}, {"batch_size": "all"}, {"multiclass": "ovr"},
+    {"multiclass": "ovo"}, {"combine": "vote"}, {"combine": "pocket"},
     {"early_stopping": True}, {"combine": "recent", "window": 20},
 ])  # fmt: skip
 def test_the_weights_after_the_last_visit_are_those_of_fit(parameters):

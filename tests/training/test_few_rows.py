@@ -9,7 +9,7 @@ from perceptrons import Perceptron
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("more", [{}, {"combine": "recent"}, {"multiclass": "ovr"}, {"shrink": 0.01}])
+@pytest.mark.parametrize("more", [{}, {"combine": "recent"}, {"multiclass": "ovr"}, {"penalty": "l2", "alpha": 0.01}])
 def test_a_few_rows_have_the_scores_that_all_averaged_weights_give(dtype, n_classes, more):
     rng = np.random.default_rng(0)
     X = sp.random(300, 20_000, 0.002, "csr", rng=rng, dtype=np.float64).astype(dtype)

@@ -22,7 +22,7 @@ RULES = {
     "vote": {"combine": "vote", "max_iter": 5},
     "pocket": {"combine": "pocket", "max_iter": 5},
     "pa": {"step": "pa", "max_iter": 20},
-    "shrink": {"shrink": 0.01, "max_iter": 20},
+    "l2": {"penalty": "l2", "alpha": 0.01, "max_iter": 20},
     "batches": {"batch_size": 7, "max_iter": 20},
     "ovr": {"multiclass": "ovr", "max_iter": 20},
     "ovo": {"multiclass": "ovo", "max_iter": 20},
@@ -259,7 +259,9 @@ def test_without_margin_and_with_a_feature_1_the_rule_is_the_lectures(rng):
 
 
 @pytest.mark.parametrize("scaling", [0.25, 3.0])
-@pytest.mark.parametrize("parameters", [{}, {"step": "pa1"}, {"step": "arow"}, {"multiclass": "ovr"}, {"shrink": 0.01}])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"step": "pa1"}, {"step": "arow"}, {"multiclass": "ovr"}, {"penalty": "l2", "alpha": 0.01}]
+)
 def test_intercept_scaling_is_the_value_of_a_feature_that_all_examples_have(rng, scaling, parameters):
     X, y = gaussian(rng, 150, 4, 3)
     how = {"margin": 1.0, "max_iter": 4, "tol": None, **parameters}

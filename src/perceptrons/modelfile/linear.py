@@ -208,11 +208,7 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
         weights.arrays[name] = array_in(arrays, name, expected, kind, finite=name != "tally")
     demand(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
     clock = weights.arrays["clock"]
-    part = (
-        (clock[:, SCALE] >= smallest_scale(w.dtype))
-        & (clock[:, SCALE] <= 1)
-        & (clock[:, DEMANDED] >= 0)
-    )
+    part = (clock[:, SCALE] >= smallest_scale(w.dtype)) & (clock[:, SCALE] <= 1) & (clock[:, DEMANDED] >= 0)
     part &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
     bound = clock[:, TOTAL] * (1 + 1e-6) + 2 / FAST
     part &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)

@@ -19,7 +19,8 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
         w <- (1 - eta alpha)^visits w + eta * sum over the visits of the batch that trigger an update of y x
 
     All of a batch is scored with the weights from before it: its visits count with these in the average, but the last,
-    which counts with the new ones. The penalty of a batch is that of its visits together. problems: of `problems_pass`, or of one row for two classes; None: the joint rule.
+    which counts with the new ones. A penalty is taken once for all visits of the batch. problems: of `problems_pass`,
+    or of one row for two classes; None: the joint rule.
 
     Changes model, pocket. Returns mistakes, updates, loss, and the log of updates (None: not kept).
     """

@@ -33,7 +33,8 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket,
     Margin and step are the rule's: `steps.py`. The L2 penalty and the average are lazy: `average.py`. general: None
     compiles only constant steps without an L2 penalty, which takes half the time. pending: None compiles no L1 penalty.
 
-    Changes model (a Linear of one row), pocket, pending. Returns mistakes, updates, loss, and the log of updates (None: none).
+    Changes model (a Linear of one row), pocket, pending. Returns mistakes, updates, loss, and the log of updates (None:
+    none).
     """
     w, b, clock = model.w[0], model.b, model.clock[0]
     scale = clock[SCALE]

@@ -19,8 +19,8 @@ from perceptrons.report.subject import Subject
 
 OPTIONS = {
     "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "penalty", "alpha", "l1_ratio",
-    "batch_size", "multiclass", "init", "zero_score", "kernel", "gamma", "degree", "coef0", "budget", "on_full", "cache_size", "max_iter",
-    "max_seconds",
+    "batch_size", "multiclass", "init", "zero_score", "kernel", "gamma", "degree", "coef0", "budget", "on_full",
+    "cache_size", "max_iter", "max_seconds",
 }  # fmt: skip
 FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-shuffle"),
          "fit_intercept": (False, "--no-intercept")}  # fmt: skip

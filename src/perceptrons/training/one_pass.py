@@ -86,7 +86,9 @@ def learn(
     elif weights.n_rows == 1 and plain:
         mistakes, updates, loss = perceptron(rows, y, order, model, rule)
     elif weights.n_rows == 1:
-        mistakes, updates, loss, log = binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket, pending)
+        mistakes, updates, loss, log = binary_pass(
+            rows, y, weight, order, model, rule, general, cost, log, pocket, pending
+        )
     elif _by_blocks(weights, rows, method):
         with one_blas_thread:
             mistakes, updates, loss, log = block_pass(rows, y, weight, order, model, rule, cost, log)

@@ -43,10 +43,11 @@ NO_PAYMENTS = np.empty((0, 0))
 class Weights(Owning):
     """Arrays by name; how many rows there are is the scheme's to say, see schemes.py.
 
-    Always there: `w`, `b` (the last weights up to their scale, and biases), `late_w`, `late_b`, `clock`, `t` (their average, see
-    passes/average.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`, `start_b`; for AROW
-    `sigma_w`, `sigma_b`; with an L1 penalty `paid_w` (passes/penalty.py). Matrices are (rows, columns) with as many spare columns as growing by new features wants;
-    `n_features` are in use. There is one clock, or where rows are problems apart, one a row.
+    Always there: `w`, `b` (the last weights up to their scale, and biases), `late_w`, `late_b`, `clock`, `t` (their
+    average, see passes/average.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`,
+    `start_b`; for AROW `sigma_w`, `sigma_b`; with an L1 penalty `paid_w` (passes/penalty.py). Matrices are (rows,
+    columns) with as many spare columns as growing by new features wants; `n_features` are in use. There is one clock,
+    or where rows are problems apart, one a row.
     """
 
     def __init__(
@@ -115,7 +116,9 @@ class Weights(Owning):
         a, d = self.arrays, self.n_features
         sigma = (a["sigma_w"][:, :d], a["sigma_b"]) if self.has_sigma else (a["w"][:, :0], a["b"][:0])
         paid = a["paid_w"][:, :d] if "paid_w" in a else NO_PAYMENTS
-        return Linear(a["w"][:, :d], a["b"], a["late_w"][:, :d], a["late_b"], a["clock"], a["t"], *sigma, self.one, paid)
+        return Linear(
+            a["w"][:, :d], a["b"], a["late_w"][:, :d], a["late_b"], a["clock"], a["t"], *sigma, self.one, paid
+        )
 
     def keep_payments(self) -> None:
         """Make room for what an L1 penalty takes from each weight."""
