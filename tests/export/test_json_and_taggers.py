@@ -53,9 +53,8 @@ def votes(model, x, scores):
             totals[scores.index(max(scores))] += count
 
     vote(survived[0])
-    for (m, y, y_hat, step, faded), count in zip(model["updates"], survived[1:], strict=True):
+    for (m, y, y_hat, step), count in zip(model["updates"], survived[1:], strict=True):
         add = step * (sum(value * x.get(column, 0.0) for column, value in model["support"][m]) + model["one"])
-        scores[:] = [faded * s for s in scores]
         if binary:
             scores[0] += add if y == 1 else -add
         else:
@@ -94,7 +93,7 @@ def predicted(model, X):
         Perceptron(max_iter=5, multiclass="ovr", combine="last"),
         Perceptron(max_iter=5, multiclass="ovo", zero_score="positive"),
         Perceptron(max_iter=2, combine="vote"),
-        Perceptron(max_iter=2, combine="vote", penalty="l2", alpha=0.01),
+        Perceptron(max_iter=2, penalty="l1", alpha=0.01),
         KernelPerceptron(max_iter=2),
         KernelPerceptron(max_iter=2, kernel="poly", degree=2),
     ],

@@ -39,10 +39,10 @@ def cases(draw):
     return X, y, parameters
 
 
-def assert_same(ours, theirs):
+def assert_same(ours, theirs, exact=1e-9):
     size = max(1.0, np.abs(theirs.coef_).max())
-    assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-9 * size)
-    assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-9 * size)
+    assert_allclose(ours.coef_, theirs.coef_, rtol=exact, atol=exact * size)
+    assert_allclose(ours.intercept_, theirs.intercept_, rtol=exact, atol=exact * size)
 
 
 @settings(max_examples=200, deadline=None)
@@ -60,11 +60,11 @@ def test_the_average_is_the_mean_of_the_weights_of_scikit_learn_after_every_exam
     ours = rosenblatt(combine="average", multiclass="ovr", **parameters)
     if parameters["penalty"] == "l2":
         theirs = SGDClassifier(loss="perceptron", learning_rate="constant", average=True, **parameters)
-        assert_same(ours.fit(X, y), theirs.fit(X, y))
-        return
+        assert_same(ours.fit(X, y), theirs.fit(X, y), 1e-5)  # theirs loses digits while the scale of the weights falls
     # With L1, the average of SGDClassifier is no mean: it counts a truncation as if it had been there all the time.
     # So the last weights after 1, 2, 3, ... visits are taken, each from a training of its own.
     visits, classes = np.tile(np.arange(len(y)), parameters["max_iter"])[:30], np.unique(y)
+    ours = rosenblatt(combine="average", multiclass="ovr", **parameters)
     ours.partial_fit(X[visits], y[visits], classes=classes)
     parts = [visits[: t + 1] for t in range(len(visits))]
     runs = [SklearnPerceptron(**parameters).partial_fit(X[part], y[part], classes=classes) for part in parts]
@@ -139,7 +139,7 @@ def test_features_that_come_late_and_rows_that_are_split_owe_what_they_would_owe
     late = rosenblatt(**parameters)
     for x, label in zip(X, y, strict=True):
         late.learn_one({name: value for name, value in zip(names, x, strict=True) if value}, int(label))
-    assert late.feature_names_in_ == names
+    assert late.feature_names_in_.tolist() == names
     for name in ("coef_last_", "intercept_last_", "coef_average_"):  # class 2 has learned from the second half alone
         assert_allclose(getattr(late, name)[:2], getattr(known, name)[:2], rtol=1e-9, atol=1e-12)
 

@@ -325,21 +325,3 @@ def test_every_kind_of_label_that_is_learned_can_be_saved(labels, path):
     assert perceptrons.load(path).predict([[1.0]]).tolist() == [labels[1]]
     with pytest.raises(ValueError, match="Unknown label type"):
         Perceptron().fit([[0.0], [1.0]], np.array([b"a", b"b"]))
-
-
-def test_a_file_from_before_margins_in_units_of_the_data_predicts_and_learns_as_it_did(tmp_path):
-    from sklearn.datasets import load_iris
-
-    X, y = load_iris(return_X_y=True)
-    names = np.array(["setosa", "versicolor", "virginica"])[y]
-    old = perceptrons.load(Path(__file__).parent / "before-units.perceptron")
-    new = rosenblatt(max_iter=3, tol=None).fit(X, names)
-    assert (old.margin, old.margin_, old.intercept_scaling, old._learner.weights.one) == (None, 0, 1, 1)
-    for model in (old, new):
-        with pytest.warns(UserWarning, match="sorted by label"):
-            model.partial_fit(X[::2], names[::2])
-    assert old.predict(X).tolist() == new.predict(X).tolist()
-    np.testing.assert_array_equal(old.coef_, new.coef_)
-    np.testing.assert_array_equal(old.intercept_, new.intercept_)
-    perceptrons.save(old, tmp_path / "again")
-    np.testing.assert_array_equal(perceptrons.load(tmp_path / "again").intercept_, new.intercept_)

@@ -47,10 +47,12 @@ def _linear(case: dict[str, Any]) -> dict[str, Any]:
     constant = rule["step"] == "constant"
     parameters = {
         "step": rule["step"], "eta0": rule["eta"] if constant else 1.0, "C": 1.0 if constant else rule["C"],
-        "margin": rule["margin"], "shrink": rule["shrink"], "zero_score": rule["zero"],
+        "margin": rule["margin"], "zero_score": rule["zero"],
         "batch_size": rule["batch"] or "all", "intercept_scaling": 1, "fit_intercept": case["bias"],
         "shuffle": False, "tol": None, "random_state": 0,
     }  # fmt: skip
+    if rule["shrink"]:
+        parameters |= {"penalty": "l2", "alpha": rule["shrink"] / parameters["eta0"]}
     start = {"coef_init": np.array(case["w"]), "intercept_init": np.array(case["b"])}
     classes = np.array(case["classes"])
     out: dict[str, Any] = {}

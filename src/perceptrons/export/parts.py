@@ -266,7 +266,7 @@ def _scores_of(model: Any) -> Scores:
     which, y, y_hat = (log[:, place].astype(np.int64) for place in (1, 2, 3))
     return VersionsOfWeights(
         w.copy(), b.copy(), float(weights.one), votes.matrix(w.shape[1]), which, y, y_hat, log[:, 4].copy(),
-        log[:, 5].copy(), votes.counts(weights.t), weights.t,
+        votes.counts(weights.t), weights.t,
     )  # fmt: skip
 
 

@@ -343,8 +343,7 @@ class _Problem:
         """sum over the versions v of c_v sign(f_v(x)), for every row of K: kernel values with the support vectors."""
         if self.place.is_host:
             votes = np.zeros((len(K), 1))
-            once = np.ones(len(self.slots))
-            binary_votes(K, self.slots, self.signed, once, self.counts, False, np.zeros(len(K)), votes[:, 0])
+            binary_votes(K, self.slots, self.signed, self.counts, False, np.zeros(len(K)), votes[:, 0])
             return votes
         xp = self.place.xp
         s = xp.asarray(xp.take(K, self.slots, axis=1), dtype=xp.float64)
@@ -376,7 +375,7 @@ class _Competition:
         if self.place.is_host:
             y, y_hat, step = self.updates
             votes, s = np.zeros((len(K), self.n_rows)), np.zeros((len(K), self.n_rows))
-            multiclass_votes(K, self.slots, y, y_hat, step, np.ones(len(self.slots)), self.counts, s, votes)
+            multiclass_votes(K, self.slots, y, y_hat, step, self.counts, s, votes)
             return votes
         xp = self.place.xp
         added = xp.asarray(xp.take(K, self.slots, axis=1), dtype=xp.float64)

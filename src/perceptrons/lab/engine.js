@@ -33,7 +33,7 @@ const isMistake = (y, s, zero) => y * s < 0 || (s === 0 && WRONG_AT_ZERO[zero](y
 // THE PERCEPTRON.   if y (w·x + b) <= 0:   w += eta y x,   b += eta y
 // With a margin, right answers that are too close trigger an update, too: y s <= margin.
 function look(m, x, y, rule) {
-  const s = m.scale * (dot(m.w[0], x) + m.b[0]);
+  const s = m.scale * dot(m.w[0], x) + m.b[0];
   const loss = rule.margin - y * s;
   const mistake = isMistake(y, s, rule.zero);
   const update = rule.step === "constant" ? mistake || (rule.margin > 0 && loss >= 0) : loss > 0;
@@ -51,7 +51,7 @@ function learn(m, x, y, rule) {
 // SEVERAL CLASSES.   y_hat = argmax_k w_k·x + b_k;   if y_hat != y:   w_y += eta x,   w_y_hat -= eta x
 // With a margin, every wrong class gets that much more: the true class has to beat it by the margin.
 function lookJoint(m, x, y, rule) {
-  const scores = m.w.map((row, k) => (dot(row, x) + m.b[k]) * m.scale);
+  const scores = m.w.map((row, k) => m.scale * dot(row, x) + m.b[k]);
   const y_hat = highest(scores.map((s, k) => (k === y ? s : s + rule.margin)));
   const loss = y_hat === y ? 0 : rule.margin + scores[y_hat] - scores[y];
   const mistake = highest(scores) !== y;
@@ -96,8 +96,8 @@ function move(m, k, step, x, loss, rule) {
   const scaled = step / m.scale; // 1 without shrinking
   add(m.w[k], scaled, x);
   add(m.late[k], m.mass * scaled, x);
-  m.b[k] += m.one * scaled;
-  m.lateB[k] += m.one * (m.mass * scaled);
+  m.b[k] += m.one * step;
+  m.lateB[k] += m.one * (m.seen * step);
 }
 
 // AROW: w += step Sigma x; then Sigma -= (Sigma x)² / (x·Sigma x + 1/C), that is, the neuron is surer of these weights.
@@ -109,7 +109,7 @@ function moveConfidently(m, k, step, x, loss) {
   for (let j = 0; j < x.length; j++) m.w[k][j] += step * sigma[j] * x[j];
   for (let j = 0; j < x.length; j++) m.late[k][j] += m.mass * step * sigma[j] * x[j];
   m.b[k] += step * bias;
-  m.lateB[k] += m.mass * step * bias;
+  m.lateB[k] += m.seen * step * bias;
   for (let j = 0; j < x.length; j++) sigma[j] *= 1 - beta * sigma[j] * x[j] * x[j];
   m.sigmaB[k] *= 1 - beta * bias;
 }
@@ -174,13 +174,13 @@ function raise(m, k, i, step) {
 }
 
 // AVERAGE.   The mean of w after every visit, without a sum at every visit:  (mass w - late) / seen.
-// Without shrinking, mass is the number of visits.
+// Without shrinking, mass is the number of visits; for the bias, which does not shrink, it always is.
 function averageOf(m) {
   const seen = m.seen || 1,
     mass = m.seen ? m.mass / m.seen : 1;
-  const mean = (now, late) => now.map((value, j) => mass * value - late[j] / seen);
-  if (m.alpha) return { alpha: m.alpha.map((own, k) => mean(own, m.lateAlpha[k])) };
-  return { w: m.w.map((row, k) => mean(row, m.late[k])), b: mean(m.b, m.lateB) };
+  const mean = (now, late, mass) => now.map((value, j) => mass * value - late[j] / seen);
+  if (m.alpha) return { alpha: m.alpha.map((own, k) => mean(own, m.lateAlpha[k], mass)) };
+  return { w: m.w.map((row, k) => mean(row, m.late[k], mass)), b: mean(m.b, m.lateB, 1) };
 }
 
 // The last weights, as they are shown.
@@ -188,7 +188,7 @@ function lastOf(m) {
   if (m.alpha) return { alpha: m.alpha };
   return m.scale === 1
     ? { w: m.w, b: m.b }
-    : { w: m.w.map((row) => row.map((value) => value * m.scale)), b: m.b.map((value) => value * m.scale) };
+    : { w: m.w.map((row) => row.map((value) => value * m.scale)), b: m.b };
 }
 
 // One more visit is over, and the weights after it count in the average.
@@ -199,8 +199,9 @@ function count(m, seen) {
   m.mass = m.anchor === 0 ? m.mass + m.scale : -m.anchor * m.scale;
 }
 
-// SHRINKING.   w <- (1 - lambda) w at every visit. Only the common factor `scale` of all weights is changed; it is
-// multiplied out before it gets too small. `mass` is the sum of the scales, counted from a start that loses no digits.
+// SHRINKING.   w <- (1 - lambda) w at every visit; b stays. Only the common factor `scale` of all weights is changed;
+// it is multiplied out before it gets too small. `mass` is the sum of the scales, counted from a start that loses no
+// digits.
 function shrink(m, rule) {
   const keep = 1 - rule.shrink,
     anchor = rule.shrink >= 1e-3 ? keep / rule.shrink : 0;
@@ -214,7 +215,6 @@ function shrink(m, rule) {
       if (!known) late[j] += fresh * now[j] - m.mass * was;
     });
   m.w.forEach((row, k) => multiplyOut(row, m.late[k]));
-  multiplyOut(m.b, m.lateB);
   m.mass = fresh;
   m.scale = 1;
   m.anchor = anchor;

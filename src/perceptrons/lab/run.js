@@ -114,8 +114,8 @@ class Run {
       const mistakes = now.m.mistakes - before.mistakes,
         updates = now.m.updates - before.updates;
       this.epochs.push({ mistakes, updates, margin: this.marginOf(lastOf(now.m)) });
-      const fades = this.rule.shrink > 0 && this.rule.margin > 0; // shrunk weights lose what margin they have
-      if (!mistakes && !updates && !fades) {
+      // without a mistake nothing changes any more, unless the weights shrink
+      if (!mistakes && !updates && this.rule.shrink === 0) {
         this.stop = this.errorsOf("last", this.length) ? "stuck" : "converged";
         return;
       }

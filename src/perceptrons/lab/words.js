@@ -76,7 +76,7 @@ function binaryLines(run, before, after, seen, x, y, names) {
   if (rule.shrink > 0)
     lines.push([
       ["w ← (1 − λ) w", "formula"],
-      [` = ${num(1 - rule.shrink)}·${vector(w)}${bias ? ", and b likewise" : ""}`],
+      [` = ${num(1 - rule.shrink)}·${vector(w)}`],
     ]);
   if (!seen.update) return lines;
   if (rule.batch !== 1) {
@@ -118,11 +118,10 @@ function binaryLines(run, before, after, seen, x, y, names) {
     [` = ${from} + ${step}·(${signed(y)})·${vector(x)} = `],
     [vector(now.w[0]), "result"],
   ]);
-  const fromB = rule.shrink > 0 ? `${num(1 - rule.shrink)}·${inParentheses(b)}` : num(b);
   if (bias)
     lines.push([
       [`b ← b + ${letter} y`, "formula"],
-      [` = ${fromB} + ${step}·(${signed(y)}) = `],
+      [` = ${num(b)} + ${step}·(${signed(y)}) = `],
       [num(now.b[0]), "result"],
     ]);
   return lines;

@@ -111,7 +111,7 @@ def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], live: Any)
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     """The model again, or an error of those that `load` expects of an unsound file."""
-    model = Perceptron(**_up_to_date(parameters_in(header)))
+    model = Perceptron(**parameters_in(header))
     check_choices(model)
     classes = classes_in(header)
     cost_matrix(model.cost, classes, stream=True)
@@ -137,11 +137,6 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     read_columns(model, header, arrays)
     read_calibration(model, header, arrays)
     return model
-
-
-def _up_to_date(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as they are now, of a file from before the bias was in the units of the data: it learns as it did."""
-    return {"intercept_scaling": 1.0, **parameters}
 
 
 def _live(weights: Weights) -> Any:

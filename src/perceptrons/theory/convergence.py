@@ -176,7 +176,7 @@ def _trace(model: Perceptron, examples: Examples, v: np.ndarray) -> np.ndarray:
     rows, squares = as_rows(support), norms(support) ** 2
     v = v[..., : support.shape[1]]  # without intercept there is no bias to follow
     distances = [float(np.sum(v * v))]
-    for _, i, y, y_hat, step, _ in votes.log:
+    for _, i, y, y_hat, step in votes.log:
         x, distance = int(i), distances[-1]
         for part, change in ((v[int(y)], step), (v[int(y_hat)], -step)) if several else ((v, step if y else -step),):
             distance += change * (2 * float(dot(rows, x, part)) + change * squares[x])
