@@ -3,7 +3,6 @@
 import json
 import os
 import struct
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -14,7 +13,6 @@ from safetensors.numpy import save as to_bytes
 import perceptrons
 from perceptrons import ModelFileError, Perceptron, modelfile
 from tests.conftest import as_csr, whole_numbers
-from tests.support.lecture import rosenblatt
 
 
 @pytest.fixture

@@ -134,6 +134,11 @@ def truncate_now(rule, clock, visits, model, k):
             if w != 0.0:
                 sign = np.sign(w)
                 take = (due + sign * model.paid_w[r, j]) / scale
-                model.late_w[r, j] -= clock[MASS] * sign * min(take, abs(w))
-                model.w[r, j] = sign * max(0.0, abs(w) - take)
-                model.paid_w[r, j] = -sign * due if take < abs(w) else model.paid_w[r, j] - scale * w
+                if take < abs(w):
+                    model.late_w[r, j] -= clock[MASS] * sign * take
+                    model.w[r, j] = w - sign * take
+                    model.paid_w[r, j] = -sign * due
+                else:
+                    model.late_w[r, j] -= clock[MASS] * w
+                    model.w[r, j] = 0
+                    model.paid_w[r, j] -= scale * w
