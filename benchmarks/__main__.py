@@ -6,7 +6,7 @@ import warnings
 
 NAMES = (
     "linear", "online", "drift", "defaults", "margins", "imbalance", "calibration", "raw_tables", "single_pass",
-    "wrappers", "shrink", "multilabel", "options", "separability",
+    "wrappers", "penalty", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
     "against", "exports", "startup", "serve", "alarms",
 )  # fmt: skip

@@ -134,26 +134,28 @@ def multiclass(sets: Sets) -> Rows:
     return compare(sets, SEVERAL, {way: {"multiclass": way} for way in ("joint", "ovr", "ovo")}, timed=True)
 
 
-def shrink(sets: Sets) -> Rows:
+def penalty(sets: Sets) -> Rows:
     """The stream in the order of time, every example predicted before it is learned; then sets without time."""
     parts = datasets.load("elec2")
     X, y = np.vstack([parts.X_train, parts.X_test]), np.concatenate([parts.y_train, parts.y_test])
     if sets.quick:
         X, y = X[:QUICK], y[:QUICK]
-    values = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-    still = compare(sets, ("a9a", "rt-polarity", "mnist", "20news-bydate"), {f"{s:g}": {"shrink": s} for s in values})
+    values: dict[str, dict[str, Any]] = {"none": {}}
+    values |= {f"l2, {alpha:g}": {"penalty": "l2", "alpha": alpha} for alpha in (1e-6, 1e-5, 1e-4, 1e-3)}
+    values |= {f"l1, {alpha:g}": {"penalty": "l1", "alpha": alpha} for alpha in (1e-6, 1e-5, 1e-4, 1e-3)}
+    still = compare(sets, ("a9a", "rt-polarity", "mnist", "20news-bydate"), values)
     rows = []
-    for value, row in zip(values, still, strict=True):
+    for value, row in zip(values.values(), still, strict=True):
         right = []
         for way in ("average", "last"):
             progress = progressive(
-                Perceptron(margin=0, intercept_scaling=1, combine=way, shrink=value), zip(X, y.tolist(), strict=True)
+                Perceptron(margin=0, intercept_scaling=1, combine=way, **value), zip(X, y.tolist(), strict=True)
             )
             right.append(100 * (1 - progress.error))
-        rows.append({"shrink": row.pop(""), "elec2, a stream": tuple(right), **row})
+        rows.append({"penalty, alpha": row.pop(""), "elec2, a stream": tuple(right), **row})
     same = 100 * float(np.mean(y[1:] == y[:-1]))
     blank = dict.fromkeys(rows[0], "")
-    return [*rows, {**blank, "shrink": "the label before", "elec2, a stream": same}]
+    return [*rows, {**blank, "penalty, alpha": "the label before", "elec2, a stream": same}]
 
 
 def cost(sets: Sets) -> Rows:
@@ -232,10 +234,10 @@ OPTIONS: dict[str, tuple[str, Callable[[Sets], Rows]]] = {
         "A cost is a margin, so its scale is that of the scores.",
         cost,
     ),
-    "shrink": (
+    "penalty": (
         "elec2 is predicted example by example in the order of time; the other sets stand still. The label before: the "
         "accuracy of always saying what the last example was.",
-        shrink,
+        penalty,
     ),
     "batch_size": ("One update an example, or one a batch.", batch_size),
     "multiclass": ("All classes at once, one problem a class, one problem a pair of classes.", multiclass),
