@@ -31,7 +31,7 @@ CASES = {
     "text, PA-I": (texts, text_example, {"step": "pa1"}),
     "text, AROW": (texts, text_example, {"step": "arow"}),
     "text, pocket": (texts, text_example, {"combine": "pocket"}),
-    "text, recent, decay": (texts, text_example, {"combine": "recent", "shrink": 0.01}),
+    "text, recent, decay": (texts, text_example, {"combine": "recent", "penalty": "l2", "alpha": 0.01}),
     "text, vote": (texts, text_example, {"combine": "vote"}),
     "text, random start": (texts, text_example, {"init": "random"}),
     "VW": (vw, vw_example, {}),
@@ -44,7 +44,7 @@ CASES = {
     "table, text": (table, table_example, {"text_column": "body"}),
     "table, text, PA-II": (table, table_example, {"text_column": "body", "step": "pa2"}),
     "numbers, pocket": (numbers, numbers_example, {"combine": "pocket"}),
-    "numbers, decay": (numbers, numbers_example, {"shrink": 0.02, "combine": "last"}),
+    "numbers, decay": (numbers, numbers_example, {"penalty": "l2", "alpha": 0.02, "combine": "last"}),
 }
 
 

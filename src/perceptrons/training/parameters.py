@@ -137,7 +137,7 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "warm_start": (Flag(),),
     "verbose": (Flag(), Number(0, LIMITLESS, whole=True)),
     "n_jobs": (ANYTHING,),
-    "penalty": (Words(("l2", "l1", "elasticnet")), NONE),
+    "penalty": (Words(get_args(Penalty)), NONE),
     "alpha": (Number(0, 1e12),),
     "l1_ratio": (Number(0, 1), NONE),
     "classes": (ANYTHING,),  # checked where labels are read
