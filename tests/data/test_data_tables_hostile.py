@@ -261,6 +261,25 @@ def test_what_a_workbook_says_of_its_size_does_not_count(tmp_path):
     assert read(path).X.tolist() == [[1], [2]]
 
 
+def test_a_workbook_is_read_from_a_pipe(tmp_path):
+    content = changed_workbook(tmp_path / "a.xlsx", b"", b"").read_bytes()
+    pipe = io.BufferedReader(OnlyOnce(content))
+    assert read(pipe, format="xlsx").X.tolist() == [[1], [2]]
+
+
+class OnlyOnce(io.RawIOBase):
+    """Bytes that come once, as those of a pipe."""
+
+    def __init__(self, content):
+        self._stream = io.BytesIO(content)
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self._stream.readinto(buffer)
+
+
 def test_a_workbook_that_is_too_large_uncompressed_is_refused(tmp_path, monkeypatch):
     path = changed_workbook(tmp_path / "a.xlsx", b"", b"")
     monkeypatch.setattr("perceptrons.data.xlsx.memory", lambda: 1000)
@@ -270,7 +289,8 @@ def test_a_workbook_that_is_too_large_uncompressed_is_refused(tmp_path, monkeypa
 
 def test_a_compressed_file_that_is_no_workbook_is_refused_by_its_first_bytes(tmp_path, monkeypatch):
     (tmp_path / "a.xlsx.gz").write_bytes(gzip.compress(bytes(2**20)))
-    monkeypatch.setattr("perceptrons.data.xlsx.read_bytes", None)  # it is not called
+    monkeypatch.setattr("perceptrons.data.source.AT_ONCE", 1000)
+    monkeypatch.setattr("perceptrons.data.source.memory", lambda: 5000)  # it is refused before so much has been read
     with pytest.raises(DataFileError, match="not a complete xlsx file"):
         read(tmp_path / "a.xlsx.gz")
 

@@ -306,14 +306,19 @@ class _Within(io.RawIOBase):
         return n
 
 
-def read_bytes(path: Path) -> bytes:
-    """The whole file, unpacked. A small compressed file may be a huge one: it must fit in memory several times."""
+def read_bytes(path: Path, begin: bytes = b"") -> bytes:
+    """The whole file, unpacked. A small compressed file may be a huge one: it must fit in memory several times.
+
+    begin: how the file must begin. Of one that does not, only the first bytes are read.
+    """
     parts: list[bytes] = []
     size, limit = 0, int(WHOLE_SHARE * memory())
     with opened(path) as file:
         while part := file.read(AT_ONCE):
             parts.append(part)
             size += len(part)
+            if not parts[0].startswith(begin[: len(parts[0])]):
+                break
             if size > limit:
                 what = f"it has more than {limit:,} bytes when uncompressed, too many for the memory of this machine"
                 raise DataFileError(path, f"{what}: split it")

@@ -15,14 +15,14 @@ import numpy as np
 
 from perceptrons.data.csv import header_of
 from perceptrons.data.records import ROWS, FrameTable
-from perceptrons.data.source import WHOLE_SHARE, Piece, opened, read_bytes
+from perceptrons.data.source import WHOLE_SHARE, Piece, read_bytes
 from perceptrons.data.table import DataFileError
 from perceptrons.data.table_columns import Cells, Layout
 from perceptrons.features.collector import Roles
 from perceptrons.training.memory import memory
 
 MAX_ROWS = 2**20  # of a sheet, as Excel has it
-ZIP = b"PK\x03\x04"
+ZIP = b"PK"  # how a workbook begins
 BROKEN = (  # what openpyxl raises where a workbook is not as it expects
     zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError,
     OSError, RuntimeError, OverflowError,
@@ -97,12 +97,7 @@ def _rows(path: Path) -> Iterator[tuple[int, tuple[Any, ...]]]:
 
 def _archive(path: Path) -> bytes:
     """Return the workbook. Raise DataFileError for what is no workbook, or too much when it is uncompressed."""
-    with opened(path) as file:
-        begin = file.read(len(ZIP))
-    if begin != ZIP:
-        what = "this is not a complete xlsx file (File is not a zip file)"
-        raise DataFileError(path, f"{what}: save it again, or give its format with --format")
-    content = read_bytes(path)
+    content = read_bytes(path, ZIP)
     limit = int(WHOLE_SHARE * memory())
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         size = sum(part.file_size for part in archive.infolist())
