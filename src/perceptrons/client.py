@@ -178,16 +178,29 @@ class Client:
 
     # ---- the log, for followers
 
-    def frames(self, position: int, wait: int = 0) -> bytes | None:
-        """Return the log from a position on; None if it does not begin there any more. It waits for new entries."""
-        status, _, content = self._sent("GET", "/log?" + urlencode({"position": position, "wait": wait}))
-        if status == http.client.GONE:
-            return None
-        self._check(status, content)
-        return content
+    def frames(self, position: int, wait: int = 0, term: int = 0) -> tuple[bytes | None, dict[str, str]]:
+        """Return the log from a position on, and headers that say how far it goes. It waits for new entries.
 
-    def model_at_its_place(self) -> bytes:
-        """Return the model file with its place in the log."""
+        The log is None if it does not begin there any more, or does not go that far.
+
+        Parameters
+        ----------
+        position : int
+            The number of entries that you have.
+        wait : int
+            The seconds to wait if there is nothing new.
+        term : int
+            The newest term that you know. A leader of an older term learns from it that another server was promoted.
+        """
+        query = urlencode({"position": position, "wait": wait})
+        status, headers, content = self._sent("GET", f"/log?{query}", headers={"Perceptrons-Term": str(term)})
+        if status == http.client.GONE:
+            return None, headers
+        self._check(status, content)
+        return content, headers
+
+    def copy(self) -> bytes:
+        """Return what a new follower begins with: the model file, its place in the log, and the idempotency keys."""
         status, _, content = self._sent("GET", "/model/file?place=1")
         self._check(status, content)
         return content

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from perceptrons import Perceptron, save
+from perceptrons import Perceptron, load, save
 from perceptrons.cli import main
 from perceptrons.modelfile import ModelFileError
 from perceptrons.serve.journal import Log, Start, framed
 from perceptrons.serve.keys import Keys
 from perceptrons.serve.service import Service, prepared
-from perceptrons.serve.store import Place, Store, StoreError
+from perceptrons.serve.store import Copy, Identity, Store, StoreError
 from perceptrons.serve.writer import Writer
 from tests.support.served import Examples, free_port
 from tests.support.streams import PROGRAM
@@ -31,8 +31,8 @@ FRAME_HEAD = 24
 class Server:
     """A store and its writer, without a thread: requests are learned at once."""
 
-    def __init__(self, folder, segment_bytes=400, every=10**9, keep_bytes=2**30, **options):
-        self.store = Store(folder, sync=False, segment_bytes=segment_bytes, keep_bytes=keep_bytes)
+    def __init__(self, folder, segment_bytes=400, every=10**9, keep_bytes=2**30, sync=False, **options):
+        self.store = Store(folder, sync=sync, segment_bytes=segment_bytes, keep_bytes=keep_bytes)
         if self.store.is_new:
             prepared(self.store, Perceptron(), None)
         self.writer = Writer(self.store, snapshot_every=every, **options)
@@ -49,7 +49,7 @@ class Server:
         return self.store.content(self.writer.sides.back, self.writer.place())
 
     def close(self):
-        self.store.log.close()
+        self.store.close()
 
 
 def made(folder, requests=8, snapshots=(), segment_bytes=400, **options):
@@ -182,6 +182,88 @@ def test_zeroed_sectors_at_the_end_are_torn_and_elsewhere_damage(tmp_path):
         path.write_bytes(whole[:begin] + bytes(512) + whole[begin + 512 :])
         with pytest.raises(ValueError, match="damaged"):
             started(folder)
+
+
+ENDS = {
+    "the newest segment deleted": lambda folder: segments(folder)[-1].unlink(),
+    "two segments deleted": lambda folder: [path.unlink() for path in segments(folder)[-2:]],
+    "cut at a frame": lambda folder: os.truncate(
+        segments(folder)[-1], segments(folder)[-1].read_bytes().rindex(b"PCPT")
+    ),
+    "the last frame torn": lambda folder: os.truncate(segments(folder)[-1], segments(folder)[-1].stat().st_size - 1),
+    "the folder deleted": lambda folder: shutil.rmtree(folder / "log"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_missing_end_of_the_log_is_refused_with_both_versions_and_nothing_changes(many_segments, end, capsys):
+    folder, contents = many_segments
+    target = copied(folder, "ended")
+    ENDS[end](target)
+    before = {path: path.read_bytes() for path in target.rglob("*") if path.is_file()}
+    with pytest.raises(StoreError, match=r"acknowledged up to version 24 \(12 entries\), but .* ends at version \d+ "):
+        started(target, sync=True)
+    assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
+    server = Server(target)  # without sync a power failure does this, so it warns
+    assert any("acknowledged up to version 24 (12 entries)" in complaint for complaint in server.store.complaints)
+    server.close()
+    target = copied(folder, "ended")
+    ENDS[end](target)
+    code, said = said_by(capsys, "serve", "--data", target, "--repair")
+    assert (code, "acknowledged up to version 24 (12 entries)" in said) == (0, True)
+    server = Server(target, sync=True)
+    assert server.content in contents[:-1]
+    assert server.store.complaints == []
+    server.close()
+
+
+def test_a_log_that_ends_as_it_was_acknowledged_but_holds_something_else_is_refused(tmp_path):
+    made(tmp_path / "data", 3, segment_bytes=10**6)
+    server, examples = Server(tmp_path / "other", segment_bytes=10**6), Examples("features", 5)
+    for _ in range(3):
+        server.learn(*examples.some(2))
+    server.close()
+    shutil.rmtree(tmp_path / "data" / "log")
+    shutil.copytree(tmp_path / "other" / "log", tmp_path / "data" / "log")
+    with pytest.raises(StoreError, match="entry 3 of the log is not the one that was acknowledged"):
+        started(tmp_path / "data")
+
+
+def test_a_log_that_is_ahead_of_the_note_of_its_end_is_used(one_segment):
+    """A kill between the two, or a power failure, which may lose the note but not the log."""
+    folder, contents = one_segment
+    for content, n_complaints in ((None, 1), (b"", 1), (b"PCPTMARK" + bytes(24), 1)):
+        target = copied(folder, "ahead")
+        (target / "acknowledged").unlink()
+        if content is not None:
+            (target / "acknowledged").write_bytes(content)
+        server = Server(target, sync=True)
+        assert server.content == contents[-1]
+        assert len([one for one in server.store.complaints if "nobody can tell" in one]) == n_complaints
+        server.close()
+    short, target = folder.with_name("short"), copied(folder, "ahead")
+    made(short, 3, segment_bytes=10**6)
+    shutil.copy(short / "acknowledged", target / "acknowledged")
+    server = Server(target, sync=True)
+    assert (server.content, server.store.complaints) == (contents[-1], [])
+    server.close()
+
+
+def test_a_note_of_the_end_that_cannot_be_written_does_not_keep_the_server_from_learning(tmp_path, monkeypatch, caplog):
+    server, examples = Server(tmp_path / "data", sync=True), Examples("features")
+    server.learn(*examples.some(2))
+
+    def fails(*_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("perceptrons.serve.journal.os.pwrite", fails)
+    for _ in range(3):
+        server.learn(*examples.some(2))
+    assert caplog.text.count("may go unnoticed") == 1
+    expected = server.content
+    server.close()
+    monkeypatch.undo()
+    assert started(tmp_path / "data", sync=True) == expected
 
 
 # ---- segments
@@ -321,6 +403,54 @@ def test_if_no_snapshot_is_sound_it_says_so(many_segments):
         started(target)
 
 
+def test_a_folder_that_has_lost_its_snapshots_begins_with_its_own_model_again_and_with_no_other(tmp_path, capsys):
+    model, other, folder = tmp_path / "model", tmp_path / "other", tmp_path / "data"
+    save(Perceptron().learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y"), model)
+    save(Perceptron().learn_one({"a": 3.0}, "y").learn_one({"b": 2.0}, "x"), other)
+    for begins_with in (model, None):
+        shutil.rmtree(folder, ignore_errors=True)
+        store = Store(folder)
+        prepared(store, Perceptron() if begins_with is None else load(begins_with), begins_with)
+        server, examples = Server(folder), Examples("features")
+        for _ in range(5):
+            server.learn(*examples.some(2))
+        expected = server.content
+        server.close()
+        shutil.rmtree(folder / "snapshots")
+        for argument in {model, other, None} - {begins_with}:
+            arguments = [
+                "serve",
+                *([] if argument is None else [argument]),
+                "--data",
+                folder,
+                "--port",
+                free_port(),
+                "--quiet",
+            ]
+            code, said = said_by(capsys, *arguments)
+            assert (code, said.count("\n")) == (2, 1)
+            assert "the snapshots are gone" in said or "serves what another model" in said
+        with pytest.raises(StoreError, match="the snapshots are gone"):
+            started(folder)
+        prepared(Store(folder), Perceptron() if begins_with is None else load(begins_with), begins_with)
+        assert started(folder) == expected
+
+
+def test_keys_are_remembered_after_their_part_of_the_log_was_dropped(tmp_path):
+    folder = tmp_path / "data"
+    made(folder, 12, snapshots=(5, 9), segment_bytes=200, keep_bytes=0)
+    assert segments(folder)[0].stem != "0" * 20
+    server = Server(folder)
+    for number in range(12):
+        assert server.learn([{"a": 1}], ["b"], key=f"k{number}", asked=b"%d" % number)["repeated"]
+    server.close()
+    path = sorted((folder / "snapshots").glob("*.keys"))[-1]
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    server = Server(folder)
+    assert any("may be learned a second time" in complaint for complaint in server.store.complaints)
+    server.close()
+
+
 def test_a_rollback_survives_the_loss_of_the_snapshot_after_it(tmp_path):
     folder = tmp_path / "data"
     server, examples = Server(folder), Examples("features")
@@ -346,17 +476,18 @@ def test_old_snapshots_are_removed_once_no_rollback_needs_them(tmp_path):
     assert len(server.store.snapshots()) <= 8
 
 
-def test_a_damaged_origin_is_told_in_one_line(tmp_path, capsys):
+def test_a_damaged_identity_is_told_in_one_line(tmp_path, capsys):
     save(Perceptron().fit([[0.0], [1.0]], [0, 1]), tmp_path / "model")
     store = Store(tmp_path / "data")
-    store.begin(Perceptron().fit([[0.0], [1.0]], [0, 1]), Place(0, 0, 0, 0, 0, 0), (tmp_path / "model").read_bytes())
-    for content in (b"", b"\xff\xfe", b"0" * 64):
-        (tmp_path / "data" / "origin").write_bytes(content)
+    store.begin(Perceptron().fit([[0.0], [1.0]], [0, 1]), (tmp_path / "model").read_bytes())
+    whole = (tmp_path / "data" / "server.json").read_bytes()
+    for content in (b"", b"\xff\xfe", b"0" * 64, b"[]", whole.replace(b"leader", b"LEADER"), whole.replace(b"0", b"1")):
+        (tmp_path / "data" / "server.json").write_bytes(content)
         code, said = said_by(
             capsys, "serve", tmp_path / "model", "--data", tmp_path / "data", "--port", free_port(), "--quiet"
         )
         assert (code, said.count("\n")) == (2, 1)
-        assert "origin" in said or "serves what another model" in said
+        assert "server.json: the file is damaged" in said
 
 
 # ---- starting again
@@ -460,6 +591,7 @@ def test_a_follower_that_cannot_write_its_new_model_keeps_the_old_one(tmp_path, 
     leader.learn(*Examples("features").some(3))
     follower.learn(*Examples("features", 1).some(2))
     before = follower.content
+    copy = Copy(leader.writer.sides.back.copied(), leader.writer.place(), Identity("", "follower"), Keys())
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -467,10 +599,10 @@ def test_a_follower_that_cannot_write_its_new_model_keeps_the_old_one(tmp_path, 
     with monkeypatch.context() as patch:
         patch.setattr("perceptrons.serve.store.write_whole", full)
         with pytest.raises(OSError, match="No space"):
-            follower.writer.become(leader.writer.sides.back.copied(), leader.writer.place())
+            follower.writer.become(copy, keep=False)
     assert follower.content == before
     follower.learn([{"a": 1.0}], ["x"])
-    follower.writer.become(leader.writer.sides.back.copied(), leader.writer.place())
+    follower.writer.become(copy, keep=False)
     assert follower.content == leader.content
     follower.close()
     assert started(tmp_path / "follower") == leader.content

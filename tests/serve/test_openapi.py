@@ -236,6 +236,7 @@ def _break(app, status, monkeypatch, path):
         monkeypatch.setattr(service.store.log, "append", full)
         monkeypatch.setattr(service.store, "save", full)
         monkeypatch.setattr(service, "model_copy", full)
+        monkeypatch.setattr(service, "promote", full)
 
 
 async def _slow(app, path):

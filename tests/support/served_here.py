@@ -15,15 +15,22 @@ from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
 
 URL = "http://localhost"
+LEADER = "http://localhost:1"  # where nobody listens
 
 
 @contextmanager
-def served(folder, model=None, limits=None, token=None, store=None, **of_writer):
-    """A client of httpx for a server of this folder; model: a file to begin with. Its `service` is the server."""
+def served(folder, model=None, limits=None, token=None, store=None, follow=None, accept_older=False, **of_writer):
+    """A client of httpx for a server of this folder; model: a file to begin with. Its `service` is the server.
+
+    follow: such a client of the server to follow, or None while that is off, in a tuple.
+    """
     store = Store(folder) if store is None else store
-    if store.is_new:
+    if store.is_new and follow is None:
         prepared(store, Perceptron() if model is None else load(model), model)
-    service = Service(store, Writer(store, **of_writer))
+    service = Service(store, Writer(store, **of_writer), None if follow is None else (LEADER, None), accept_older)
+    follower = service._follower
+    if follow is not None:
+        follow_through(service, *follow)
     app = application(service, limits or Limits(), token, LOCAL)
     with TestClient(app, base_url=URL, raise_server_exceptions=False) as http:
         until = time.monotonic() + 60
@@ -33,7 +40,16 @@ def served(folder, model=None, limits=None, token=None, store=None, **of_writer)
             time.sleep(0.005)
         http.service = service
         yield http
+    if follower is not None and follower.is_alive():
+        follower.join(30)  # its leader must not end while it asks
     del service.writer.sides  # two models, which would stay until garbage is collected
+
+
+def follow_through(service, leader):
+    """Let a follower reach its leader through a client of httpx; None: it does not reach it."""
+    service._follower._leader = (
+        Client(LEADER, timeout=1, retries=0) if leader is None else Client(URL, http=leader, retries=0)
+    )
 
 
 @contextmanager

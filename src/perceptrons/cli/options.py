@@ -332,6 +332,7 @@ OPTIONS: dict[str, Option] = {
     "tls_key": Option(("--tls-key",), Path | None, "File with the private key of the certificate.", SERVER, "FILE"),
     "follow": Option(("--follow",), str | None, "Follow the server at this URL: copy what it learns, and only predict (default: learn).", SERVER, "URL"),
     "leader_token_file": Option(("--leader-token-file",), Path | None, "File with the token of the server to follow (default: --token-file).", SERVER, "FILE"),
+    "accept_older": flag("--accept-older", "Follow a leader that has less than this server, or other examples: move the log and the snapshots here to a folder beside them, and begin again with the model of the leader.", SERVER),
     "no_sync": flag("--no-sync", "Do not wait for the disk before answering. This is faster, but a power failure may lose the last examples.", DURABLE),
     "snapshot_every": Option(("--snapshot-every",), int, "Number of learned examples between two snapshots (default: 100,000).", DURABLE, "N", 100_000, {"min": 1}),
     "keep_log": Option(("--keep-log",), str, "Size up to which old parts of the log are kept (default: 1GiB).", DURABLE, "SIZE", "1GiB", {"parser": size}),

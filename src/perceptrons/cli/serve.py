@@ -16,8 +16,8 @@ SHORTEST_TOKEN = 16
 
 @takes(
     "model:served", "data:folder", "host", "port", "token_file", "tls_cert", "tls_key", "follow", "leader_token_file",
-    "no_sync", "snapshot_every", "keep_log", "repair", "max_body", "max_examples:request", "max_queue", "max_features",
-    "max_classes", "quiet",
+    "accept_older", "no_sync", "snapshot_every", "keep_log", "repair", "max_body", "max_examples:request", "max_queue",
+    "max_features", "max_classes", "quiet",
 )  # fmt: skip
 def serve(asked: Any) -> None:
     """Serve MODEL over HTTP: it predicts, keeps learning, and loses nothing that it acknowledged.
@@ -91,7 +91,7 @@ def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
     if asked.follow is not None:
         of_leader = token if asked.leader_token_file is None else read_token(asked.leader_token_file)
         follow = asked.follow, of_leader
-    elif store.is_new:
+    elif not store.snapshots():
         model = Perceptron() if asked.model is None else load_any(asked.model, pipelines=True)
         prepared(store, model, asked.model)
     elif asked.model is not None:
@@ -104,14 +104,18 @@ def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
             say(f"Serving {asked.model or folder} at {url} (log in {folder}). Ctrl-C ends it.")
 
     with refusing(OSError, about=f"{asked.host}:{asked.port}"):
-        error = run(Service(store, writer, follow), address, limits, token, said)
+        error = run(Service(store, writer, follow, asked.accept_older), address, limits, token, said)
     if error is not None:
         raise BadInputError(str(error)) from error
 
 
 def _repair(store: "Store") -> None:
     moved = store.repair()
-    if not moved:
+    for complaint in store.complaints:
+        say(complaint)
+    if moved:
+        say(
+            f"The log was damaged. What cannot be used is now in {moved[0].parent}: {', '.join(p.name for p in moved)}."
+        )
+    elif not store.complaints:
         say("The log is sound: nothing was changed.")
-        return
-    say(f"The log was damaged. What cannot be used is now in {moved[0].parent}: {', '.join(p.name for p in moved)}.")

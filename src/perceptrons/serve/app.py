@@ -250,8 +250,9 @@ class Routes:
     async def promote(self, request: Request) -> Response:
         """Make a follower a leader."""
         self._check_ready()
-        await run_in_threadpool(self._service.promote)
-        return answer({"role": self._service.role, "version": self._service.version})
+        await self._saved(self._service.promote)
+        role, term = self._service.role, self._service.store.identity.term
+        return answer({"role": role, "term": term, "version": self._service.version})
 
     async def log(self, request: Request) -> Response:
         """The frames from a position on, for followers; waits for new ones if there is none yet."""
@@ -259,15 +260,26 @@ class Routes:
         position, wait = (request.query_params.get(name, "0") for name in ("position", "wait"))
         if not (is_number(position) and is_number(wait, 3)):
             raise Refusal(400, "position and wait are whole numbers.")
+        term = request.headers.get("perceptrons-term", "0")  # no page of another site can send such a header
+        if not is_number(term):
+            raise Refusal(400, "The header Perceptrons-Term is a whole number.")
+        self._service.meet_term(int(term))
         log = self._service.store.log
         ends = time.monotonic() + min(int(wait), self._limits.seconds)
-        while log.position <= int(position) and time.monotonic() < ends and not self._service.ending():
+        while log.position == int(position) and time.monotonic() < ends and not self._service.ending():
             await asyncio.sleep(0.02)
         try:
             frames = await run_in_threadpool(self._service.frames, int(position), FRAMES)
         except (LookupError, FileNotFoundError):
-            raise Refusal(410, "The log does not begin there: begin with /model/file?place=1.") from None
-        return StreamingResponse(iter(frames), media_type="application/octet-stream")
+            what = "The log does not begin there, or does not go that far: begin with /model/file?place=1."
+            raise Refusal(410, what, self._end_of_log()) from None
+        return StreamingResponse(iter(frames), 200, self._end_of_log(), "application/octet-stream")
+
+    def _end_of_log(self) -> dict[str, str]:
+        """Headers that say where the log ends, for followers."""
+        end, identity = self._service.store.end(), self._service.store.identity
+        told = {"Base": identity.base or "", "Term": identity.term, **end._asdict()}
+        return {f"Perceptrons-{name.capitalize()}": str(value) for name, value in told.items()}
 
     # ---- how it is
 
@@ -290,7 +302,9 @@ class Routes:
     async def ready(self, request: Request) -> Response:
         """Can the model answer?"""
         self._check_ready()
-        return answer({"status": "ready", "version": self._service.version})
+        warning = self._service.warning
+        more = {} if warning is None else {"warning": warning}
+        return answer({"status": "ready", "version": self._service.version, **more})
 
     async def metrics(self, request: Request) -> Response:
         """Numbers for Prometheus."""
@@ -323,6 +337,8 @@ class Routes:
     def _check_leader(self) -> None:
         if self._service.leader is not None:
             raise Refusal(409, f"This is a follower, which does not learn: send it to {self._service.leader}.")
+        if self._service.is_superseded:
+            raise Refusal(409, str(self._service.warning))
         if not self._service.can_learn:
             raise Refusal(422, "A pipeline cannot learn example by example: train it again, and serve the new file.")
 

@@ -1,43 +1,96 @@
-"""A follower replays the log of a leader, over HTTP, so that it has the same model at the same version, bit for bit."""
+"""A follower replays the log of a leader, over HTTP, so that it has the same model at the same version, bit for bit.
+
+What a follower has and its leader has not may be the last copy. So a follower never replaces its model by an older one:
+it stops following, says why, and waits until a person decides.
+"""
 
 import logging
 from threading import Event, Thread
+from typing import NamedTuple
 
 from perceptrons.client import Client, ServerError
 from perceptrons.serve.journal import FRAME_SIZE, parse_frame
-from perceptrons.serve.store import Store, StoreError, loaded_content
+from perceptrons.serve.store import Copy, Store, StoreError
 from perceptrons.serve.writer import BusyError, Writer
 
 WAIT = 10  # seconds that the leader may wait for something new
 PAUSE = 1.0  # seconds after something went wrong
+DECISION = (
+    "Nothing was changed. If this server has what you want to keep, promote it (POST /promote). If the leader has, "
+    "start this server again with --accept-older, which moves the log and the snapshots here to a folder beside them."
+)
 logger = logging.getLogger("perceptrons.serve")
 
 
-class Follower(Thread):
-    """Asks the leader for what it has logged, and gives it to the writer."""
+class RefusedLeaderError(RuntimeError):
+    """The leader does not have what this server has, so it is not followed."""
 
-    def __init__(self, writer: Writer, url: str, token: str | None):
+
+class LeaderEnd(NamedTuple):
+    """Where the log of a leader ends, and which term it is in."""
+
+    base: str
+    term: int
+    position: int
+    chain: int
+    version: int
+
+    @classmethod
+    def from_headers(cls, headers: dict[str, str]) -> "LeaderEnd":
+        names = (f"perceptrons-{name}" for name in cls._fields)
+        base, *numbers = (headers[name] for name in names)
+        return cls(base, *map(int, numbers))
+
+
+class Follower(Thread):
+    """Asks the leader for what it has logged, and gives it to the writer.
+
+    accept_older: take the model of the leader even if this server has more, and move what is here aside.
+    """
+
+    def __init__(self, writer: Writer, url: str, token: str | None, accept_older: bool = False):
         super().__init__(name="follower", daemon=True)
         self.url, self._writer, self._ended = url.rstrip("/"), writer, Event()
+        self._accept_older = accept_older
         self._leader = Client(url, token, timeout=3 * WAIT, retries=0)
+        self.warning: str | None = None  # why the leader is not followed
 
     def begin(self, store: Store) -> None:
         """Begin an empty folder with the model of the leader."""
         try:
-            state, place = loaded_content(self._leader.model_at_its_place(), store.folder)
+            copy = self._copy(store)
         except (ServerError, OSError) as error:
             raise StoreError(f"{self.url}: the leader does not answer ({error}).") from error
-        store.begin(state.model, place)
+        store.begin_copy(copy)
+
+    def newest_term(self) -> int:
+        """The term of the leader; 0 if it does not answer. It is told the term of this server."""
+        store = self._writer.store
+        try:
+            return LeaderEnd.from_headers(self._leader.frames(store.log.position, 0, store.identity.term)[1]).term
+        except (ServerError, OSError) as error:
+            logger.info("%s does not answer (%s).", self.url, error)
+            return 0
 
     def run(self) -> None:
         while not self._ended.is_set():
             try:
                 self._follow()
+                self.warning = None
             except BusyError:  # this server ends
                 return
+            except RefusedLeaderError as error:
+                if self.warning != str(error):
+                    logger.warning("Not following %s: %s", self.url, error)
+                self.warning = str(error)
+                self._ended.wait(PAUSE)
             except Exception as error:  # a leader that cannot be reached, a full disk, an answer that makes no sense
                 logger.warning("Following %s failed (%s). Trying again.", self.url, error)
                 self._ended.wait(PAUSE)
+
+    def end(self) -> None:
+        """Let nothing more of the leader be learned. Called while nothing is learned."""
+        self._ended.set()
 
     def stop(self, wait: bool = True) -> None:
         """Stop, but finish what is in progress. wait: until the leader has answered what it was asked."""
@@ -47,28 +100,68 @@ class Follower(Thread):
 
     def _follow(self) -> None:
         """Ask once, and learn what comes."""
-        log = self._writer.store.log
-        received = self._leader.frames(log.position, WAIT)
+        store = self._writer.store
+        log = store.log
+        received, headers = self._leader.frames(log.position, WAIT, store.identity.term)
         if self._ended.is_set():
             return
+        end = LeaderEnd.from_headers(headers)
+        reason = self._refusal(end)
+        if reason is not None:
+            self._refuse(reason)
+            return
         if received is None:
-            self._begin_again("it no longer has what this server needs next")
+            self._begin_again("it no longer has what this server needs next", keep=True)
             return
         content, offset = memoryview(received), 0
         while offset < len(content) and not self._ended.is_set():
             frame, problem = parse_frame(content, offset, log.last)
             if frame is None:
                 if problem is not None:
-                    self._begin_again(f"its log is not the one this server has a copy of: {problem}")
+                    self._refuse(f"its log is not the one that this server has a copy of ({problem}).")
                 return
             offset += FRAME_SIZE + len(frame.payload)
             learned = frame
-            if not self._writer.ask(lambda: self._writer.apply(learned)).result():  # noqa: B023 (it is awaited here)
-                self._begin_again("it went back to a snapshot")
+            if not self._writer.ask(lambda: self._ended.is_set() or self._writer.apply(learned)).result():  # noqa: B023 (it is awaited here)
+                self._begin_again("it went back to a snapshot", keep=False)
                 return
+        if end.term > store.identity.term:
+            self._writer.ask(lambda: None if self._ended.is_set() else store.set_identity(term=end.term)).result()
 
-    def _begin_again(self, why: str) -> None:
-        """Take the model of the leader as it is now."""
-        logger.warning("Taking the model of the leader %s as it is now, as %s.", self.url, why)
-        state, place = loaded_content(self._leader.model_at_its_place(), self._writer.store.folder)
-        self._writer.ask(lambda: None if self._ended.is_set() else self._writer.become(state, place)).result()
+    def _refusal(self, end: LeaderEnd) -> str | None:
+        """Why a leader whose log ends like this must not be followed, if so."""
+        store = self._writer.store
+        log, identity = store.log, store.identity
+        if end.term < identity.term:
+            return (
+                f"it is the leader of term {end.term}, but this server knows term {identity.term}: another server was "
+                "promoted since."
+            )
+        if identity.base and end.base and end.base != identity.base:
+            return "its log began with another model than the log of this server."
+        if end.position < log.position:
+            return (
+                f"it is older than this server. It has version {end.version:,} ({end.position:,} entries), and this "
+                f"server has version {self._writer.sides.version:,} ({log.position:,} entries)."
+            )
+        if end.position == log.position and end.chain != log.last.chain:
+            return f"the last of its {end.position:,} entries is another one than here."
+        return None
+
+    def _refuse(self, reason: str) -> None:
+        """Take the model of the leader if a person has decided so. RefusedLeaderError if not."""
+        if not self._accept_older:
+            raise RefusedLeaderError(f"{reason} {DECISION}")
+        self._begin_again(f"--accept-older was given, and {reason}", keep=True)
+
+    def _begin_again(self, reason: str, keep: bool) -> None:
+        """Take the model of the leader as it is now. keep: move what is here to a folder beside it."""
+        writer = self._writer
+        logger.warning("Taking the model of the leader %s as it is now: %s", self.url, reason)
+        copy = self._copy(writer.store)
+        kept = writer.ask(lambda: None if self._ended.is_set() else writer.become(copy, keep)).result()
+        if kept is not None:
+            logger.warning("What was here before is now in %s. Delete it when nobody needs it.", kept)
+
+    def _copy(self, store: Store) -> Copy:
+        return store.read_copy(self._leader.copy(), self.url)

@@ -24,6 +24,8 @@ MARK = b"PCPT"
 FRAME = struct.Struct("<4sIQI")  # mark, length of the payload, version before, chain with this frame; then a checksum
 CHECK = struct.Struct("<I")
 SEGMENT_SIZE, FRAME_SIZE = SEGMENT.size + CHECK.size, FRAME.size + CHECK.size
+WATERMARK = struct.Struct("<8sQIQ")  # magic, position after the last frame, chain, version; then a checksum
+WATERMARK_MAGIC = b"PCPTMARK"
 ENDING = ".log"
 LARGEST = 2**31  # bytes of a payload
 SECTOR = 512  # bytes that a disk writes whole or not at all
@@ -210,6 +212,65 @@ class Log:
         self._closed_bytes += self._size
         self._handle, self._size = handle, SEGMENT_SIZE
         self.segments = {**self.segments, begin.position: begin}
+
+
+class Reached(NamedTuple):
+    """How far a log was written: the position after its last frame, the chain up to it, and the version there."""
+
+    position: int
+    chain: int
+    version: int
+
+
+class Watermark:
+    """A small file that says how far the log was written, so that it is noticed if the end of the log is missing.
+
+    It is overwritten after every frame, which costs a system call, and not synced, which would double the time of a
+    commit. So it may be behind after a power failure, but it is never ahead of a log that is synced.
+    """
+
+    def __init__(self, path: Path):
+        self.path, self._handle = path, -1
+
+    def read(self) -> Reached | None:
+        """Return what the file says, or None if there is none. DamagedWatermarkError if it is damaged."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        fields = content[: WATERMARK.size]
+        if len(fields) < WATERMARK.size or _checked(fields) != content or not fields.startswith(WATERMARK_MAGIC):
+            raise DamagedWatermarkError(f"{self.path}: the file is damaged.")
+        return Reached(*WATERMARK.unpack(fields)[1:])
+
+    def write(self, reached: Reached) -> None:
+        """Overwrite the file."""
+        if self._handle < 0:
+            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY, 0o600)
+        content = _checked(WATERMARK.pack(WATERMARK_MAGIC, *reached))
+        if hasattr(os, "pwrite"):
+            os.pwrite(self._handle, content, 0)
+        else:  # Windows
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            os.write(self._handle, content)
+
+    def close(self) -> None:
+        """Close the file when the disk has it."""
+        if self._handle >= 0:
+            handle, self._handle = self._handle, -1
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def remove(self) -> None:
+        """Close and delete the file."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+
+class DamagedWatermarkError(ValueError):
+    """The file that says how far the log was written is not what was written."""
 
 
 class TornError(Exception):

@@ -37,6 +37,18 @@ class Keys:
         self._answers: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
         self._n_bytes = 0
 
+    @classmethod
+    def from_json(cls, content: bytes) -> "Keys":
+        """The keys that `as_json` wrote."""
+        keys = cls()
+        for key, asked, answer in orjson.loads(content):
+            keys.remember(key, bytes.fromhex(asked), answer)
+        return keys
+
+    def as_json(self) -> bytes:
+        """All keys with their answers, the oldest first: for snapshots and followers."""
+        return orjson.dumps([[k, asked.hex(), orjson.Fragment(kept)] for k, (asked, kept) in self._answers.items()])
+
     def __len__(self) -> int:
         return len(self._answers)
 

@@ -183,7 +183,7 @@ def _examples_routes() -> dict[str, dict[str, Any]]:
 
 
 def _model_routes() -> dict[str, dict[str, Any]]:
-    place = _query("place", "With any value: the file also holds its place in the log. For followers.",
+    place = _query("place", "With any value: a copy for a new follower, with the place in the log and the keys.",
                    {"type": "string"})  # fmt: skip
     headers = {"Perceptrons-Version": _header("The version of the model."),
                "Perceptrons-Position": _header("The position of the log.")}  # fmt: skip
@@ -239,7 +239,8 @@ def _server_routes() -> dict[str, dict[str, Any]]:
             (400, 410, 503), parameters=[position, wait])},
         "/promote": {"post": _route(
             "Followers", "promote", "Make a follower a leader",
-            "The server stops following, and learns. On a leader it changes nothing.", _json("Done.", "Role"), (503,))},
+            "The server stops following, and learns, also after a restart. Its term grows by one. On a leader it "
+            "changes nothing.", _json("Done.", "Role"), (503, 507))},
         "/": {"get": _route("Pages", "page", "The live page", "Needs no token; the page asks for it.",
                             _response("The page.", html))},
         "/docs": {"get": _route("Pages", "docs", "This documentation", "Needs no token.",

@@ -48,7 +48,9 @@ class ModelCopy:
 class Service:
     """What the routes ask. failed: called with what keeps the server from starting."""
 
-    def __init__(self, store: Store, writer: Writer, follow: tuple[str, str | None] | None = None):
+    def __init__(
+        self, store: Store, writer: Writer, follow: tuple[str, str | None] | None = None, accept_older: bool = False
+    ):
         self.store, self.writer = store, writer
         self.remembered, self.metrics = Remembered(), Metrics()
         self.ready = False
@@ -56,7 +58,8 @@ class Service:
         self.failed: Callable[[], None] = lambda: None
         self.ending: Callable[[], bool] = lambda: False  # was the server told to end? Requests are still answered
         self._began = time.monotonic()
-        self._follower = None if follow is None else Follower(writer, *follow)
+        self._follower = None if follow is None else Follower(writer, *follow, accept_older)
+        self._newest_term = 0  # that another server has told
         self._copies: dict[bool, ModelCopy] = {}
         self._features: tuple[int, int, Any] = (-1, -1, None)
         self._features_lock, self._example = Lock(), None
@@ -79,9 +82,10 @@ class Service:
 
     def _start(self) -> None:
         try:
-            if self._follower is not None and self.store.is_new:
+            if self._follower is not None and not self.store.snapshots():
                 self._follower.begin(self.store)
             self.writer.recover()
+            self._decide_role()
             self._compile()
         except Exception as error:
             self._fail(error)
@@ -92,6 +96,31 @@ class Service:
         if self._follower is not None:
             self._follower.start()
         self.ready = True
+
+    def _decide_role(self) -> None:
+        """Lead or follow: as the folder says if the server was promoted, else as the command says."""
+        store, follower = self.store, self._follower
+        identity = store.identity
+        if follower is None:
+            if identity.role == "follower":
+                self._lead()
+                logger.warning(
+                    "This server followed %s, and leads now, as it was started without --follow (term %d). See to it "
+                    "that the old leader stays off.", identity.leader, store.identity.term,
+                )  # fmt: skip
+            return
+        if identity.role == "leader" and identity.leader == follower.url and follower.newest_term() <= identity.term:
+            logger.warning(
+                "This server was promoted (term %d) and stays a leader, although --follow %s is given.",
+                identity.term, follower.url,
+            )  # fmt: skip
+            self._follower = None
+            return
+        store.set_identity(role="follower", leader=follower.url)
+
+    def _lead(self) -> None:
+        """Make this server the leader of a new term, on disk first."""
+        self.store.set_identity(role="leader", term=max(self.store.identity.term, self._newest_term) + 1)
 
     def _fail(self, error: BaseException) -> None:
         """End the server: it says why when it has ended."""
@@ -155,7 +184,7 @@ class Service:
         if copy is not None and copy.place == place:
             return copy
         if with_place:
-            content, place = self.writer.content()
+            content, place = self.writer.copy_content()
         elif self.writer.sides.back.kind is None:
             raise LookupError("The model has learned nothing yet, so there is no file of it.")
         else:
@@ -200,10 +229,34 @@ class Service:
             return state.can_learn
 
     def promote(self) -> None:
-        """Stop following, and learn."""
+        """Stop following, and learn. Called while nothing is learned."""
+        if self._follower is not None or self.is_superseded:
+            self._lead()
         if self._follower is not None:
-            self._follower.stop()
+            self._follower.end()
             self._follower = None
+
+    def meet_term(self, term: int) -> None:
+        """Take notice of a term that another server knows. If it is newer, this server is no leader any more."""
+        if term > max(self.store.identity.term, self._newest_term):
+            logger.error("Another server was promoted (term %d), so this one stops learning.", term)
+            self._newest_term = term
+
+    @property
+    def is_superseded(self) -> bool:
+        """Is this server a leader, while another one was promoted?"""
+        return self._follower is None and self._newest_term > self.store.identity.term
+
+    @property
+    def warning(self) -> str | None:
+        """What a person has to decide."""
+        if self.is_superseded:
+            return (
+                f"Another server was promoted (term {self._newest_term}), so this one (term "
+                f"{self.store.identity.term}) does not learn: stop it, or let it follow the new leader (--follow)."
+            )
+        warning = None if self._follower is None else self._follower.warning
+        return None if warning is None else f"This server does not follow its leader: {warning}"
 
     def measured(self) -> bytes:
         """For Prometheus."""
@@ -227,6 +280,7 @@ class Service:
         return {
             "version": version, "generation": self.writer.generation, "position": self.store.log.position,
             "role": self.role, "leader": self.leader, "ready": self.ready,
+            "term": self.store.identity.term, "warning": self.warning,
             "uptime": round(time.monotonic() - self._began, 1),
             **self.writer.progress.as_dict(),
             "features": self._important(version), "model": {**shape, "example": self._example},
@@ -260,12 +314,10 @@ def _by_class(weights: Any) -> Any:
 
 def prepared(store: Store, model: Any, path: Path | None) -> None:
     """Make the folder ready: begin it with this model, or check that it belongs to it."""
-    if store.is_new:
-        if model is not None:
-            store.begin(model, Place(0, 0, 0, 0, 0, 0), None if path is None else path.read_bytes())
-        return
-    if path is not None:
+    if path is not None and not store.is_new:
         store.check_origin(path)
+    if model is not None and not store.snapshots():
+        store.begin(model, None if path is None else path.read_bytes())
 
 
 __all__ = ["Service", "StoreError", "prepared"]

@@ -1,7 +1,9 @@
 """The folder of a server: its log and its snapshots, from which a server that starts again has the model it had."""
 
 import hashlib
+import logging
 import os
+import struct
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -17,20 +19,29 @@ from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.serve.journal import (
     CHECK,
     DamagedLogError,
+    DamagedWatermarkError,
     Frame,
     Log,
+    Reached,
     Start,
+    Watermark,
     check_unwritten,
     checked_frames,
     paths,
     set_aside,
+    start_of,
     sync_folder,
 )
+from perceptrons.serve.keys import Keys
 from perceptrons.serve.state import Change, State
 
 KEPT_SNAPSHOTS = 5
 ENDING = ".perceptron"
 EMPTY = b"PCPTEMPTY"  # how the snapshot of a model begins that has seen nothing
+KEYS_ENDING = ".keys"  # idempotency keys, beside the snapshot that they go with
+COPY_MAGIC = b"PCPTCOPY"  # what a leader gives to a new follower: the length of a head, the head, a snapshot
+COPY_HEAD = struct.Struct("<8sI")
+logger = logging.getLogger("perceptrons.serve")
 
 
 class StoreError(ValueError):
@@ -46,6 +57,54 @@ class Place(NamedTuple):
     generation: int
     learned: int
     mistakes: int
+
+
+class Identity(NamedTuple):
+    """What the folder of a server is to other servers. It is kept in the file `server.json`.
+
+    base: the digest of the model that the log begins with. role: "leader" or "follower". term: it grows with every
+    promotion, so that of two leaders the newer one is known. leader: the URL that this server follows, or followed
+    until it was promoted.
+    """
+
+    base: str | None = None
+    role: str = "leader"
+    term: int = 0
+    leader: str | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> "Identity | None":
+        """What a file says, None if there is none. StoreError if it is damaged."""
+        try:
+            content = orjson.loads(path.read_bytes())
+            identity = cls(**{name: content[name] for name in cls._fields})
+            if content["checksum"] == identity._checksum():
+                return identity
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, KeyError, IsADirectoryError):
+            pass
+        raise StoreError(
+            f"{path}: the file is damaged. Restore it from a backup, or delete it: the server then forgets whether it "
+            "was promoted."
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        write_whole(path, orjson.dumps(self._asdict() | {"checksum": self._checksum()}, option=orjson.OPT_INDENT_2))
+        sync_folder(path.parent)
+
+    def _checksum(self) -> int:
+        return zlib.crc32(orjson.dumps(self._asdict()))
+
+
+class Copy(NamedTuple):
+    """What a follower begins with: the model of the leader at one place of its log, and what goes with it."""
+
+    state: State
+    place: Place
+    identity: Identity
+    keys: Keys
 
 
 class Snapshot(NamedTuple):
@@ -75,6 +134,13 @@ class Logged(NamedTuple):
             return cls(frame.version, [], kept["rollback"])
         return cls(frame.version, [Change.from_json(one) for one in kept], None)
 
+    @property
+    def version_after(self) -> int:
+        """The version once it is learned."""
+        if self.rollback is not None:
+            return int(self.rollback["to"])
+        return self.version + sum(len(change.examples) for change in self.changes)
+
     def payload(self) -> bytes:
         if self.rollback is not None:
             return orjson.dumps({"rollback": self.rollback})
@@ -88,46 +154,108 @@ class Store:
         self.folder, self.sync = folder, sync
         self._segment_bytes, self._keep_bytes = segment_bytes, keep_bytes
         self.complaints: list[str] = []
+        self._marks = True  # can the watermark be written?
         self.needed: dict[str, int] = {}  # snapshots that the log goes back to, and the position where it does
         self.log: Log
+        self._end = Reached(0, 0, 0)
         self._log_folder, self._snapshots = folder / "log", folder / "snapshots"
         self._snapshots.mkdir(parents=True, exist_ok=True)
-        self._origin = folder / "origin"
+        self._watermark, self._identity_path = Watermark(folder / "acknowledged"), folder / "server.json"
+        self.identity = Identity.read(self._identity_path) or Identity()
+        self.keys = Keys()  # of the snapshot that was recovered
 
     # ---- beginning
 
     @property
     def is_new(self) -> bool:
         """Was nothing ever served from this folder?"""
-        return not self.snapshots()
+        return not (self.snapshots() or paths(self._log_folder) or self._watermark.path.exists())
 
-    def begin(self, model: Any, place: Place, origin: bytes | None = None) -> None:
-        """Begin the folder with a model. origin: the content of the file that it comes from."""
-        self.save(State(model, place.version), place)
-        if origin is not None:
-            write_whole(self._origin, hashlib.sha256(origin).hexdigest().encode())
+    def set_identity(self, **changes: Any) -> None:
+        """Change what the folder is to other servers, on disk, too."""
+        identity = self.identity._replace(**changes)
+        if identity != self.identity or not self._identity_path.exists():
+            identity.write(self._identity_path)
+            self.identity = identity
+
+    def begin(self, model: Any, origin: bytes | None = None) -> None:
+        """Begin the folder with a model. origin: the content of the file that it comes from.
+
+        The chain of the log starts with the digest of this model. So a folder that has lost its snapshots, but not its
+        log, can begin again with the same model, and with no other.
+        """
+        state = State(model)
+        base = hashlib.sha256(self.content(state, Place(0, 0, 0, 0, 0, 0)) if origin is None else origin).hexdigest()
+        start = Start(0, int(base[:8], 16))
+        segments = paths(self._log_folder)
+        if segments and start_of(segments[0]) != start:
+            raise StoreError(
+                f"{self.folder}: the snapshots are gone, and the log does not begin with this model. Restore the "
+                "snapshots from a backup or a follower, or give the MODEL that the server was first started with."
+            )
+        if not segments:
+            self._check_end(0, 0)
+        self.set_identity(base=base, role="leader", leader=None)
+        self.save(state, Place(start.position, start.chain, 0, 0, 0, 0))
+
+    def begin_copy(self, copy: Copy) -> None:
+        """Begin the folder of a follower with the model of its leader."""
+        if not self.is_new:
+            raise StoreError(
+                f"{self.folder}: the snapshots are gone, but not the log. Restore the snapshots from a backup, or "
+                "begin this follower in another folder (--data)."
+            )
+        self.set_identity(**copy.identity._asdict())
+        self.save(copy.state, copy.place, copy.keys)
 
     def clear(self) -> None:
         """Remove all that is there, to begin again with another model."""
+        self._watermark.remove()
         for path in [*reversed(paths(self._log_folder)), *(one.path for one in self.snapshots())]:
             path.unlink()  # in this order what is left, should it be killed, is a log up to a point and a snapshot
+        for path in self._snapshots.glob(f"*{KEYS_ENDING}"):
+            path.unlink()
 
-    def begin_again(self, state: State, place: Place) -> None:
-        """Begin with another model. OSError: it could not be written, and everything is as it was."""
-        beside = self.folder / "beginning"
-        write_whole(beside, self.content(state, place))
+    def begin_again(self, copy: Copy, keep: bool) -> Path | None:
+        """Begin with the model of a leader. keep: move what is there to a folder, which is returned.
+
+        OSError: it could not be written, and everything is as it was.
+        """
+        beside = {
+            self.folder / "beginning.keys": self._snapshots / _name(copy.place, KEYS_ENDING),
+            self.folder / "beginning": self._snapshots / _name(copy.place),
+        }
+        for path, content in zip(beside, (_with_check(copy.keys.as_json()), self.content(*copy[:2])), strict=True):
+            write_whole(path, content)
         self.log.close()
+        kept = self._move_apart() if keep else None
         self.clear()
-        os.replace(beside, self._snapshots / _name(place))
+        self.set_identity(**copy.identity._asdict())
+        for path, target in beside.items():
+            os.replace(path, target)
         sync_folder(self._snapshots)
         self.needed = {}
-        self.open_log(place)
+        self.open_log(copy.place)
+        self._mark(copy.place.version)
+        return kept
+
+    def _move_apart(self) -> Path:
+        """Move the log, the snapshots and what goes with them to a new folder beside them. Returns the folder."""
+        numbers = [int(path.name[6:]) for path in self.folder.glob("older-*") if path.name[6:].isdigit()]
+        apart = self.folder / f"older-{max(numbers, default=0) + 1}"
+        apart.mkdir()
+        self._watermark.close()
+        for path in (self._watermark.path, self._identity_path, self._log_folder, self._snapshots):
+            if path.exists():
+                os.replace(path, apart / path.name)
+        self._snapshots.mkdir()
+        sync_folder(apart)
+        sync_folder(self.folder)
+        return apart
 
     def check_origin(self, path: Path) -> None:
         """Raise StoreError if the folder was created with a different model than the one in this file."""
-        if not self._origin.exists():
-            return
-        if hashlib.sha256(path.read_bytes()).hexdigest() != self._origin.read_text(errors="replace"):
+        if self.identity.base not in (None, hashlib.sha256(path.read_bytes()).hexdigest()):
             raise StoreError(
                 f"{self.folder}: serves what another model than {path} has learned since. To serve that, leave MODEL "
                 "out and give --data; to begin again with this one, give another --data."
@@ -138,20 +266,98 @@ class Store:
 
         The caller gives the state what it is to learn. Afterwards `log` is open.
         """
-        state, place = self._newest()
+        if not self._identity_path.exists():
+            self.complaints.append(f"{self._identity_path} is gone, so this server does not know if it was promoted.")
+            self.set_identity()
+        state, place, self.keys = self._newest()
         self.place = place
         yield state
-        segments = paths(self._log_folder)
-        end = 0
+        segments, reached = paths(self._log_folder), self._reached()
+        end, version = 0, place.version
         for end, chain, frame in checked_frames(self._log_folder):
             self._check_fits(place, end, chain, frame)
+            if reached is not None and end == reached.position and chain != reached.chain:
+                raise StoreError(
+                    f"{self.folder}: entry {end:,} of the log is not the one that was acknowledged. Restore the files "
+                    "from a backup or a follower, or accept the log as it is with --repair."
+                )
             if frame is not None:
                 self.position = frame.position
-                yield Logged.of(frame)
+                logged = Logged.of(frame)
+                version = logged.version_after if end > place.position else place.version
+                yield logged
+        self._check_end(max(end, place.position), version)
         if end < place.position and segments:  # a log without sync that lost its end
             self.complaints.append("The log ends before the newest snapshot, which is used: nothing is lost.")
             set_aside(self._log_folder, DamagedLogError(segments[0], 0, "superseded"))
         self.open_log(place)
+        self._mark(version)
+
+    def _reached(self) -> Reached | None:
+        """How far the log was written, None if nobody knows."""
+        try:
+            reached = self._watermark.read()
+        except DamagedWatermarkError as error:
+            self.complaints.append(f"{error} So nobody can tell whether the end of the log is there.")
+            return None
+        if reached is None and paths(self._log_folder):
+            self.complaints.append(
+                f"{self._watermark.path} is gone, so nobody can tell whether the end of the log is there."
+            )
+        return reached
+
+    def _check_end(self, end: int, version: int) -> None:
+        """Raise StoreError if more was acknowledged than the log and the snapshots hold."""
+        missing = self._missing(end, version)
+        if missing is not None and self.sync:
+            raise StoreError(
+                f"{missing} Restore the files from a backup, promote a follower that has them, or accept the loss with "
+                "--repair."
+            )
+        if missing is not None:
+            self.complaints.append(f"{missing} A power failure may do this with --no-sync.")
+
+    def _missing(self, end: int, version: int) -> str | None:
+        """What to say if entries are missing at the end of the log, which ends here."""
+        with suppress(DamagedWatermarkError):  # `_reached` complains about it
+            reached = self._watermark.read()
+            if reached is not None and reached.position > end:
+                return (
+                    f"{self.folder}: the end of the log is missing: it was acknowledged up to version "
+                    f"{reached.version:,} ({reached.position:,} entries), but what is there ends at version "
+                    f"{version:,} ({end:,} entries)."
+                )
+        return None
+
+    def append(self, frame: Frame, version: int) -> None:
+        """Append a frame to the log, wait until it is safe, and note how far the log goes now.
+
+        version: the one after the frame. OSError: nothing was appended.
+        """
+        self.log.append(frame)
+        self._mark(version)
+
+    def end(self) -> Reached:
+        """Where the log ends."""
+        return self._end
+
+    def _mark(self, version: int) -> None:
+        self._end = Reached(self.log.position, self.log.last.chain, version)
+        if self._marks:
+            try:
+                self._watermark.write(self._end)
+            except OSError as error:  # the log itself was written, so what it holds is safe
+                self._marks = False
+                logger.error("%s cannot be written (%s): a missing end of the log may go unnoticed.",
+                             self._watermark.path, error)  # fmt: skip
+
+    def close(self) -> None:
+        """Close the log."""
+        self.log.close()
+        try:
+            self._watermark.close()
+        except OSError as error:
+            logger.error("%s cannot be written: %s", self._watermark.path, error)
 
     def _check_fits(self, place: Place, end: int, chain: int, frame: Frame | None) -> None:
         """Raise StoreError if the log at this point and a snapshot of this place do not go together."""
@@ -168,16 +374,39 @@ class Store:
         """Open the log for appending; one that is empty begins at this place."""
         self.log = Log(self._log_folder, Start(place.position, place.chain), self.sync, self._segment_bytes)
 
-    def _newest(self) -> tuple[State, Place]:
-        for snapshot in reversed(self.snapshots()):
+    def _newest(self) -> tuple[State, Place, Keys]:
+        snapshots = self.snapshots()
+        if not snapshots:
+            raise StoreError(
+                f"{self.folder}: the snapshots are gone. Restore them from a backup or a follower, or give the MODEL "
+                "that the server was first started with."
+            )
+        for snapshot in reversed(snapshots):
             try:
-                return self.load(snapshot)
+                return *self.load(snapshot), self._keys_of(snapshot)
             except ModelFileError as error:
                 self.complaints.append(f"{error} An older snapshot is used.")
         raise StoreError(f"{self.folder}: no snapshot is sound: {' '.join(self.complaints)}")
 
+    def _keys_of(self, snapshot: Snapshot) -> Keys:
+        """The idempotency keys that were remembered when the snapshot was made."""
+        path = snapshot.path.with_suffix(KEYS_ENDING)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:  # there were none
+            return Keys()
+        if content != _with_check(content[: -CHECK.size]):
+            self.complaints.append(
+                f"{path}: the file is damaged. A request that is older than the log may be learned a second time."
+            )
+            return Keys()
+        return Keys.from_json(content[: -CHECK.size])
+
     def repair(self) -> list[Path]:
-        """Set aside what is damaged of the log, or all of it if no snapshot fits. Returns what was set aside."""
+        """Set aside what is damaged of the log, or all of it if no snapshot fits. Returns what was set aside.
+
+        `complaints` say what is lost.
+        """
         check_unwritten(self._log_folder)
         moved = list[Path]()
         try:
@@ -185,15 +414,24 @@ class Store:
                 pass
         except DamagedLogError as damage:
             moved = set_aside(self._log_folder, damage)
-        if self.is_new:
+        if not self.snapshots():
             return moved
         place = self._newest()[1]
+        reached = Reached(place.position, place.chain, place.version)
         try:
             for end, chain, frame in checked_frames(self._log_folder):
                 self._check_fits(place, end, chain, frame)
+                if frame is not None and end > place.position:
+                    reached = Reached(end, chain, Logged.of(frame).version_after)
         except StoreError as error:
             first = paths(self._log_folder)[0]
             moved += set_aside(self._log_folder, DamagedLogError(first, 0, str(error)))
+            reached = Reached(place.position, place.chain, place.version)
+        missing = self._missing(reached.position, reached.version)
+        if missing is not None:
+            self.complaints.append(missing)
+        self._watermark.write(reached)
+        self._watermark.close()
         return moved
 
     # ---- snapshots
@@ -209,9 +447,11 @@ class Store:
                     found.append(Snapshot(path, version, generation, position, path.stat().st_size))
         return found
 
-    def save(self, state: State, place: Place) -> Snapshot:
+    def save(self, state: State, place: Place, keys: Keys | None = None) -> Snapshot:
         """Write a snapshot; old ones, and what of the log nobody needs any more, are removed."""
         path, content = self._snapshots / _name(place), self.content(state, place)
+        if keys:
+            write_whole(path.with_suffix(KEYS_ENDING), _with_check(keys.as_json()))
         write_whole(path, content)
         sync_folder(self._snapshots)
         kept = self.snapshots()
@@ -220,6 +460,9 @@ class Store:
         for old in kept[1:-KEPT_SNAPSHOTS]:  # the first one is what it began with
             if old.path.name not in self.needed:
                 old.path.unlink()
+        for path_of_keys in self._snapshots.glob(f"*{KEYS_ENDING}"):
+            if path_of_keys.stem not in {one.path.stem for one in kept[-2:]}:
+                path_of_keys.unlink()
         if hasattr(self, "log"):
             self.log.drop_before(oldest, self._keep_bytes)
         return Snapshot(path, place.version, place.generation, place.position, len(content))
@@ -235,10 +478,30 @@ class Store:
             return EMPTY + _with_check(orjson.dumps(place._asdict()))
         return as_bytes(state.model, place._asdict())
 
+    def copy_content(self, state: State, place: Place, keys: Keys) -> bytes:
+        """A copy for a follower, as `read_copy` reads it."""
+        head = orjson.dumps({"identity": self.identity._asdict(), "keys": orjson.Fragment(keys.as_json())})
+        return COPY_HEAD.pack(COPY_MAGIC, len(head)) + _with_check(head) + self.content(state, place)
 
-def _name(place: Place) -> str:
+    def read_copy(self, content: bytes, leader: str) -> Copy:
+        """What the leader at this URL has sent. ModelFileError if it is not sound."""
+        what = f"What {leader} has sent is not a copy of its model, or was cut short."
+        if len(content) < COPY_HEAD.size:
+            raise ModelFileError(what)
+        magic, length = COPY_HEAD.unpack_from(content)
+        end = COPY_HEAD.size + length
+        head = content[COPY_HEAD.size : end]
+        if magic != COPY_MAGIC or content[COPY_HEAD.size : end + CHECK.size] != _with_check(head):
+            raise ModelFileError(what)
+        told = orjson.loads(head)
+        identity = Identity(**told["identity"])._replace(role="follower", leader=leader)
+        keys = Keys.from_json(orjson.dumps(told["keys"]))
+        return Copy(*_loaded_content(content[end + CHECK.size :], self.folder), identity, keys)
+
+
+def _name(place: Place, ending: str = ENDING) -> str:
     """The file of a snapshot; in the order of these names, later ones come last."""
-    return f"{place.position:020d}-{place.generation:06d}-{place.version:020d}{ENDING}"
+    return f"{place.position:020d}-{place.generation:06d}-{place.version:020d}{ending}"
 
 
 def loaded(path: Path) -> tuple[State, Place]:
@@ -268,8 +531,8 @@ def _with_check(content: bytes) -> bytes:
     return content + CHECK.pack(zlib.crc32(content))
 
 
-def loaded_content(content: bytes, folder: Path) -> tuple[State, Place]:
-    """The same, of bytes that came from elsewhere."""
+def _loaded_content(content: bytes, folder: Path) -> tuple[State, Place]:
+    """The state and the place in the content of a snapshot."""
     handle, name = tempfile.mkstemp(dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:

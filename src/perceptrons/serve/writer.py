@@ -11,6 +11,7 @@ import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from perceptrons.serve.keys import Keys, ReusedKeyError, reused
 from perceptrons.serve.progress import Progress
 from perceptrons.serve.sides import RestoreError, Sides
 from perceptrons.serve.state import Change, State, several_labels_of
-from perceptrons.serve.store import Logged, Place, Snapshot, Store
+from perceptrons.serve.store import Copy, Logged, Place, Snapshot, Store
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 GROUP = 20_000  # examples that are learned between two syncs
@@ -75,7 +76,7 @@ class Writer(Thread):
         found = self.store.recovered()
         state, pending, reached = next(found), list[Change](), False
         assert isinstance(state, State)
-        place = self.store.place
+        place, self.keys = self.store.place, self.store.keys
         self.generation = place.generation
         for logged in found:
             assert isinstance(logged, Logged)
@@ -169,7 +170,7 @@ class Writer(Thread):
             logger.critical("The server stops, as learning failed. What was acknowledged is safe.", exc_info=error)
             self._give_up([*group, *([] if call is None else [call])], error)
         finally:
-            self.store.log.close()
+            self.store.close()
 
     def _give_up(self, group: list[Job], error: BaseException) -> None:
         """Tell the server to end, and refuse all that waits."""
@@ -300,7 +301,7 @@ class Writer(Thread):
                 job.done.set_exception(_in_words(error))
             return
         try:
-            self.store.log.append(frame)
+            self.store.append(frame, logged.version_after)
         except OSError as error:
             self.sides.restore()
             for job, _ in learned:
@@ -328,7 +329,7 @@ class Writer(Thread):
             return False
         try:
             self.sides.back.learn_all(logged.changes)
-            self.store.log.append(frame)
+            self.store.append(frame, logged.version_after)
         except BaseException:
             self.sides.restore()
             raise
@@ -354,7 +355,7 @@ class Writer(Thread):
 
     def snapshot(self) -> Snapshot:
         """Write a snapshot now. Called while nothing is learned (`ask`)."""
-        found = self.store.save(self.sides.back, self.place())
+        found = self.store.save(self.sides.back, self.place(), self.keys)
         self._since_snapshot = 0
         return found
 
@@ -366,10 +367,10 @@ class Writer(Thread):
             self._since_snapshot = 0
             logger.error("A snapshot cannot be written: %s. The log has everything, so nothing is lost.", error)
 
-    def content(self) -> tuple[bytes, Place]:
-        """The file of the model as it is now, for followers with its place. Called while nothing is learned."""
+    def copy_content(self) -> tuple[bytes, Place]:
+        """The model as it is now with all that a follower needs. Called while nothing is learned."""
         place = self.place()
-        return self.store.content(self.sides.back, place), place
+        return self.store.copy_content(self.sides.back, place, self.keys), place
 
     def rollback(self, version: int) -> dict[str, Any]:
         """Go back to the newest snapshot of this version. Called while nothing is learned."""
@@ -381,7 +382,8 @@ class Writer(Thread):
         state, generation = self._snapshot_of(told)
         log = self.store.log
         try:
-            log.append(framed(log.last, self.sides.version, Logged(self.sides.version, [], told).payload()))
+            logged = Logged(self.sides.version, [], told)
+            self.store.append(framed(log.last, logged.version, logged.payload()), version)
         except OSError as error:
             raise NotLoggedError(error.errno, error.strerror) from error
         self.store.needed[found[-1].path.name] = log.position - 1
@@ -397,12 +399,17 @@ class Writer(Thread):
                 return self.store.load(one)[0], told["generation"]
         raise LookupError(f"The snapshot {told['snapshot']} is gone, to which the log goes back.")
 
-    def become(self, state: State, place: Place) -> None:
-        """Begin again with a leader's model. Called while nothing is learned."""
-        self.store.begin_again(State(state.model, place.version), place)
-        self.generation, self.keys = place.generation, Keys()
+    def become(self, copy: Copy, keep: bool) -> Path | None:
+        """Begin again with a leader's model. Called while nothing is learned.
+
+        keep: move what is there to a folder, which is returned.
+        """
+        kept = self.store.begin_again(copy, keep)
+        place = copy.place
+        self.generation, self.keys = place.generation, copy.keys
         self.progress.set_totals(place.learned, place.mistakes)
-        self.sides.replace(State(state.model, place.version))
+        self.sides.replace(State(copy.state.model, place.version))
+        return kept
 
 
 def _in_words(error: Exception) -> Exception:
