@@ -15,10 +15,10 @@ from sklearn.svm import LinearSVC
 
 from benchmarks import datasets, results
 from perceptrons import Perceptron
+from perceptrons.engine.training.calibration import METHODS
+from perceptrons.engine.training.epochs import hold_out
 from perceptrons.inspection.reliability import Reliability
 from perceptrons.selection import calibrate
-from perceptrons.training.calibration import METHODS
-from perceptrons.training.epochs import hold_out
 
 SETS = ("adult", "a9a", "sms-spam", "rt-polarity", "letter", "mnist", "20news-bydate")
 ROWS = 10_000  # of a training set at most: LogisticRegression and LinearSVC take minutes on more

@@ -18,8 +18,8 @@ from sklearn.svm import LinearSVC
 
 from benchmarks import datasets, results
 from perceptrons import Perceptron
-from perceptrons.training.inputs import as_rows
-from perceptrons.training.units import FIRST_MARGIN, MARGIN, moments
+from perceptrons.engine.training.inputs import as_rows
+from perceptrons.engine.training.units import FIRST_MARGIN, MARGIN, moments
 
 ROWS = 4000  # of a set that is not text
 SMALL = 1200  # rows up to which the folds are drawn three times

@@ -356,7 +356,7 @@ def test_the_only_example_of_a_class_is_learned_and_never_held_out(model, given)
 
 
 def test_rare_classes_are_validated_too():
-    from perceptrons.training.epochs import hold_out
+    from perceptrons.engine.training.epochs import hold_out
 
     codes = np.repeat([0, 1, 2, 3], [200, 100, 3, 2])
     train, aside = hold_out(codes, None, 0.1, 0)

@@ -24,8 +24,8 @@ from perceptrons.cli import main
 from perceptrons.cli.hold_out import HoldOut
 from perceptrons.data import stream
 from perceptrons.data.held_out import ByHash
+from perceptrons.engine.training.matrices import widened
 from perceptrons.report.reproduce_section import as_command
-from perceptrons.training.matrices import widened
 from tests.reference.folder import in_reading_order
 from tests.support.doors import LABELS, accuracies, check_doors, records, rows_of, scores_by_command, trained, write
 from tests.support.tiers import slow

@@ -185,7 +185,8 @@ def test_a_user_without_any_home_loads_no_code_from_the_working_folder(installed
 FIT = """
     import json, os, resource, sys
     import numpy as np
-    from perceptrons import Perceptron, compiling
+    from perceptrons import Perceptron
+    from perceptrons.engine import compiling
 
     data = np.load(sys.argv[1])
     if sys.argv[2] == "taken away":

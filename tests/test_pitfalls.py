@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import Perceptron as SklearnPerceptron
 
 from perceptrons import Perceptron
-from perceptrons.passes.order import GROUP, RUN, shuffled
+from perceptrons.engine.passes.order import GROUP, RUN, shuffled
 from tests.conftest import as_csr, gaussian, whole_numbers
 from tests.support.lecture import rosenblatt
 

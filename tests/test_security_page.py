@@ -1,9 +1,9 @@
 """docs/security.md: the limits it states are those of the code."""
 
 from perceptrons.data import csv_rows, reader, source, svmlight
+from perceptrons.engine.training import example_weights, labels, memory, rule
 from perceptrons.features import values
 from perceptrons.sequence import template_grammar as grammar
-from perceptrons.training import example_weights, labels, memory, rule
 from tests.conftest import ROOT
 
 STATED = {

@@ -75,7 +75,7 @@ def test_docstrings_messages_and_parts_of_f_strings_are_read_but_names_are_not()
 def test_some_phrases_are_only_banned_in_some_files():
     help_text, lecture = 'HELP = "Number of passes; otherwise 1"\n', "Choose by development data.\n"
     assert len(findings("src/perceptrons/cli/options.py", help_text)) == 1
-    assert findings("src/perceptrons/rows.py", help_text) == []
+    assert findings("src/perceptrons/engine/rows.py", help_text) == []
     assert len(findings("docs/recipe.md", lecture)) == 1
     assert findings("docs/tutorial/online.md", lecture) == []
 

@@ -241,7 +241,7 @@ def test_early_stopping_scores_the_weights_it_returns(scheme, rng):
     model = rosenblatt(early_stopping=True, max_iter=30, **kind).fit(X, y)
     best = max(row["validation_accuracy"] for row in model.history_)
     codes = np.zeros(400, int) if scheme == "labels" else y
-    from perceptrons.training.epochs import hold_out
+    from perceptrons.engine.training.epochs import hold_out
 
     _, held_out = hold_out(codes, None, 0.1, 0)
     assert model.score(X[held_out], y[held_out]) == pytest.approx(best)

@@ -9,8 +9,8 @@ PACKAGE = ROOT / "src/perceptrons"
 
 def sources() -> list[Path]:
     """The files with compiled functions."""
-    alone = [PACKAGE / name for name in ("compiling.py", "linking.py", "rows.py", "hashing.py")]
-    return sorted([*alone, *(PACKAGE / "passes").glob("*.py"), *(PACKAGE / "scan").glob("*.py")])
+    alone = [PACKAGE / "engine" / name for name in ("compiling.py", "linking.py", "rows.py", "hashing.py")]
+    return sorted([*alone, *(PACKAGE / "engine/passes").glob("*.py"), *(PACKAGE / "engine/scan").glob("*.py")])
 
 
 def cache_folder() -> str:

@@ -23,7 +23,7 @@ import numpy as np
 from perceptrons import Checkpoint, Perceptron, modelfile
 from perceptrons.cli import main as command
 from perceptrons.data import source, stream
-from perceptrons.streaming.cache import TAIL, ArrayFile
+from perceptrons.engine.streaming.cache import TAIL, ArrayFile
 from tools.forging import RECORDS, SVMLIGHT, TEXTS, VW, X, Y, changed_bytes, forged
 from tools.fuzz_models import saved_again
 from tools.fuzzing import Case, Cases, FoundError, one_line, run

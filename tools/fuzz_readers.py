@@ -19,7 +19,7 @@ from pkgutil import iter_modules
 import atheris
 
 if os.environ.get("NUMBA_DISABLE_JIT") != "1":  # numba cannot compile what atheris has instrumented
-    for module in iter_modules(import_module("perceptrons.scan").__path__, "perceptrons.scan."):
+    for module in iter_modules(import_module("perceptrons.engine.scan").__path__, "perceptrons.engine.scan."):
         import_module(module.name)
 
 with atheris.instrument_imports(include=["perceptrons"]):

@@ -8,18 +8,25 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from perceptrons.inspection.explanation import Explanation, explain_weights
-from perceptrons.rows import Dense, Sparse
-from perceptrons.streaming.fit_stream import fit_stream
-from perceptrons.training.base import Classifier
-from perceptrons.training.calibration import calibrate_held_out
-from perceptrons.training.epochs import validation_split
-from perceptrons.training.inputs import Growth, as_numbers, as_rows, check_block, check_matrix, known_part, once_each
-from perceptrons.training.labels import Target, answer, check_order, in_order, merge, read_target, warn_if_sorted
-from perceptrons.training.learner import Learner, shaped
-from perceptrons.training.linear_fit import LinearFit
-from perceptrons.training.one_example import ReadyToPredict, begun_by, learn_any
-from perceptrons.training.parameters import (
+from perceptrons.engine.rows import Dense, Sparse
+from perceptrons.engine.streaming.fit_stream import fit_stream
+from perceptrons.engine.training.base import Classifier
+from perceptrons.engine.training.calibration import calibrate_held_out
+from perceptrons.engine.training.epochs import validation_split
+from perceptrons.engine.training.inputs import (
+    Growth,
+    as_numbers,
+    as_rows,
+    check_block,
+    check_matrix,
+    known_part,
+    once_each,
+)
+from perceptrons.engine.training.labels import Target, answer, check_order, in_order, merge, read_target, warn_if_sorted
+from perceptrons.engine.training.learner import Learner, shaped
+from perceptrons.engine.training.linear_fit import LinearFit
+from perceptrons.engine.training.one_example import ReadyToPredict, begun_by, learn_any
+from perceptrons.engine.training.parameters import (
     ALPHA,
     L1_RATIO,
     OF_ONE_EXAMPLE,
@@ -38,13 +45,14 @@ from perceptrons.training.parameters import (
     method_of,
     scaling_of,
 )
-from perceptrons.training.rule import grown
-from perceptrons.training.schemes import n_rows
-from perceptrons.training.settable import settable
-from perceptrons.training.unchanged import unchanged_on_error
-from perceptrons.training.units import Units, moments
-from perceptrons.training.votes import class_shares
-from perceptrons.training.weights import untouched
+from perceptrons.engine.training.rule import grown
+from perceptrons.engine.training.schemes import n_rows
+from perceptrons.engine.training.settable import settable
+from perceptrons.engine.training.unchanged import unchanged_on_error
+from perceptrons.engine.training.units import Units, moments
+from perceptrons.engine.training.votes import class_shares
+from perceptrons.engine.training.weights import untouched
+from perceptrons.inspection.explanation import Explanation, explain_weights
 
 NO_CODES = np.zeros(0, np.int32)  # class numbers of no examples
 
@@ -655,7 +663,7 @@ class Perceptron(Classifier):
         >>> bool((model.to_sklearn().predict(X) == model.predict(X)).all())
         True
         """
-        from perceptrons.training.as_sklearn import as_sklearn  # imports much of scikit-learn
+        from perceptrons.engine.training.as_sklearn import as_sklearn  # imports much of scikit-learn
 
         return as_sklearn(self)
 

@@ -6,8 +6,17 @@ Both hold a `Perceptron` and give it every example by `learn_one`, so that they 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from perceptrons.engine.training.parameters import (
+    ALPHA,
+    L1_RATIO,
+    WINDOW,
+    Combine,
+    Multiclass,
+    Penalty,
+    Step,
+    ZeroScore,
+)
 from perceptrons.linear import Perceptron
-from perceptrons.training.parameters import ALPHA, L1_RATIO, WINDOW, Combine, Multiclass, Penalty, Step, ZeroScore
 
 try:
     from river import base

@@ -19,8 +19,8 @@ import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import app, main
 from perceptrons.cli.options import Combine, Multiclass, Step
+from perceptrons.engine.training.parameters import DOMAINS, Words
 from perceptrons.features import TableFeatures
-from perceptrons.training.parameters import DOMAINS, Words
 from tests.support.processes import started
 
 PROGRAM = [sys.executable, "-c", "import sys; from perceptrons.cli import main; sys.exit(main())"]

@@ -12,9 +12,9 @@ from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.cli import main
 from perceptrons.cli.options import Kernel, OnFull
 from perceptrons.cli.parameters import LINEAR_ONLY
+from perceptrons.engine.training.parameters import Words
 from perceptrons.kernel.choices import DOMAINS
 from perceptrons.kernel.kernels import NAMES as KERNELS
-from perceptrons.training.parameters import Words
 from tests.cli.test_cli import KINDS, NAMES, as_csv, of_lines, prepared
 
 

@@ -430,7 +430,7 @@ def test_a_full_disk_under_the_cache_is_one_line(refused, folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("perceptrons.streaming.cache.ArrayFile.append", full)
+    monkeypatch.setattr("perceptrons.engine.streaming.cache.ArrayFile.append", full)
     line = refused("train", folder / "part-*.svm", *STREAM, "--epochs", 2, "--quiet")
     assert "no space left on device" in line
     assert "TMPDIR" in line

@@ -18,9 +18,9 @@ from perceptrons.cli.options import ColumnFormat, Scheme, TaggerCombine, TaggerC
 from perceptrons.cli.tag.corpus import MANY, SETS
 from perceptrons.cli.tag.train import OF_A_NEW_ONE
 from perceptrons.data.conll import FORMATS
+from perceptrons.engine.training.epochs import hold_out
+from perceptrons.engine.training.parameters import Words
 from perceptrons.sequence.choices import DOMAINS
-from perceptrons.training.epochs import hold_out
-from perceptrons.training.parameters import Words
 from tests.cli.test_cli import PROGRAM
 from tests.support.processes import started
 from tests.support.tagged import as_columns, fill, of_columns, sentences

@@ -7,7 +7,7 @@ import pytest
 
 from perceptrons.cli import main
 from perceptrons.cli.screen import plain, saying_warnings, screen, show_suggestions, visible
-from perceptrons.inspection.wording import percent
+from perceptrons.engine.wording import percent
 
 ESCAPE = "\x1b]0;title\x07\x1b[2J\x9b1m"  # sets the window's title, clears the screen
 

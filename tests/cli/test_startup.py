@@ -13,7 +13,7 @@ RUN = """
 import json, sys
 from perceptrons.cli import main
 code = main(sys.argv[1:])
-compiling = sys.modules.get("perceptrons.compiling")
+compiling = sys.modules.get("perceptrons.engine.compiling")
 done = {"modules": list(sys.modules), "compiled": compiling and compiling.compiling.functions}
 print("====" + json.dumps(done), file=sys.stderr)
 sys.exit(code)
@@ -126,7 +126,7 @@ def test_warmup_refuses_where_nothing_can_be_saved():
 
 
 def test_an_inner_function_called_from_python_is_the_plain_one():
-    from perceptrons.passes.shortlists import width_of
+    from perceptrons.engine.passes.shortlists import width_of
 
     assert width_of(3) == getattr(width_of, "py_func", width_of)(3)
 
@@ -137,8 +137,9 @@ def test_a_function_that_others_call_is_kept_without_machine_code_and_linked_in_
     code = """
         import sys
         import numpy as np
-        from perceptrons import Perceptron, compiling
-        from perceptrons.passes import binary
+        from perceptrons import Perceptron
+        from perceptrons.engine import compiling
+        from perceptrons.engine.passes import binary
         rng = np.random.default_rng(0)
         X = rng.standard_normal((50, 3))
         y = X[:, 0] + 0.1 * X[:, 1] > 0
@@ -168,7 +169,8 @@ def test_with_a_version_of_numba_that_was_never_tested_it_compiles_as_numba_does
 import sys, numba
 numba.__version__ = sys.argv[1]
 import numpy as np
-from perceptrons import Perceptron, compiling
+from perceptrons import Perceptron
+from perceptrons.engine import compiling
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((50, 3)), rng.integers(0, 3, 50)
 model = Perceptron(max_iter=3, tol=None).fit(X, y)

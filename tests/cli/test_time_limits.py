@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from perceptrons import Perceptron
-from perceptrons.passes.corral import corral_for, enter
+from perceptrons.engine.passes.corral import corral_for, enter
 from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare

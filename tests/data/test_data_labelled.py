@@ -280,7 +280,7 @@ def test_blocks_do_not_depend_on_threads_or_where_bytes_come_from(folder, conten
             shared = {"on_error": "raise", "text_labels": False, "need_labels": True}
             alike(list(LabelledTextReader(("-",), hash_bits=bits, **shared)))
             for threads in (1, 3):
-                patch.setattr("perceptrons.streaming.threads.cores", lambda n=threads: n)
+                patch.setattr("perceptrons.engine.streaming.threads.cores", lambda n=threads: n)
                 alike(list(reader(folder, content, hash_bits=bits)))
 
 

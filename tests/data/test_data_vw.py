@@ -399,7 +399,7 @@ def test_blocks_do_not_depend_on_threads_or_where_bytes_come_from(folder, monkey
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     same(list(VwReader(("-",), on_error="raise", text_labels=False, need_labels=True)))
     for threads in (1, 3):
-        monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda n=threads: n)
+        monkeypatch.setattr("perceptrons.engine.streaming.threads.cores", lambda n=threads: n)
         same(list(reader(folder, content)))
 
 

@@ -19,7 +19,7 @@ import perceptrons.data.arrow  # takes its size from PIECE, which some tests mak
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.data import DataFileError, read, source, stream
 from perceptrons.data.table import joined_rows
-from perceptrons.training.matrices import widened
+from perceptrons.engine.training.matrices import widened
 from tests.support.doors import records, write
 
 FRAME = {"size": [1.5, 2.0, 0.0, 3.0], "color": ["red", "blue", "red", "grün"], "label": ["a", "b", "a", "b"]}

@@ -9,7 +9,7 @@ import pytest
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.data import read, stream
-from perceptrons.training.labels import LONGEST_LABEL
+from perceptrons.engine.training.labels import LONGEST_LABEL
 
 LONG = "x" * 1_000_000
 LABELS = [*(f"class {k}" for k in range(300)), LONG]

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.data import DataFileError, stream
-from perceptrons.training import memory
+from perceptrons.engine.training import memory
 from tests.support.doors import records, rows_of, same_matrix, write
 
 POINTS = [{"height": 1.5, "color": "red", "label": "a"}, {"height": -1.0, "color": "blue", "label": "b"}]

@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read, stream
+from perceptrons.engine.streaming.blocks import blocks_of
 from tests.support.label_sets import FORMATS, reading_of, write_sets
 
 SETS = [("b", "a"), ("a",), (), ("c", "b", "a"), ("c",), (), ("a", "c")]
@@ -239,16 +240,15 @@ def test_a_line_may_have_a_hundred_thousand_labels():
     assert table.y.shape == (3, n)
     assert table.y.nnz == 2 * n + 1
     sizes = [
-        block.target.indicator.shape
-        for block in perceptrons.streaming.blocks.blocks_of(stream(io.BytesIO(text.encode()), format="svmlight"), "")
+        block.target.indicator.shape for block in blocks_of(stream(io.BytesIO(text.encode()), format="svmlight"), "")
     ]
     assert sizes == [(3, n)]
 
 
 def test_blocks_are_cut_where_examples_times_labels_are_too_many(monkeypatch):
     text = "".join(f"{k},{k + 1} 1:{k}\n" for k in range(50))
-    monkeypatch.setattr("perceptrons.streaming.blocks.CELLS", 51 * 20)
-    blocks = list(perceptrons.streaming.blocks.blocks_of(stream(io.BytesIO(text.encode()), format="svmlight"), ""))
+    monkeypatch.setattr("perceptrons.engine.streaming.blocks.CELLS", 51 * 20)
+    blocks = list(blocks_of(stream(io.BytesIO(text.encode()), format="svmlight"), ""))
     assert [block.X.shape[0] for block in blocks] == [20, 20, 10]
     monkeypatch.setattr("perceptrons.data.reader.memory", lambda: 51 * 50 * 2.4)
     with pytest.raises(DataFileError, match="50 examples by 51 labels are too much"):

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from perceptrons.data import DataFileError, source, stream
-from perceptrons.streaming import threads
+from perceptrons.engine.streaming import threads
 from tests.reference import stream as reference
 from tests.support.blocks import threads_end
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from perceptrons import FeatureTemplates, SequencePerceptron, distributed
 from perceptrons.data import stream
-from perceptrons.passes.order import shuffled
+from perceptrons.engine.passes.order import shuffled
 from tests.conftest import LAYOUTS, gaussian
 from tests.reference import mixing as reference
 from tests.reference import multiclass, theory

@@ -19,10 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks, get_tags, murmurhash3_32
 
 from perceptrons import Perceptron
+from perceptrons.engine.scan.words import LIMIT, folded
 from perceptrons.features import HashedFeatures, HashedText, hashed, named_rows
 from perceptrons.features import text as text_file
 from perceptrons.features.named_rows import Workspace, cut_text
-from perceptrons.scan.words import LIMIT, folded
 from tests.reference import text as reference
 
 TEXTS = [
@@ -206,7 +206,7 @@ def test_neither_threads_nor_pieces_change_anything(threads, piece, monkeypatch)
     expected = [HashedText(bits=bits, words=(1, 2)).fit(rows) for bits in (12, None)]
     matrices = [text.transform(rows) for text in expected]
     monkeypatch.setattr(text_file, "PIECE", piece)
-    monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda: threads)
+    monkeypatch.setattr("perceptrons.engine.streaming.threads.cores", lambda: threads)
     for whole, X in zip(expected, matrices, strict=True):
         text = clone(whole)
         assert_rows(text.fit_transform(rows), rows_of(X))
@@ -217,7 +217,7 @@ def test_neither_threads_nor_pieces_change_anything(threads, piece, monkeypatch)
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
     monkeypatch.setattr(text_file, "PIECE", 8)
-    monkeypatch.setattr("perceptrons.streaming.threads.cores", lambda: 3)
+    monkeypatch.setattr("perceptrons.engine.streaming.threads.cores", lambda: 3)
 
     def failing(*arguments):
         raise RuntimeError("in a thread")

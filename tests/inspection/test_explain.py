@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.data import stream
+from perceptrons.engine.training.schemes import class_scores
 from perceptrons.theory.scales import comparable_weights, uneven
-from perceptrons.training.schemes import class_scores
 from tests.conftest import whole_numbers
 from tests.support.lecture import rosenblatt
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
-from perceptrons.inspection.html import Html, block, escaped, how_it_went, note, sparkline, table
+from perceptrons.engine.html import Html, block, escaped, how_it_went, note, sparkline, table
 from perceptrons.theory import check_bound, convergence, mistake_bound, separability
 from tests.conftest import whole_numbers
 

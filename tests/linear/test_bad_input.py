@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from perceptrons import KernelPerceptron, Perceptron
-from perceptrons.training.epochs import hold_out
+from perceptrons.engine.training.epochs import hold_out
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
 Y = np.array([0, 1, 1, 0])

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from perceptrons import Perceptron
-from perceptrons.training.matrices import sound_csr
+from perceptrons.engine.training.matrices import sound_csr
 from tests.support.processes import SECONDS
 from tools.compiled import ROOT
 from tools.fuzz_matrices import FORMATS, D, Doors, N, sound

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 
 import perceptrons
-from perceptrons.passes.order import shuffled
+from perceptrons.engine.passes.order import shuffled
 from tests.conftest import LAYOUTS, gaussian
 from tests.reference import binary, large, multiclass
 from tests.support.lecture import rosenblatt

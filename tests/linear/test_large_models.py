@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from perceptrons import Perceptron
-from perceptrons.training import memory
-from perceptrons.training.inputs import as_rows
-from perceptrons.training.memory import Size, check_room
+from perceptrons.engine.training import memory
+from perceptrons.engine.training.inputs import as_rows
+from perceptrons.engine.training.memory import Size, check_room
 
 PAIRS = r"A model of 4,498,500 pairs of 3,000 classes × 2 features "
 INSTEAD = r'use multiclass="joint" or "ovr" \(--multiclass\)'

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from perceptrons import Perceptron, linear
+from perceptrons.engine.training.learner import Learner
 from perceptrons.modelfile import load, save
 from perceptrons.online import progressive
-from perceptrons.training.learner import Learner
 
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("steady")
@@ -466,7 +466,7 @@ def test_voting_keeps_of_each_example_little_more_than_the_example(as_dict, monk
 
     model, grown = taught()
     assert grown < 600  # an update is 48 bytes, an example 40 or 100; the rest waits to be joined
-    monkeypatch.setattr("perceptrons.training.votes.MANY", 10**9)
+    monkeypatch.setattr("perceptrons.engine.training.votes.MANY", 10**9)
     apart, _ = taught()
     asked = rows if as_dict else X
     np.testing.assert_array_equal(model.decision_function(asked), apart.decision_function(asked))

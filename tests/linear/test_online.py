@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from perceptrons import Perceptron
+from perceptrons.engine.training.epochs import hold_out
 from perceptrons.online import progressive
-from perceptrons.training.epochs import hold_out
 from tests.conftest import whole_numbers
 from tests.reference import binary, multiclass
 from tests.support.lecture import rosenblatt

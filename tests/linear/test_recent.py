@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from perceptrons import Checkpoint, Perceptron, load, save
-from perceptrons.passes.average import GAIN, LARGEST_GAIN, TOTAL
-from perceptrons.training.epochs import hold_out
+from perceptrons.engine.passes.average import GAIN, LARGEST_GAIN, TOTAL
+from perceptrons.engine.training.epochs import hold_out
 from tests.conftest import gaussian
 from tests.reference import wrappers
 from tests.reference.large import train_binary, train_joint

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from perceptrons.passes.order import shuffled
-from perceptrons.training import one_pass
+from perceptrons.engine.passes.order import shuffled
+from perceptrons.engine.training import one_pass
 from tests.conftest import gaussian, whole_numbers
 from tests.reference import binary, multiclass, pocket
 from tests.support.lecture import rosenblatt

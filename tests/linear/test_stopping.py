@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import perceptrons
-from perceptrons.inspection.wording import why_it_stopped
-from perceptrons.training import epochs, linear_fit
+from perceptrons.engine.training import epochs, linear_fit
+from perceptrons.engine.wording import why_it_stopped
 from tests.conftest import gaussian
 from tests.support.lecture import rosenblatt
 

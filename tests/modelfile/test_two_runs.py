@@ -9,7 +9,7 @@ import pytest
 
 from perceptrons import Checkpoint, Perceptron, load
 from perceptrons.data import stream
-from perceptrons.streaming.cache import ArrayFile
+from perceptrons.engine.streaming.cache import ArrayFile
 from tests.support.processes import SECONDS
 
 
@@ -84,7 +84,7 @@ def test_a_second_run_with_the_same_checkpoint_is_refused_in_words(tmp_path):
 def test_a_killed_run_leaves_no_lock_and_its_part_is_removed_later(tmp_path):
     path = tmp_path / "a.cache"
     program = (
-        "import os, sys; from pathlib import Path; from perceptrons.streaming import locks\n"
+        "import os, sys; from pathlib import Path; from perceptrons.engine.streaming import locks\n"
         "with locks.alone(Path(sys.argv[1])):\n"
         "    locks.create(Path(sys.argv[1]))\n"
         "    os.kill(os.getpid(), 9)"
@@ -92,7 +92,7 @@ def test_a_killed_run_leaves_no_lock_and_its_part_is_removed_later(tmp_path):
     subprocess.run([sys.executable, "-c", program, str(path)], timeout=SECONDS, check=False)
     left = [part for part in tmp_path.iterdir() if part.suffix == ".part"]
     assert len(left) == 1
-    from perceptrons.streaming import locks
+    from perceptrons.engine.streaming import locks
 
     with locks.alone(path):
         file, name = locks.create(path)

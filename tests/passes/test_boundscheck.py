@@ -8,8 +8,8 @@ from tests.conftest import ROOT
 
 SETUP = """
 import numpy as np
-from perceptrons.passes.voting import binary_votes
-from perceptrons.rows import Sparse, add, compiled, dot, scores
+from perceptrons.engine.passes.voting import binary_votes
+from perceptrons.engine.rows import Sparse, add, compiled, dot, scores
 row = Sparse(np.ones(1), np.array([{column}], np.int32), np.array([0, 1], np.int32))
 @compiled
 def in_a_pass(array, place):

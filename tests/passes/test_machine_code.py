@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from perceptrons import Perceptron
-from perceptrons.passes.binary import binary_pass
-from perceptrons.passes.multiclass import multiclass_pass
+from perceptrons.engine.passes.binary import binary_pass
+from perceptrons.engine.passes.multiclass import multiclass_pass
 from tests.conftest import as_csr, whole_numbers
 
 PASSES = {2: binary_pass, 3: multiclass_pass}

@@ -10,8 +10,8 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score, ma
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 
 from perceptrons import Perceptron
+from perceptrons.engine.wording import why_it_stopped
 from perceptrons.features import HashedText
-from perceptrons.inspection.wording import why_it_stopped
 from perceptrons.report import report
 from perceptrons.report.subject import hashed_columns
 from perceptrons.theory import separability

@@ -12,8 +12,8 @@ import pytest
 
 import perceptrons
 from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron
-from perceptrons.passes.chain import ChainRule
-from perceptrons.passes.steps import CONSTANT
+from perceptrons.engine.passes.chain import ChainRule
+from perceptrons.engine.passes.steps import CONSTANT
 from perceptrons.sequence import chain_weights as weights
 
 WORDS = [["the", "dog", "runs"], ["a", "cat", "sleeps"], ["the", "cat", "runs"]]

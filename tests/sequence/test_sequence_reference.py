@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from perceptrons import SequencePerceptron
-from perceptrons.passes.order import shuffled
-from perceptrons.training.epochs import hold_out
+from perceptrons.engine.passes.order import shuffled
+from perceptrons.engine.training.epochs import hold_out
 from tests.reference import sequence as reference
 from tests.support.sequences import (
     LABELS,

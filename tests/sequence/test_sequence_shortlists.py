@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import perceptrons
 from perceptrons import SequencePerceptron
 from perceptrons.distributed.mixing import Report, mix, move_of, start_of, total
-from perceptrons.passes.shortlists import FEW, FIRST, SPARSE
+from perceptrons.engine.passes.shortlists import FEW, FIRST, SPARSE
 from perceptrons.sequence.learner import rule_of
 
 USED = [f"l{k:02}" for k in range(20)]

@@ -5,8 +5,8 @@ import pytest
 
 import perceptrons
 from perceptrons import FeatureTemplates, SequencePerceptron
+from perceptrons.engine.training.epochs import hold_out
 from perceptrons.sequence.phrases import phrase_scores
-from perceptrons.training.epochs import hold_out
 from tests.reference import sequence as reference
 from tests.support.sequences import LABELS, as_dicts, flat, random_case
 from tests.support.tagged import of_columns, sentences

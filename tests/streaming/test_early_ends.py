@@ -10,9 +10,9 @@ import perceptrons
 from perceptrons.cli import inputs, main, predict
 from perceptrons.data import sample, source, stream
 from perceptrons.data.held_out import ByHash, without_test
+from perceptrons.engine.streaming.cache import Cache
 from perceptrons.inspection import evaluation
 from perceptrons.selection import calibrating, thresholds
-from perceptrons.streaming.cache import Cache
 from tests.support.blocks import BoomError, as_svmlight
 
 if not Path("/proc/self/fd").exists():

@@ -8,8 +8,8 @@ import pytest
 
 from perceptrons import Checkpoint, ModelFileError, Perceptron, load
 from perceptrons.data import stream
+from perceptrons.engine.streaming.cache import MAGIC, TAIL, ArrayFileError
 from perceptrons.modelfile import as_bytes, load_with_header
-from perceptrons.streaming.cache import MAGIC, TAIL, ArrayFileError
 
 CACHES = {
     "no records": lambda c: c.pop("records"),

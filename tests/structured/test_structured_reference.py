@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from perceptrons import StructuredPerceptron
-from perceptrons.passes.order import shuffled
+from perceptrons.engine.passes.order import shuffled
 from tests.conftest import gaussian, whole_numbers
 from tests.reference import structured as reference
 from tests.support.lecture import rosenblatt

@@ -65,7 +65,7 @@ class Compiler:
 
 def compile_elsewhere():
     """From now on, another process compiles what this one does not find in the cache. Returns that one."""
-    from perceptrons.compiling import Kept
+    from perceptrons.engine.compiling import Kept
 
     compiler, load = Compiler(), Kept.load_overload
 

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 import perceptrons
 from perceptrons.cli import main
 from perceptrons.data import read, stream
+from perceptrons.engine.training.matrices import widened
 from perceptrons.selection.splitting import parts_of
 from perceptrons.serve.state import State
-from perceptrons.training.matrices import widened
 
 LABELS = ("ham", "odd", "spam")
 WORDS = ["free", "money", "hello", "you", "prize", "Call", "now", "see", "überall", "naïve"]

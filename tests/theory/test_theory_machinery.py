@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from perceptrons.passes.corral import corral_for, enter
-from perceptrons.passes.modular import PRIME, invert
-from perceptrons.passes.nearest import nearest_point
+from perceptrons.engine.passes.corral import corral_for, enter
+from perceptrons.engine.passes.modular import PRIME, invert
+from perceptrons.engine.passes.nearest import nearest_point
 from perceptrons.theory import max_margin
 from perceptrons.theory.exact import Simplex, balanced, equations, integers, null_weights, rounded
 from perceptrons.theory.examples import check_examples

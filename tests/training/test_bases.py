@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import perceptrons
-from perceptrons.training.epochs import Trainee
+from perceptrons.engine.training.epochs import Trainee
 
 ESTIMATORS = [
     found

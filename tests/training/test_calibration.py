@@ -16,11 +16,11 @@ from sklearn.preprocessing import StandardScaler
 
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
+from perceptrons.engine.training.calibration import METHODS, calibration_of
+from perceptrons.engine.training.epochs import hold_out
 from perceptrons.inspection.reliability import Reliability
 from perceptrons.modelfile.summary import calibration_facts, calibration_in_words
 from perceptrons.selection import calibrate, recipe
-from perceptrons.training.calibration import METHODS, calibration_of
-from perceptrons.training.epochs import hold_out
 from tests.reference import probabilities as slow
 
 MODEL = SimpleNamespace(t_=1.0, combine="average")

@@ -11,9 +11,9 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from perceptrons import Perceptron
-from perceptrons.training import learner, linear_fit, one_pass
-from perceptrons.training.interrupts import Uninterrupted, interruptible
-from perceptrons.training.one_pass import one_blas_thread
+from perceptrons.engine.training import learner, linear_fit, one_pass
+from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
+from perceptrons.engine.training.one_pass import one_blas_thread
 from tests.conftest import ROOT, gaussian
 
 

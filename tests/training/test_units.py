@@ -10,8 +10,8 @@ from sklearn.datasets import load_iris
 
 import perceptrons
 from perceptrons import Perceptron
-from perceptrons.training.inputs import as_rows
-from perceptrons.training.units import ALIKE, BITS, FIRST_MARGIN, MARGIN, SAMPLE, Moments, moments
+from perceptrons.engine.training.inputs import as_rows
+from perceptrons.engine.training.units import ALIKE, BITS, FIRST_MARGIN, MARGIN, SAMPLE, Moments, moments
 from tests.conftest import gaussian
 from tests.support.lecture import rosenblatt
 from tests.support.tiers import slow

@@ -120,7 +120,7 @@ class Program(Group):
             code = complain("There is not enough memory for this data: use less data, or a larger machine.", BAD_INPUT)
         except KeyboardInterrupt as error:
             code = complain(str(error) or "Interrupted.", INTERRUPTED)
-        compiling = sys.modules.get("perceptrons.compiling")  # loaded by the commands that compute
+        compiling = sys.modules.get("perceptrons.engine.compiling")  # loaded by the commands that compute
         if compiling is not None and compiling.lost and not (code or quiet):
             complain(COMPILED_AGAIN, code)
         raise typer.Exit(code)

@@ -8,7 +8,7 @@ import numpy as np
 
 from perceptrons.cli.inputs import SHARE
 from perceptrons.cli.screen import count, plain
-from perceptrons.inspection.wording import in_percent
+from perceptrons.engine.wording import in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -191,7 +191,7 @@ def like_table(table: "Table", path: Path, asked: Any, said: bool = True) -> "Ta
     )
     more = whole(opened([path], named, like=like, text_labels=has_text_labels(table)), said=said)
     if more.X.shape[1] < table.X.shape[1]:
-        from perceptrons.training.matrices import widened
+        from perceptrons.engine.training.matrices import widened
 
         more = replace(more, X=widened(more.X, table.X.shape[1]))
     return more

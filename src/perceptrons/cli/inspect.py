@@ -21,7 +21,7 @@ from perceptrons.cli.screen import (
     show_rows,
     signed,
 )
-from perceptrons.inspection.wording import NOT_PROBABILITIES
+from perceptrons.engine.wording import NOT_PROBABILITIES
 
 if TYPE_CHECKING:
     import numpy as np

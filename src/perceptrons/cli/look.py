@@ -20,7 +20,7 @@ from perceptrons.cli.screen import (
     show_suggestions,
     spark,
 )
-from perceptrons.inspection.wording import percent as nearly
+from perceptrons.engine.wording import percent as nearly
 
 if TYPE_CHECKING:
     from rich.console import Console

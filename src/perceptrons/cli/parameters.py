@@ -59,7 +59,7 @@ def new_model(asked: Any) -> "AnyModel":
         model = KernelPerceptron(**told)
     else:
         from perceptrons import Perceptron
-        from perceptrons.training.parameters import check_choices
+        from perceptrons.engine.training.parameters import check_choices
 
         model = Perceptron(**told, fit_intercept=not asked.no_intercept)
     with refusing(ValueError):
@@ -143,8 +143,8 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     """Let the costs and class weights of a model speak of the classes among the labels, or refuse them."""
     import numpy as np
 
-    from perceptrons.training.example_weights import check_weights
-    from perceptrons.training.rule import cost_matrix
+    from perceptrons.engine.training.example_weights import check_weights
+    from perceptrons.engine.training.rule import cost_matrix
 
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     known = {str(label): label for label in classes.tolist()}

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import refusing_data
 from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, visible
-from perceptrons.inspection.wording import apart
+from perceptrons.engine.streaming.resuming import check_mixed_place, check_place
+from perceptrons.engine.wording import apart
 from perceptrons.modelfile.checkpoint import Checkpoint
-from perceptrons.streaming.resuming import check_mixed_place, check_place
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -17,13 +17,13 @@ from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, OF_KERNELS, RULE, STO
 from perceptrons.cli.screen import bar, count, grid, heading, listed, percent, plain, show_rows, show_suggestions
 from perceptrons.cli.threshold import in_words as threshold_in_words
 from perceptrons.data.bundled import SIDE
+from perceptrons.engine.wording import apart, settings, shown_epochs, why_it_stopped
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import Quality, beside, is_no_better_than_majority, metrics_in_words, unranked
 from perceptrons.inspection.label_quality import BEST, SHOWN, LabelQuality, sets_in_words
 from perceptrons.inspection.metrics import METRICS
 from perceptrons.inspection.names import names_in_files
 from perceptrons.inspection.weights import rows_of
-from perceptrons.inspection.wording import apart, settings, shown_epochs, why_it_stopped
 from perceptrons.kernel.summary import kernel_in_words, support_in_words, support_names
 from perceptrons.modelfile.summary import calibration_in_words, most_important, training_facts
 

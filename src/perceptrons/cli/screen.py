@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.inspection.wording import count as count
-from perceptrons.inspection.wording import in_percent as percent
-from perceptrons.inspection.wording import listed as listed
-from perceptrons.inspection.wording import short
+from perceptrons.engine.wording import count as count
+from perceptrons.engine.wording import in_percent as percent
+from perceptrons.engine.wording import listed as listed
+from perceptrons.engine.wording import short
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -30,8 +30,8 @@ def serve(asked: Any) -> None:
         import perceptrons.serve.server  # noqa: F401
     except ModuleNotFoundError as error:
         raise BadInputError(f"perceptrons serve needs {error.name}: pip install 'perceptrons[serve]'.") from error
+    from perceptrons.engine.streaming.locks import alone
     from perceptrons.serve.server import Address
-    from perceptrons.streaming.locks import alone
 
     address = Address(asked.host, asked.port, _named(asked.tls_cert), _named(asked.tls_key))
     token = None if asked.token_file is None else read_token(asked.token_file)

@@ -45,7 +45,7 @@ from perceptrons.cli.threshold import (
     stream_for_threshold,
     wants_held,
 )
-from perceptrons.inspection.wording import in_percent
+from perceptrons.engine.wording import in_percent
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel

@@ -27,7 +27,7 @@ from perceptrons.cli.screen import (
 )
 from perceptrons.cli.threshold import check_threshold, is_chosen, wanted_by
 from perceptrons.cli.threshold import in_words as threshold_in_words
-from perceptrons.inspection.wording import shown_epochs
+from perceptrons.engine.wording import shown_epochs
 
 if TYPE_CHECKING:
     import numpy as np

@@ -47,7 +47,7 @@ def warmup(asked: Any) -> None:
     It runs train, predict, evaluate, diagnose and tag on small files with example data.
     The compiled code is saved where later runs look for it: in NUMBA_CACHE_DIR if it is set.
     """
-    from perceptrons import compiling
+    from perceptrons.engine import compiling
 
     _check_place()
     began, before = time.perf_counter(), compiling.compiling.functions

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.columnfile import CONLLU, ColumnFile
-from perceptrons.inspection.wording import count, short
+from perceptrons.engine.training.epochs import hold_out
+from perceptrons.engine.wording import count, short
 from perceptrons.sequence.allowed import barriers
-from perceptrons.training.epochs import hold_out
 
 NEVER_EMPTY = ("upos", "head", "deprel")  # _ says there that nothing is known; elsewhere it is a value
 

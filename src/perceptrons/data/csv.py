@@ -30,10 +30,10 @@ from perceptrons.data.table_columns import (
     no_cells,
     settle,
 )
+from perceptrons.engine.scan.csv import count_numbers, exchange_points
 from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.values import NOT_FINITE, NUMBER, Missing, shown
-from perceptrons.scan.csv import count_numbers, exchange_points
 
 SOME = 100  # rows
 DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")

@@ -15,12 +15,12 @@ import numpy as np
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import Bad, DataFileError, no_text
 from perceptrons.data.table_columns import Cells, Faults, Layout
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.scan.csv import UNUSED, Found, RecordPlaces, Wanted, exchange_points, scan_records, scan_rows
 from perceptrons.features.collector import Roles
 from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.table_rows import Coded, Contents, Strings
 from perceptrons.features.values import LARGEST, NUMBER, Missing, shown, what_is_wrong
-from perceptrons.scan.bytes import ROOM
-from perceptrons.scan.csv import UNUSED, Found, RecordPlaces, Wanted, exchange_points, scan_records, scan_rows
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
 NEWLINE, RETURN, QUOTE = 10, 13, 34

@@ -17,9 +17,9 @@ from perceptrons.data.decoding import TextFile
 from perceptrons.data.labelled import IN_FILES, LabelledTextReader
 from perceptrons.data.source import Identity, NotAFile, Piece, opened
 from perceptrons.data.table import Bad, DataFileError, Parsed, Texts, no_text
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.wording import count
 from perceptrons.features.named_rows import cut_text
-from perceptrons.inspection.wording import count
-from perceptrons.scan.bytes import ROOM
 
 LONGEST_TEXT = 2**26  # bytes of one file
 AT_ONCE = 2**20  # bytes of it that are read at a time

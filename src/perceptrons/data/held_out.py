@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 from perceptrons.data.label_sets import target_of
 from perceptrons.data.table import Block, Table
-from perceptrons.streaming.blocks import TrainingBlock, held_out_rows
-from perceptrons.streaming.cache import ArrayFile, Cache
-from perceptrons.training.labels import Target, read_target
-from perceptrons.training.matrices import widened
+from perceptrons.engine.streaming.blocks import TrainingBlock, held_out_rows
+from perceptrons.engine.streaming.cache import ArrayFile, Cache
+from perceptrons.engine.training.labels import Target, read_target
+from perceptrons.engine.training.matrices import widened
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.source import Piece
-from perceptrons.features.named_rows import Names, joined, order_of_coming, renumbered
-from perceptrons.features.values import shown
-from perceptrons.hashing import SECRET
-from perceptrons.scan.bytes import ROOM
-from perceptrons.scan.interactions import (
+from perceptrons.engine.hashing import SECRET
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.scan.interactions import (
     LAST_PRINTED,
     NONE,
     STAR,
@@ -32,9 +30,11 @@ from perceptrons.scan.interactions import (
     multiply,
     spaces_of,
 )  # fmt: skip
-from perceptrons.scan.name_table import key_names, power_of_two
-from perceptrons.scan.numbers import SPACE
-from perceptrons.scan.vw import BAR, LARGEST
+from perceptrons.engine.scan.name_table import key_names, power_of_two
+from perceptrons.engine.scan.numbers import SPACE
+from perceptrons.engine.scan.vw import BAR, LARGEST
+from perceptrons.features.named_rows import Names, joined, order_of_coming, renumbered
+from perceptrons.features.values import shown
 
 MOST = 2**20  # features that interactions may make of one line
 AT_ONCE = 2**18  # in one block, unless one line has more: memory is bounded by it

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.streaming.blocks import FILES
+from perceptrons.engine.training.labels import Target
 from perceptrons.features.values import shown
-from perceptrons.streaming.blocks import FILES
-from perceptrons.training.labels import Target
 
 Label = str | tuple[str, ...]  # one label as it is written ("": none), or a set of them
 COMMA = ","

@@ -14,9 +14,9 @@ from perceptrons.data.label_sets import COMMA, Label, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, Parsed, Texts, no_text, texts_of
+from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
-from perceptrons.scan.labelled import PREFIX, Found, scan_labelled
 
 SPACES = b" \t\n\v\f\r\0"
 LABEL = re.compile(rb"(?<![^ \t-\r\0])__label__([^ \t-\r\0]*)")

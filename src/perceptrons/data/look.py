@@ -13,12 +13,12 @@ from perceptrons.data.label_sets import joined as joined_sets
 from perceptrons.data.preparing import Unprepared
 from perceptrons.data.table import Block, as_labels, joined_rows
 from perceptrons.data.table_reader import TableReader
+from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.features.column_facts import SOME, ColumnFacts, Decided, facts_of
 from perceptrons.features.derived import Strange, derive, seconds_of
 from perceptrons.features.leaks import Leak, leaks
 from perceptrons.features.record_keys import record_keys
 from perceptrons.features.table_rows import Coded, Contents, Further, Strings
-from perceptrons.streaming.blocks import row_hashes
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader

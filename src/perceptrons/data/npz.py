@@ -13,8 +13,8 @@ from perceptrons.data.label_sets import sorted_sets
 from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory
 from perceptrons.data.table import Block, DataFileError, Outcome
+from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.features.values import LARGEST
-from perceptrons.training.matrices import sound_csr
 
 LARGEST_FLOAT32 = 1e13
 EXAMPLES = ("x", "data", "features", "images")

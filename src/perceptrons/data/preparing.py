@@ -13,12 +13,12 @@ import numpy as np
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Block, DataFileError, Parsed, Skipped
+from perceptrons.engine.streaming.threads import in_order
 from perceptrons.features.collector import Roles
 from perceptrons.features.derived import Derived
 from perceptrons.features.preparation import Preparation, Wish, measured
 from perceptrons.features.table_rows import Contents, Homed, Rows
 from perceptrons.features.term_weights import Occurrences, TermWeights
-from perceptrons.streaming.threads import in_order
 
 
 class Unprepared:

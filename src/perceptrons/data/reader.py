@@ -30,10 +30,10 @@ from perceptrons.data.table import (
     not_classes,
 )
 from perceptrons.data.written_labels import Labels
+from perceptrons.engine.streaming.threads import ahead, in_order
+from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
-from perceptrons.streaming.threads import ahead, in_order
-from perceptrons.training.memory import memory
 
 TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
 COMPLAINTS = 10  # messages about skipped records that are kept

@@ -16,8 +16,8 @@ from perceptrons.data.label_sets import target_of
 from perceptrons.data.labelled import LABEL
 from perceptrons.data.source import opened
 from perceptrons.data.table import Block, HasPlaces, joined, joined_rows
-from perceptrons.training.labels import Target
-from perceptrons.training.matrices import widened
+from perceptrons.engine.training.labels import Target
+from perceptrons.engine.training.matrices import widened
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader

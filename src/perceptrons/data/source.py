@@ -19,8 +19,8 @@ import numpy as np
 from perceptrons.data.compression import BOM, COMPRESSIONS, STDIN, compression_of
 from perceptrons.data.decoding import Decoded, Encoded, TextFile, decoded_from
 from perceptrons.data.table import DataFileError
-from perceptrons.scan.bytes import ROOM
-from perceptrons.training.memory import memory
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.training.memory import memory
 
 PIECE = 2**21  # bytes: small enough for the cache, large enough that Python's time for each does not count
 LONGEST_LINE = 2**26

@@ -16,10 +16,10 @@ from perceptrons.data.label_sets import COMMA, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Piece, Spare
 from perceptrons.data.table import Bad, Parsed, Texts, is_text, no_text, texts_of
+from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
+from perceptrons.engine.training.matrices import widened
 from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.values import LARGEST, NUMBER, is_label, shown, what_is_wrong
-from perceptrons.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
-from perceptrons.training.matrices import widened
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
 PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.data.label_sets import Label, target_of
+from perceptrons.engine.training.matrices import widened
+from perceptrons.engine.wording import short
 from perceptrons.features import Columns
 from perceptrons.features.named_rows import Names
 from perceptrons.features.values import shown
 from perceptrons.inspection.evaluation import WHOLE
-from perceptrons.inspection.wording import short
-from perceptrons.training.matrices import widened
 
 FEW_CLASSES = 20  # this number of classes is always accepted
 

@@ -13,11 +13,11 @@ import numpy as np
 from perceptrons.data.label_sets import Label, as_set, split
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, DataFileError, Parsed, Texts
+from perceptrons.engine.wording import count
 from perceptrons.features.collector import NEVER, Roles
 from perceptrons.features.preparation import Preparation
 from perceptrons.features.table_rows import Coded, Contents
 from perceptrons.features.values import Missing, did_you_mean, is_label, listed, no_label, shown
-from perceptrons.inspection.wording import count
 
 USUAL_LABELS = ("label", "y", "target", "class")
 MAX_COLUMNS = 2**17

@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.inputs import as_configured
 from perceptrons.features.from_memory import given_rows
 from perceptrons.features.interactions import products
 from perceptrons.features.preparation import Wish
-from perceptrons.training.inputs import as_configured
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):

@@ -17,11 +17,11 @@ from perceptrons.data.label_sets import COMMA, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, Parsed, Texts, texts_of
+from perceptrons.engine.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
+from perceptrons.engine.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.named_rows import Workspaces, assemble_values, local_names
 from perceptrons.features.values import NOT_FINITE, shown
-from perceptrons.scan.vw import LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
-from perceptrons.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LABEL = (

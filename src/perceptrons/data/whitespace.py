@@ -9,7 +9,7 @@ import numpy as np
 from perceptrons.data.csv import CsvTable, Form
 from perceptrons.data.csv_rows import joined_pieces
 from perceptrons.data.source import Piece, pieces
-from perceptrons.scan.bytes import ROOM
+from perceptrons.engine.scan.bytes import ROOM
 
 NEWLINE, RETURN, TAB, SPACE, QUOTE = b'\n\r\t "'
 CELL = re.compile(rb'(\r\n|\r|\n)|("(?:[^"\r\n]|"")*")(?=[ \t\r\n])|([^ \t\r\n]+)')

@@ -18,8 +18,8 @@ from perceptrons.data.records import ROWS, FrameTable
 from perceptrons.data.source import WHOLE_SHARE, Piece, read_bytes
 from perceptrons.data.table import DataFileError
 from perceptrons.data.table_columns import Cells, Layout
+from perceptrons.engine.training.memory import memory
 from perceptrons.features.collector import Roles
-from perceptrons.training.memory import memory
 
 MAX_ROWS = 2**20  # of a sheet, as Excel has it
 ZIP = b"PK"  # how a workbook begins

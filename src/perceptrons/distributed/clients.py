@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from perceptrons.inspection.wording import count
-from perceptrons.streaming.threads import cores
+from perceptrons.engine.streaming.threads import cores
+from perceptrons.engine.wording import count
 
 PACKAGE = "perceptrons"
 TRIES = 20  # of what failed because a worker died

@@ -11,13 +11,13 @@ from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixed_fit import MixedFit, Watch
 from perceptrons.distributed.mixing_theorem import bound_of_run
 from perceptrons.distributed.shards import Shards
+from perceptrons.engine.streaming.resuming import MIXINGS, check_mixed_place
+from perceptrons.engine.training.epochs import AT_REST, Outcome
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.streaming.resuming import MIXINGS, check_mixed_place
-from perceptrons.training.epochs import AT_REST, Outcome
-from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.unchanged import unchanged_on_error
 
 KINDS: dict[type, Any] = {Perceptron: linear_shards, SequencePerceptron: sequence_shards}
 

@@ -25,15 +25,15 @@ from perceptrons.distributed.shards import (
     refuse_options,
 )
 from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, raw_part, together
+from perceptrons.engine.training.example_weights import balanced_weights, check_weights
+from perceptrons.engine.training.inputs import as_rows, check_matrix
+from perceptrons.engine.training.labels import Target, check_named, in_order, merge, read_classes, read_target
+from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.linear_fit import LinearFit
+from perceptrons.engine.training.one_pass import Examples
+from perceptrons.engine.training.parameters import check_choices, method_of, penalty_of
+from perceptrons.engine.training.weights import Weights
 from perceptrons.linear import Perceptron
-from perceptrons.training.example_weights import balanced_weights, check_weights
-from perceptrons.training.inputs import as_rows, check_matrix
-from perceptrons.training.labels import Target, check_named, in_order, merge, read_classes, read_target
-from perceptrons.training.learner import Learner
-from perceptrons.training.linear_fit import LinearFit
-from perceptrons.training.one_pass import Examples
-from perceptrons.training.parameters import check_choices, method_of, penalty_of
-from perceptrons.training.weights import Weights
 
 BY_LINE = ("svmlight", "libsvm", "vw", "text", "jsonl")  # formats with one example per line, wherever one begins
 MOST = 10**6  # shards

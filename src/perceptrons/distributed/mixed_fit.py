@@ -28,12 +28,12 @@ from perceptrons.distributed.mixing import (
     write_out,
 )
 from perceptrons.distributed.shards import Shards
+from perceptrons.engine.passes.average import SCALE
+from perceptrons.engine.training.epochs import Counts, Outcome, Trainee, new_row
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.weights import Weights
 from perceptrons.modelfile.checkpoint import Checkpoint
-from perceptrons.passes.average import SCALE
 from perceptrons.sequence.phrases import PhraseCounts
-from perceptrons.training.epochs import Counts, Outcome, Trainee, new_row
-from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.weights import Weights
 
 FAN = 8  # moves that are added up at a time; more shards make a tree
 

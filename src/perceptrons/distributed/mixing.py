@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.average import MASS, SCALE, SEEN, TOTAL, find_moved
+from perceptrons.engine.passes.average import MASS, SCALE, SEEN, TOTAL, find_moved
+from perceptrons.engine.training.weights import NEW_CLOCK, Weights
 from perceptrons.sequence.chain_weights import ChainWeights, runs
-from perceptrons.training.weights import NEW_CLOCK, Weights
 
 AnyWeights = Weights | ChainWeights
 

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 from perceptrons.distributed.clients import connected
 from perceptrons.distributed.linear_shards import shards_again
 from perceptrons.distributed.shards import Shards
+from perceptrons.engine.rows import Sparse
 from perceptrons.linear import Perceptron
-from perceptrons.rows import Sparse
 from perceptrons.theory.bounds import safe_margins, safe_radius, unit
 from perceptrons.theory.examples import Examples, augmented
 from perceptrons.theory.model_bound import join, refuse_parameters

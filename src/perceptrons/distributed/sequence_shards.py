@@ -22,8 +22,10 @@ from perceptrons.distributed.shards import (
     refuse_options,
 )
 from perceptrons.distributed.worker_data import aligned
-from perceptrons.passes.chain import ChainRule, Limits
-from perceptrons.rows import Sparse
+from perceptrons.engine.passes.chain import ChainRule, Limits
+from perceptrons.engine.rows import Sparse
+from perceptrons.engine.training.epochs import Counts, hold_out, visiting_order
+from perceptrons.engine.training.labels import Target, check_named, merge, read_classes
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.allowed import check_allowed
 from perceptrons.sequence.chain_weights import ChainWeights
@@ -31,8 +33,6 @@ from perceptrons.sequence.choices import check_choices
 from perceptrons.sequence.learner import ChainFit, ChainLearner, Validation, check_metric, limits, rule_of
 from perceptrons.sequence.token_features import features_for, read_tokens
 from perceptrons.sequence.tokens import Tokens, ones, read_labels, tokens_of
-from perceptrons.training.epochs import Counts, hold_out, visiting_order
-from perceptrons.training.labels import Target, check_named, merge, read_classes
 
 check = check_choices
 

@@ -11,18 +11,18 @@ import scipy.sparse as sp
 from perceptrons.data import stream
 from perceptrons.data.source import Share
 from perceptrons.distributed.mixing import AnyWeights, Turn
+from perceptrons.engine.streaming.blocks import blocks_of
+from perceptrons.engine.streaming.cache import ArrayFile, Cache
+from perceptrons.engine.training.epochs import Counts, hold_out, visiting_order
+from perceptrons.engine.training.inputs import as_rows, check_matrix, once_each
+from perceptrons.engine.training.labels import Target, merge, read_target
+from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.linear_fit import LinearFit
+from perceptrons.engine.training.matrices import widened
+from perceptrons.engine.training.one_pass import Examples
+from perceptrons.engine.training.rule import Method
+from perceptrons.engine.training.units import Moments, moments
 from perceptrons.linear import Perceptron
-from perceptrons.streaming.blocks import blocks_of
-from perceptrons.streaming.cache import ArrayFile, Cache
-from perceptrons.training.epochs import Counts, hold_out, visiting_order
-from perceptrons.training.inputs import as_rows, check_matrix, once_each
-from perceptrons.training.labels import Target, merge, read_target
-from perceptrons.training.learner import Learner
-from perceptrons.training.linear_fit import LinearFit
-from perceptrons.training.matrices import widened
-from perceptrons.training.one_pass import Examples
-from perceptrons.training.rule import Method
-from perceptrons.training.units import Moments, moments
 
 EMPTY = Target("single", np.empty(0, np.int64), np.empty(0, np.int32))
 

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.rows import Dense
+from perceptrons.engine.scan.words import SPACE, folded
 from perceptrons.export.onnx_graph import is_sparse
 from perceptrons.export.onnx_text import check_words
 from perceptrons.export.parts import Subject, TableInputs, TaggerSubject, TextInputs
 from perceptrons.export.table_parts import table_cells
 from perceptrons.features.text import read_texts
-from perceptrons.rows import Dense
-from perceptrons.scan.words import SPACE, folded
 
 Feeds = dict[str, np.ndarray]
 

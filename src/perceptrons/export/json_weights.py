@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.calibration import Calibration
 from perceptrons.export.parts import (
     ColumnInputs,
     Dual,
@@ -21,7 +22,6 @@ from perceptrons.export.parts import (
 )
 from perceptrons.features import Columns
 from perceptrons.inspection.names import ColumnNames
-from perceptrons.training.calibration import Calibration
 
 FORMAT, VERSION = "perceptrons weights", 2
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.calibration import Calibration
 from perceptrons.export.table_parts import TableInputs, table_inputs
 from perceptrons.features import Columns, HashedText
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.training.calibration import Calibration
 
 INPUTS = ("raw", "columns")
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.hashing import SECRET, hash_names
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.scan.name_table import MOST, extended, grown, key_names, new_table, remember_names
+from perceptrons.engine.scan.words import MARK
+from perceptrons.engine.training.parameters import NONE, Domain, Flag, Number
 from perceptrons.features.named_rows import Found, Names, renumbered
-from perceptrons.hashing import SECRET, hash_names
-from perceptrons.scan.bytes import ROOM
-from perceptrons.scan.name_table import MOST, extended, grown, key_names, new_table, remember_names
-from perceptrons.scan.words import MARK
-from perceptrons.training.parameters import NONE, Domain, Flag, Number
 
 FIRST_SLOTS = 2**10
 OPTIONS: dict[str, tuple[Domain, ...]] = {

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.streaming.threads import in_order
+from perceptrons.engine.training.inputs import as_configured
+from perceptrons.engine.training.parameters import Domain, Number, check_parameters
 from perceptrons.features.columns import OPTIONS, Columns
 from perceptrons.features.named_rows import Found, Names, Workspace, Workspaces, assemble_values, local_names
-from perceptrons.streaming.threads import in_order
-from perceptrons.training.inputs import as_configured
-from perceptrons.training.parameters import Domain, Number, check_parameters
 
 HASHING: dict[str, tuple[Domain, ...]] = {
     "bits": OPTIONS["bits"],

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.hashing import SECRET
-from perceptrons.scan.bytes import ROOM
-from perceptrons.scan.gather import Amounts, Gathered, Homes, first_in_column, gather
-from perceptrons.scan.name_table import extended, grown, key_names, new_table, number_names, power_of_two
-from perceptrons.scan.words import Clean, Entries, Rule, add_up, cut, room_for
+from perceptrons.engine.hashing import SECRET
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.scan.gather import Amounts, Gathered, Homes, first_in_column, gather
+from perceptrons.engine.scan.name_table import extended, grown, key_names, new_table, number_names, power_of_two
+from perceptrons.engine.scan.words import Clean, Entries, Rule, add_up, cut, room_for
 
 FEWEST, USUAL = 2**10, 2**16  # slots of a new table: for a short text, for a piece of about 1 MB
 LARGE = 2**20  # slots, entries and words above which a workspace gives memory back

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from perceptrons.engine.hashing import hash_names
+from perceptrons.engine.streaming.blocks import mixed, row_hashes
 from perceptrons.features.table_rows import Contents, Strings
-from perceptrons.hashing import hash_names
-from perceptrons.streaming.blocks import mixed, row_hashes
 
 SEEDS = 1, 2
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.passes.scaling import MEAN, VARIANCE, count_dense, count_named, count_sparse, scale_named, up_to
-from perceptrons.training.inputs import as_configured, check_matrix, read_only
-from perceptrons.training.one_example import COLUMN, PACK_COLUMNS, PACK_VALUES, ROWS
-from perceptrons.training.parameters import NONE, WINDOW, Domain, Number, check_parameters
+from perceptrons.engine.passes.scaling import MEAN, VARIANCE, count_dense, count_named, count_sparse, scale_named, up_to
+from perceptrons.engine.training.inputs import as_configured, check_matrix, read_only
+from perceptrons.engine.training.one_example import COLUMN, PACK_COLUMNS, PACK_VALUES, ROWS
+from perceptrons.engine.training.parameters import NONE, WINDOW, Domain, Number, check_parameters
 
 DOMAINS: dict[str, tuple[Domain, ...]] = {"window": (Number(2, 1e12), NONE)}
 PACK = PACK_VALUES[np.dtype(np.float64)]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.scan.words import Rule
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import (
     Found,
@@ -28,7 +29,6 @@ from perceptrons.features.named_rows import (
 )
 from perceptrons.features.term_weights import TermWeights
 from perceptrons.features.text import HashedText
-from perceptrons.scan.words import Rule
 
 
 class Coded(NamedTuple):

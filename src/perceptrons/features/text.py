@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.scan.words import Rule, folded
+from perceptrons.engine.training.parameters import NONE, Domain, Flag, Words, check_parameters
 from perceptrons.features.hashed import Naming
 from perceptrons.features.named_rows import NORMS, VALUES, Found, Local, Workspace, assemble, cut_text
 from perceptrons.features.values import is_missing
-from perceptrons.scan.words import Rule, folded
-from perceptrons.training.parameters import NONE, Domain, Flag, Words, check_parameters
 
 LONGEST = 16  # words or characters of an n-gram
 DOMAINS: dict[str, tuple[Domain, ...]] = {

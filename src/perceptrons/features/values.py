@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.scan.csv import Words
-from perceptrons.training.labels import LONGEST_LABEL, too_long
+from perceptrons.engine.scan.csv import Words
+from perceptrons.engine.training.labels import LONGEST_LABEL, too_long
 
 LARGEST = 1e100  # above it, scores could overflow while learning
 NO_LABEL = {"nan", "inf", "infinity"}

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.wording import count, in_percent, short
 from perceptrons.inspection.names import ColumnNames, name_of, names_in_files
 from perceptrons.inspection.weights import Row, heaviest
-from perceptrons.inspection.wording import count, in_percent, short
 
 HEAVY = 20  # weights of a class among which shared columns are pointed out
 SHOWN = 20  # features that were never updated, by name

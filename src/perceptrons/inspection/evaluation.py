@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.wording import count, short
 from perceptrons.inspection.metrics import METRICS, all_metrics, shown
 from perceptrons.inspection.ranking import MOST_SCORES, KeptScores, Ranking
 from perceptrons.inspection.reliability import Reliability
-from perceptrons.inspection.wording import count, short
 
 BINS = 10  # of the histogram of shares
 MOST_UNKNOWN = 1000  # labels; above this many they are no classes

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.inspection.html import block, note, table
+from perceptrons.engine.html import block, note, table
+from perceptrons.engine.rows import Rows, Sparse
+from perceptrons.engine.wording import short
 from perceptrons.inspection.names import names_of
 from perceptrons.inspection.units import Units, raw_values, units_of
-from perceptrons.inspection.wording import short
-from perceptrons.rows import Rows, Sparse
 
 IN_UNITS = "Values are in the units of the data; a number contributes weight * (value - centre) / scale."
 SHOWN = 10  # contributions of a table

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.wording import in_percent
 from perceptrons.inspection.ranking import Ranking
 from perceptrons.inspection.reliability import Reliability
-from perceptrons.inspection.wording import in_percent
 
 ANSWERS, SCORES, PROBABILITIES = "answers", "scores", "probabilities"  # what a metric is measured on
 

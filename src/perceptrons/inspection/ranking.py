@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-MOST_SCORES = 10_000_000  # kept while blocks are read: 80 MB of float64
+from perceptrons.engine.training.memory import MOST_SCORES
 
 
 class Cuts(NamedTuple):

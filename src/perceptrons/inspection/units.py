@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.inspection.wording import listed
+from perceptrons.engine.wording import listed
 
 ROUNDING = 1e-6  # of what was subtracted: about that of float32
 STEPS = {"standard": "standard deviation", "max-abs": "largest absolute value"}  # what a scaled number counts in

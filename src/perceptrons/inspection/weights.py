@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.wording import short
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.names import ColumnNames, Names, name_of, names_in_files
 from perceptrons.inspection.units import Units, centring, units_of
-from perceptrons.inspection.wording import short
 
 
 class Weight(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import get_config
 
-from perceptrons.rows import Rows, Sparse
-from perceptrons.training.inputs import check_matrix
+from perceptrons.engine.rows import Rows, Sparse
+from perceptrons.engine.training.inputs import check_matrix
 
 LIBRARIES = ("torch", "cupy", "array_api_strict")  # their arrays can be written to, as the sweeps do
 AT_ONCE = 1024  # rows of a precomputed matrix looked at together

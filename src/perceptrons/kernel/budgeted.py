@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.passes.budget import FINE, budget_walk
+from perceptrons.engine.passes.budget_policies import FORGET_OLDEST, PROJECT, REMOVE_RANDOM, Budget, Places
+from perceptrons.engine.training.epochs import Counts
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.labels import Target
+from perceptrons.engine.training.one_pass import one_blas_thread
 from perceptrons.kernel.arrays import check_symmetric, place_of, to_host
 from perceptrons.kernel.kernels import Points
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
 from perceptrons.kernel.sweep import KernelFit, Sweep
-from perceptrons.passes.budget import FINE, budget_walk
-from perceptrons.passes.budget_policies import FORGET_OLDEST, PROJECT, REMOVE_RANDOM, Budget, Places
-from perceptrons.training.epochs import Counts
-from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target
-from perceptrons.training.one_pass import one_blas_thread
 
 BLOCK = 256
 POLICIES = {"remove_random": REMOVE_RANDOM, "forget_oldest": FORGET_OLDEST, "project": PROJECT}

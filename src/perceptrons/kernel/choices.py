@@ -3,10 +3,10 @@
 from operator import attrgetter
 from typing import Any, Literal, get_args
 
+from perceptrons.engine.training.labels import Target
+from perceptrons.engine.training.parameters import DOMAINS as LINEAR
+from perceptrons.engine.training.parameters import LIMITLESS, NONE, Domain, Kind, Number, Words, check_parameters
 from perceptrons.kernel.kernels import NAMES, WITH_GAMMA
-from perceptrons.training.labels import Target
-from perceptrons.training.parameters import DOMAINS as LINEAR
-from perceptrons.training.parameters import LIMITLESS, NONE, Domain, Kind, Number, Words, check_parameters
 
 KernelCombine = Literal["average", "last", "vote"]
 KernelMulticlass = Literal["joint", "ovr"]

@@ -8,6 +8,15 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.base import Classifier
+from perceptrons.engine.training.calibration import calibrate_held_out
+from perceptrons.engine.training.epochs import validation_split
+from perceptrons.engine.training.inputs import known_part
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.labels import Target, check_order, in_order, merge, read_target, warn_if_sorted
+from perceptrons.engine.training.parameters import check_same_order
+from perceptrons.engine.training.unchanged import unchanged_on_error
+from perceptrons.engine.training.votes import class_shares
 from perceptrons.inspection.explanation import Explanation
 from perceptrons.kernel.arrays import (
     check_namespace,
@@ -33,15 +42,6 @@ from perceptrons.kernel.choices import (
 )
 from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.training.base import Classifier
-from perceptrons.training.calibration import calibrate_held_out
-from perceptrons.training.epochs import validation_split
-from perceptrons.training.inputs import known_part
-from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target, check_order, in_order, merge, read_target, warn_if_sorted
-from perceptrons.training.parameters import check_same_order
-from perceptrons.training.unchanged import unchanged_on_error
-from perceptrons.training.votes import class_shares
 
 MEGABYTE = 2**20
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from perceptrons.engine.training.inputs import read_only
 from perceptrons.kernel.arrays import HOST, Place, dtype_name, library, place_of, to_host
-from perceptrons.training.inputs import read_only
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.passes.budget_policies import NUMBERS, SEEN, TAKEN, Held
+from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.passes.voting import binary_votes, multiclass_votes
+from perceptrons.engine.training.epochs import Outcome
+from perceptrons.engine.training.labels import merge, winners
 from perceptrons.inspection.explanation import Explanation, rows_of, verdict
 from perceptrons.kernel.arrays import Place, to_host
 from perceptrons.kernel.kernels import Kernel, Points, chunks, not_finite_yet
 from perceptrons.kernel.support_vectors import Growing, Support
-from perceptrons.passes.budget_policies import NUMBERS, SEEN, TAKEN, Held
-from perceptrons.passes.log import LOG_COLUMNS
-from perceptrons.passes.voting import binary_votes, multiclass_votes
-from perceptrons.training.epochs import Outcome
-from perceptrons.training.labels import merge, winners
 
 GROWING = ("coefs", "lates", "where", "born")
 VOTES, VOTES_ON_DEVICE = 2**26, 2**28  # bytes of kernel values or running sums held at once, of each kind

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perceptrons.engine.wording import count, in_percent
 from perceptrons.inspection.weights import Row, top
-from perceptrons.inspection.wording import count, in_percent
 from perceptrons.kernel.kernels import WITH_GAMMA
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.passes.dual import Gram, Walked, doubts, joint_walk, rest_walk
+from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.training.epochs import Counts, Trainee
+from perceptrons.engine.training.labels import winners
+from perceptrons.engine.training.one_pass import one_blas_thread
 from perceptrons.kernel.arrays import check_symmetric, to_host
 from perceptrons.kernel.kernels import Points, chunks, not_finite_yet
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
-from perceptrons.passes.dual import Gram, Walked, doubts, joint_walk, rest_walk
-from perceptrons.passes.log import LOG_COLUMNS
-from perceptrons.training.epochs import Counts, Trainee
-from perceptrons.training.labels import winners
-from perceptrons.training.one_pass import one_blas_thread
 
 FIRST_BLOCK, LARGEST_BLOCK = 256, 2**14
 UPDATES = 256  # that a block should come to: enough for a fast matrix product, few enough to look ahead; measured

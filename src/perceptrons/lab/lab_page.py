@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.inspection.html import visible
+from perceptrons.engine.html import visible
 from perceptrons.modelfile.whole_files import write_page
 from perceptrons.theory.examples import check_examples
 

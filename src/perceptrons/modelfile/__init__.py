@@ -12,6 +12,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
+from perceptrons.engine.training.memory import TooLargeError
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, pipeline, sequence, structured
@@ -19,7 +20,6 @@ from perceptrons.modelfile.contents import finite_number
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
-from perceptrons.training.memory import TooLargeError
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator

@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from perceptrons.engine.streaming.locks import alone
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.streaming.locks import alone
 
 FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may differ in a resumed run
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.streaming.resuming import COUNTED
+from perceptrons.engine.training.base import TUNED
+from perceptrons.engine.training.epochs import new_row
+from perceptrons.engine.training.memory import check_claim
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
 from perceptrons.kernel import KernelPerceptron
-from perceptrons.passes.log import LOG_COLUMNS
-from perceptrons.streaming.resuming import COUNTED
-from perceptrons.training.base import TUNED
-from perceptrons.training.epochs import new_row
-from perceptrons.training.memory import check_claim
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went

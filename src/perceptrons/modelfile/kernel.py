@@ -4,6 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.passes.budget_policies import (
+    BUDGET_OF_FORGETTING,
+    ENTERED,
+    FORGOTTEN,
+    NUMBERS,
+    REMOVED,
+    UPDATES,
+)
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
 from perceptrons.kernel.choices import check_choices
@@ -25,7 +33,6 @@ from perceptrons.modelfile.contents import (
     support_in,
 )
 from perceptrons.modelfile.probabilities import calibration_parts, read_calibration
-from perceptrons.passes.budget_policies import BUDGET_OF_FORGETTING, ENTERED, FORGOTTEN, NUMBERS, REMOVED, UPDATES
 
 ESTIMATOR = KernelPerceptron
 LARGEST_FORGOTTEN = 1e290  # squared length of an example that is forgotten: sums of it must stay finite

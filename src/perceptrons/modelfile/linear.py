@@ -4,6 +4,28 @@ from typing import Any, Literal
 
 import numpy as np
 
+from perceptrons.engine.passes.average import (
+    ANCHOR,
+    CLOCK,
+    DEMANDED,
+    GAIN,
+    LARGEST_GAIN,
+    MASS,
+    OFFSET,
+    SCALE,
+    SEEN,
+    TOTAL,
+    smallest_scale,
+)
+from perceptrons.engine.training.inputs import Growth, largest
+from perceptrons.engine.training.labels import FORMS
+from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.memory import check_claim
+from perceptrons.engine.training.parameters import check_choices, check_several
+from perceptrons.engine.training.rule import FAST, cost_matrix
+from perceptrons.engine.training.schemes import n_rows
+from perceptrons.engine.training.votes import Votes
+from perceptrons.engine.training.weights import MATRICES, VECTORS, Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.contents import (
     array_in,
@@ -23,28 +45,6 @@ from perceptrons.modelfile.contents import (
     timeless,
 )
 from perceptrons.modelfile.probabilities import calibration_parts, read_calibration
-from perceptrons.passes.average import (
-    ANCHOR,
-    CLOCK,
-    DEMANDED,
-    GAIN,
-    LARGEST_GAIN,
-    MASS,
-    OFFSET,
-    SCALE,
-    SEEN,
-    TOTAL,
-    smallest_scale,
-)
-from perceptrons.training.inputs import Growth, largest
-from perceptrons.training.labels import FORMS
-from perceptrons.training.learner import Learner
-from perceptrons.training.memory import check_claim
-from perceptrons.training.parameters import check_choices, check_several
-from perceptrons.training.rule import FAST, cost_matrix
-from perceptrons.training.schemes import n_rows
-from perceptrons.training.votes import Votes
-from perceptrons.training.weights import MATRICES, VECTORS, Weights
 
 ESTIMATOR = Perceptron
 LARGEST_WIDTH = 2**31  # columns

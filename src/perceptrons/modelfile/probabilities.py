@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.streaming.resuming import COUNTED
+from perceptrons.engine.training.calibration import METHODS, Calibration
 from perceptrons.modelfile.contents import array_in, demand
-from perceptrons.streaming.resuming import COUNTED
-from perceptrons.training.calibration import METHODS, Calibration
 
 PREFIX = "calibration_"
 

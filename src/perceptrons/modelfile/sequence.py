@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.passes.attributes import PARTS, VALUE_BITS
+from perceptrons.engine.training.memory import check_claim
 from perceptrons.modelfile.contents import (
     array_in,
     ascending_in,
@@ -25,14 +27,12 @@ from perceptrons.modelfile.contents import (
     strings_in,
     timeless,
 )
-from perceptrons.passes.attributes import PARTS, VALUE_BITS
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 from perceptrons.sequence.chain_weights import Entries
 from perceptrons.sequence.choices import check_choices
 from perceptrons.sequence.learner import ChainLearner
 from perceptrons.sequence.template_features import TemplateFeatures
 from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
-from perceptrons.training.memory import check_claim
 
 ESTIMATOR = SequencePerceptron
 MOST = 2**40  # features that a file may speak of

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.training.memory import check_claim
 from perceptrons.modelfile.contents import (
     array_in,
     ascending_in,
@@ -17,7 +18,6 @@ from perceptrons.modelfile.contents import (
 )
 from perceptrons.structured.estimator import StructuredPerceptron, check_choices
 from perceptrons.structured.learner import LARGEST, OutputLearner
-from perceptrons.training.memory import check_claim
 
 ESTIMATOR = StructuredPerceptron
 WEIGHT = 24  # bytes of a weight, with its average

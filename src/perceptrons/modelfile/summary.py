@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from perceptrons.engine.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
 from perceptrons.inspection.audit import hashing_in_words, never_in_words, never_updated, shared_in_words
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.names import listed_names
 from perceptrons.inspection.units import categories_of, prepared_in_words
 from perceptrons.inspection.weights import Row, top_by_row
-from perceptrons.inspection.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.summary import kernel_facts, kernel_in_words, support_in_words, top_support
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from perceptrons.training.interrupts import Uninterrupted
+from perceptrons.engine.training.interrupts import Uninterrupted
 
 fcntl: Any
 try:

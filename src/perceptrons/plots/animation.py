@@ -14,8 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from PIL import Image
 
-from perceptrons.inspection.html import escaped
-from perceptrons.inspection.wording import count
+from perceptrons.engine.html import escaped
+from perceptrons.engine.wording import count
 from perceptrons.plots import layout, style
 from perceptrons.plots.animation_page import Scene, page
 from perceptrons.plots.model_facts import as_dense, as_given, feature_names, rows_of, split_pipeline

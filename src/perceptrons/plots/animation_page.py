@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from perceptrons.inspection.html import escaped
+from perceptrons.engine.html import escaped
 from perceptrons.plots import style
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 480, 58, 48, 8, 8

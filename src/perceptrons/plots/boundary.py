@@ -6,7 +6,8 @@ import numpy as np
 from matplotlib.lines import Line2D
 from scipy.ndimage import distance_transform_edt
 
-from perceptrons.inspection.wording import count
+from perceptrons.engine.training.votes import Votes
+from perceptrons.engine.wording import count
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import feature_names, fitted_classes, leads, nameless, rows_of, scores_of
@@ -14,7 +15,6 @@ from perceptrons.plots.plane import Plane, choose_features, plane_of
 from perceptrons.theory import margins
 from perceptrons.theory.duplicates import row_bytes
 from perceptrons.theory.examples import codes_among
-from perceptrons.training.votes import Votes
 
 MOST_POINTS = 5000  # drawn; more would hide each other
 ASKED = 37  # one in 37 points of the grid is predicted twice: by its scores and by its class

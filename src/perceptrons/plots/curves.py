@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
+from perceptrons.engine.wording import count
 from perceptrons.inspection.ranking import Cuts, average_precision, cuts_by_class, roc_auc
-from perceptrons.inspection.wording import count
 from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import fitted_classes, nameless, scores_of
 from perceptrons.theory.examples import codes_among

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.inspection.wording import count
+from perceptrons.engine.wording import count
 from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import nameless, split_pipeline
 from perceptrons.theory import Bound, check_bound

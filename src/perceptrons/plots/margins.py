@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from perceptrons.inspection.wording import count
+from perceptrons.engine.wording import count
 from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import fitted_classes, nameless, scores_of, split_pipeline
 from perceptrons.theory import margins as theory_margins

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from perceptrons.inspection.wording import count
+from perceptrons.engine.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import split_pipeline

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
-from perceptrons.inspection.wording import count
+from perceptrons.engine.wording import count
 from perceptrons.plots import layout, style
 from perceptrons.plots.model_facts import fitted_classes, nameless
 from perceptrons.theory.examples import codes_among

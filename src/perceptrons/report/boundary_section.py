@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.html import Html, visible
+from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.evaluation import columns_matched
-from perceptrons.inspection.html import Html, visible
-from perceptrons.inspection.wording import count, percent
 from perceptrons.plots import BoundaryDisplay, MarginsDisplay
 from perceptrons.plots.style import drawn
 from perceptrons.report.data_section import equal_in

@@ -4,7 +4,7 @@ import os
 from html import escape
 from typing import Any
 
-from perceptrons.inspection.html import visible
+from perceptrons.engine.html import visible
 from perceptrons.modelfile.whole_files import write_page
 from perceptrons.report.boundary_section import boundary, separability_and_margins
 from perceptrons.report.curves_section import curves

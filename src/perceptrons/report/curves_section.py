@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.inspection.html import Html, visible
+from perceptrons.engine.html import Html, visible
 from perceptrons.inspection.metrics import METRICS, shown
 from perceptrons.inspection.ranking import average_precision, cuts_by_class, roc_auc
 from perceptrons.modelfile.summary import calibration_in_words

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.inspection.html import Html
+from perceptrons.engine.html import Html
+from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.units import step_of, unit_in_words
-from perceptrons.inspection.wording import count, percent
 from perceptrons.report.page import (
     Section,
     bar,

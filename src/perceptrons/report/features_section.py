@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.html import Html, visible
+from perceptrons.engine.wording import NOT_PROBABILITIES, count, percent
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.explanation import rows_of
-from perceptrons.inspection.html import Html, visible
 from perceptrons.inspection.units import step_of
 from perceptrons.inspection.weights import dense_coef
-from perceptrons.inspection.wording import NOT_PROBABILITIES, count, percent
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import WeightsDisplay
 from perceptrons.plots.style import drawn

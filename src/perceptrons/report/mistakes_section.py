@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.html import Html, escaped
+from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.explanation import Explanation
-from perceptrons.inspection.html import Html, escaped
-from perceptrons.inspection.wording import count, percent
 from perceptrons.report.images import coloured, dense, grey
 from perceptrons.report.page import (
     Section,

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from perceptrons.inspection.html import Html
+from perceptrons.engine.html import Html
+from perceptrons.engine.wording import changed, count, percent, why_it_stopped
+from perceptrons.engine.wording import short as on_one_line
 from perceptrons.inspection.units import categories_of, prepared_in_words
-from perceptrons.inspection.wording import changed, count, percent, why_it_stopped
-from perceptrons.inspection.wording import short as on_one_line
 from perceptrons.plots import HistoryDisplay
 from perceptrons.plots.style import drawn
 from perceptrons.report.page import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from perceptrons.inspection.html import Html, escaped
+from perceptrons.engine.html import Html, escaped
 
 STYLE = files("perceptrons.report").joinpath("report.css").read_text("utf-8")
 VOID = ("img", "meta", "br", "wbr")

@@ -11,9 +11,9 @@ import sklearn
 
 import perceptrons
 from perceptrons.data import TABLES
-from perceptrons.inspection.html import visible
+from perceptrons.engine.html import visible
+from perceptrons.engine.wording import changed
 from perceptrons.inspection.units import categories_of
-from perceptrons.inspection.wording import changed
 from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, soft, user
 from perceptrons.report.subject import Subject
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from perceptrons.inspection.html import Html
+from perceptrons.engine.html import Html
+from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.label_quality import LabelQuality
 from perceptrons.inspection.metrics import LABEL_METRICS, shown
-from perceptrons.inspection.wording import count, percent
 from perceptrons.report.model_section import notes_about
 from perceptrons.report.page import Section, details, element, joined, section, soft, table, user
 from perceptrons.report.subject import SeveralSubject

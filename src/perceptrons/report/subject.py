@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.labels import read_target
 from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched, probabilities
 from perceptrons.inspection.label_quality import LabelQuality, LabelTally
 from perceptrons.inspection.names import names_of
@@ -24,7 +25,6 @@ from perceptrons.report.images import find_shape
 from perceptrons.report.page import short
 from perceptrons.theory.examples import check_features
 from perceptrons.theory.geometry import true_lead
-from perceptrons.training.labels import read_target
 
 
 class Origin(NamedTuple):

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.training.base import Classifier
+from perceptrons.engine.training.calibration import calibration_of, check_method
+from perceptrons.engine.training.labels import Target, merge, read_target
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.ranking import MOST_SCORES
 from perceptrons.selection.search import last_step
 from perceptrons.selection.splitting import len_of
 from perceptrons.selection.thresholds import judged
-from perceptrons.training.base import Classifier
-from perceptrons.training.calibration import calibration_of, check_method
-from perceptrons.training.labels import Target, merge, read_target
 
 
 def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight: Any = None) -> Any:

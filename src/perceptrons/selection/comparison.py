@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.inspection import html
-from perceptrons.inspection.wording import short
+from perceptrons.engine import html
+from perceptrons.engine.wording import short
 from perceptrons.selection.learners import PERCEPTRON
 from perceptrons.selection.seal import RERUN
 from perceptrons.selection.search import Setting, named, plain

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
-from perceptrons.inspection import html
+from perceptrons.engine import html
 from perceptrons.linear import Perceptron
 from perceptrons.selection.comparison import aligned
 from perceptrons.selection.learners import LeastSquares

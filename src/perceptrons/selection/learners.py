@@ -13,11 +13,11 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.parameters import check_choices
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.training.base import Estimator
-from perceptrons.training.parameters import check_choices
 
 # Of C, alpha and margin, relative to the mean |x|^2: the same for all, the middle first, as time may be limited
 FACTORS = (1.0, 10.0, 0.1, 100.0, 0.01)

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import get_tags
 
-from perceptrons.inspection import html
-from perceptrons.inspection.html import sparkline
-from perceptrons.inspection.wording import shown_epochs
+from perceptrons.engine import html
+from perceptrons.engine.html import sparkline
+from perceptrons.engine.wording import shown_epochs
 from perceptrons.selection.calibrating import calibrate
 from perceptrons.selection.cross_validation import folds_of, try_on_folds
 from perceptrons.selection.seal import RERUN, seal

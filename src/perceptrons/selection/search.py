@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
+from perceptrons.engine.training.base import Estimator
 from perceptrons.selection.learners import usual_grid
 from perceptrons.selection.splitting import Part, Parts
 from perceptrons.selection.statistics import Metric
-from perceptrons.training.base import Estimator
 
 EPOCHS = "max_iter"
 

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 
-from perceptrons.streaming.blocks import row_hashes
+from perceptrons.engine.streaming.blocks import row_hashes
+from perceptrons.engine.training.epochs import hold_out
+from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.theory.duplicates import row_bytes
-from perceptrons.training.epochs import hold_out
-from perceptrons.training.matrices import sound_csr
 
 SPLITS = ("stratified", "grouped", "time")
 DEV, TEST = 0, 1  # which part is held out, for the seed

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.training.labels import read_target
+from perceptrons.engine.training.rule import cost_matrix
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.metrics import BY_ANSWERS, METRICS
 from perceptrons.inspection.ranking import MOST_SCORES, cuts_of
 from perceptrons.selection.search import last_step
 from perceptrons.selection.splitting import len_of
-from perceptrons.training.labels import read_target
-from perceptrons.training.rule import cost_matrix
 
 AT_ONCE = 2**18  # cuts judged at a time
 COST = "cost"

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.inspection.wording import count
+from perceptrons.engine.training.labels import Target
+from perceptrons.engine.wording import count
 from perceptrons.sequence.tokens import cut, flat, place, read_labels, target_of, tokens_of
-from perceptrons.training.labels import Target
 
 SCHEMES = ("bio", "bioes")
 INSIDE = {"bio": ("I",), "bioes": ("I", "E")}  # kinds of tags that continue a phrase

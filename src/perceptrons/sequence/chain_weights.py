@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.chain import Chain, Spare
-from perceptrons.passes.shortlists import FEW, Table, room_for, unit_of, width_of
-from perceptrons.passes.weight_pool import (
+from perceptrons.engine.passes.chain import Chain, Spare
+from perceptrons.engine.passes.shortlists import FEW, Table, room_for, unit_of, width_of
+from perceptrons.engine.passes.weight_pool import (
     count_weights,
     list_weights,
     put_weights,
@@ -15,7 +15,7 @@ from perceptrons.passes.weight_pool import (
     sqdistance_of,
     sqnorm_of_pool,
 )
-from perceptrons.training.weights import Owning
+from perceptrons.engine.training.weights import Owning
 
 AT_ONCE = 2**16  # weights that are averaged at a time
 FIRST_POOL = 1024  # weights

@@ -6,10 +6,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from perceptrons.sequence.allowed import SCHEMES
-from perceptrons.sequence.templates import FeatureTemplates
-from perceptrons.training.parameters import DOMAINS as LINEAR
-from perceptrons.training.parameters import (
+from perceptrons.engine.training.parameters import DOMAINS as LINEAR
+from perceptrons.engine.training.parameters import (
     NONE,
     Domain,
     Flag,
@@ -20,7 +18,9 @@ from perceptrons.training.parameters import (
     Words,
     check_parameters,
 )
-from perceptrons.training.rule import LARGEST_DEMAND
+from perceptrons.engine.training.rule import LARGEST_DEMAND
+from perceptrons.sequence.allowed import SCHEMES
+from perceptrons.sequence.templates import FeatureTemplates
 
 ValidationMetric = Literal["accuracy", "phrase_f1"]
 

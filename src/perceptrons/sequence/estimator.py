@@ -5,6 +5,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.epochs import validation_split
+from perceptrons.engine.training.inputs import read_only
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.labels import Target, merge, numbered
+from perceptrons.engine.training.parameters import TaggerCombine, TaggerStep
+from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.sequence.allowed import check_allowed, healed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, ValidationMetric, check_choices, check_unchanged
 from perceptrons.sequence.learner import (
@@ -19,13 +26,6 @@ from perceptrons.sequence.learner import (
 from perceptrons.sequence.tag_explanation import SequenceExplanation, explained
 from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
-from perceptrons.training.base import Estimator
-from perceptrons.training.epochs import validation_split
-from perceptrons.training.inputs import read_only
-from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.labels import Target, merge, numbered
-from perceptrons.training.parameters import TaggerCombine, TaggerStep
-from perceptrons.training.unchanged import unchanged_on_error
 
 
 class SequencePerceptron(Estimator):

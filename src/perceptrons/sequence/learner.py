@@ -5,18 +5,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.passes.chain import ChainRule, Limits, chain_pass
-from perceptrons.passes.shortlists import Table
-from perceptrons.passes.steps import CONSTANT, PASSIVE
-from perceptrons.passes.viterbi import Desk, best_through, bridges, new_desk, tag
+from perceptrons.engine.passes.chain import ChainRule, Limits, chain_pass
+from perceptrons.engine.passes.shortlists import Table
+from perceptrons.engine.passes.steps import CONSTANT, PASSIVE
+from perceptrons.engine.passes.viterbi import Desk, best_through, bridges, new_desk, tag
+from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.one_pass import pieces
+from perceptrons.engine.training.weights import Owning
 from perceptrons.sequence.allowed import barriers
 from perceptrons.sequence.chain_weights import ChainWeights
 from perceptrons.sequence.phrases import PhraseScores, are_phrase_labels, phrase_scores
 from perceptrons.sequence.tokens import Tokens, tokens_of
-from perceptrons.training.epochs import Counts, Outcome, Trainee
-from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.one_pass import pieces
-from perceptrons.training.weights import Owning
 
 PIECE = 2**26  # weights read in a piece of an epoch, about: between two pieces Ctrl-C and the bar have their turn
 AT_ONCE = 2**15  # tokens whose scores by label are in memory at a time

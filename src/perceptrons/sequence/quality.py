@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.wording import in_percent
 from perceptrons.inspection.evaluation import Quality, measure
-from perceptrons.inspection.wording import in_percent
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores, are_phrase_labels, phrase_scores
 
 if TYPE_CHECKING:

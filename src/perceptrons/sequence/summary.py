@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perceptrons.engine.wording import count, listed, settings, tested, why_it_stopped
 from perceptrons.inspection.weights import Row, top
-from perceptrons.inspection.wording import count, listed, settings, tested, why_it_stopped
 
 if TYPE_CHECKING:
     from perceptrons.sequence import SequencePerceptron

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.html import block, note, table
 from perceptrons.inspection.explanation import Contribution, largest, short
-from perceptrons.inspection.html import block, note, table
 
 SHOWN_TOKENS, SHOWN = 50, 3
 

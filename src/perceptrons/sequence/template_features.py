@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.hashing import SECRET
-from perceptrons.passes.attributes import (
+from perceptrons.engine.hashing import SECRET
+from perceptrons.engine.passes.attributes import (
     COUNT,
     FIND,
     HASH,
@@ -23,10 +23,10 @@ from perceptrons.passes.attributes import (
     attributes,
     insert,
 )
-from perceptrons.rows import Sparse
+from perceptrons.engine.rows import Sparse
+from perceptrons.engine.training.weights import Owning
 from perceptrons.sequence.template_grammar import Template, View, name_of, seen
 from perceptrons.sequence.tokens import Tokens, flat, hashed, numbered, ones, only, place, tokens_of
-from perceptrons.training.weights import Owning
 
 FIRST_SLOTS = 1024
 

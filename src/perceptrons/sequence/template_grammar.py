@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from perceptrons.passes.attributes import PARTS
+from perceptrons.engine.passes.attributes import PARTS
 
 BIAS = "bias"
 FARTHEST = 1000  # tokens away

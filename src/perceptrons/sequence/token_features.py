@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.rows import Sparse
+from perceptrons.engine.rows import Sparse
+from perceptrons.engine.training.inputs import Growth, check_matrix, largest
 from perceptrons.sequence.tokens import (
     TokenFeatures,
     Tokens,
@@ -25,7 +26,6 @@ from perceptrons.sequence.tokens import (
     place,
     tokens_of,
 )
-from perceptrons.training.inputs import Growth, check_matrix, largest
 
 LISTS = (list, tuple, set, frozenset)
 

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 
-from perceptrons.inspection.wording import short
-from perceptrons.rows import Sparse
-from perceptrons.scan.bytes import ROOM
-from perceptrons.scan.name_table import grown, new_table, number_names
-from perceptrons.training.labels import LONGEST_LABEL, Target, check_labels, too_long
+from perceptrons.engine.rows import Sparse
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.scan.name_table import grown, new_table, number_names
+from perceptrons.engine.training.labels import LONGEST_LABEL, Target, check_labels, too_long
+from perceptrons.engine.wording import short
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
 FEW = 2**12  # strings: fewer are numbered sooner by a dict than bytes are prepared for compiled code

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from perceptrons.inspection.html import Html, escaped
+from perceptrons.engine.html import Html, escaped
 from perceptrons.serve.openapi import JSON, document
 
 HERE = "http://127.0.0.1:8080"

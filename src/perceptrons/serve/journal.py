@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from perceptrons.streaming.locks import hold
+from perceptrons.engine.streaming.locks import hold
 
 MAGIC = b"PCPTLOG1"
 SEGMENT = struct.Struct("<8sQI")  # magic, position of the first frame, chain before it; then a checksum

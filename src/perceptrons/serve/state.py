@@ -9,11 +9,11 @@ import copy
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from perceptrons.engine.training.one_pass import MANY_CLASSES
 from perceptrons.inspection.evaluation import probabilities, several_labels, winners
 from perceptrons.linear import Perceptron
 from perceptrons.serve import example_kinds as examples_of
 from perceptrons.serve.example_kinds import UnfitError
-from perceptrons.training.one_pass import MANY_CLASSES
 
 MAX_BLOCK = 4096  # examples that are learned in one block where it makes no difference
 LABELS = (str, int, bool)

@@ -8,14 +8,22 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
+from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.epochs import validation_split
+from perceptrons.engine.training.inputs import read_only
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.parameters import DOMAINS as LINEAR
+from perceptrons.engine.training.parameters import (
+    NONE,
+    Domain,
+    Number,
+    TaggerCombine,
+    TaggerStep,
+    Words,
+    check_parameters,
+)
+from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
-from perceptrons.training.base import Estimator
-from perceptrons.training.epochs import validation_split
-from perceptrons.training.inputs import read_only
-from perceptrons.training.interrupts import Uninterrupted
-from perceptrons.training.parameters import DOMAINS as LINEAR
-from perceptrons.training.parameters import NONE, Domain, Number, TaggerCombine, TaggerStep, Words, check_parameters
-from perceptrons.training.unchanged import unchanged_on_error
 
 OFFERS = ("size", "decode", "features", "loss")
 SHARED = (

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.inspection.wording import short
-from perceptrons.training.epochs import Counts, Outcome, Trainee
-from perceptrons.training.matrices import sound_csr
+from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
+from perceptrons.engine.training.matrices import sound_csr
+from perceptrons.engine.wording import short
 
 LARGEST = 1e150  # of a weight: squares of weights must stay finite
 

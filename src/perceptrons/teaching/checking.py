@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.inspection.html import block, escaped
+from perceptrons.engine.html import block, escaped
 from perceptrons.teaching.exercises import EXERCISES, Cases, Exercise
 
 CLOSE = 1e-9  # answers that differ by less are equal: sums may be rounded differently

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.preprocessing import PolynomialFeatures
 
+from perceptrons.engine.passes.viterbi import bridges, follow, new_desk, reach
+from perceptrons.engine.training.epochs import Counts, Outcome, Plan, Trainee, run_epochs
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.passes.viterbi import bridges, follow, new_desk, reach
 from perceptrons.teaching import slips
 from perceptrons.theory import mistake_bound, signed_distance
-from perceptrons.training.epochs import Counts, Outcome, Plan, Trainee, run_epochs
 
 Cases = list[tuple[Any, ...]]
 RANDOM = 30  # examples, beside the worked ones

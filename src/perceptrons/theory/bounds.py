@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize, minimize_scalar
 
+from perceptrons.engine.training.inputs import as_numbers
 from perceptrons.linear import Perceptron
 from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
 from perceptrons.theory.geometry import norms, products
 from perceptrons.theory.in_words import InWords
 from perceptrons.theory.separability import separability
-from perceptrons.training.inputs import as_numbers
 
 MOST_EPOCHS = 10**15
 GAP = 1e-4  # of the largest margin, where it is sought

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.rows import add, dot
+from perceptrons.engine.training.inputs import as_rows
+from perceptrons.engine.training.parameters import check_choices
 from perceptrons.linear import Perceptron
-from perceptrons.rows import add, dot
 from perceptrons.theory.bounds import mistake_bound
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
@@ -14,8 +16,6 @@ from perceptrons.theory.geometry import norms
 from perceptrons.theory.in_words import InWords
 from perceptrons.theory.model_bound import falling_distance, most_updates, starting_weights
 from perceptrons.theory.separability import separability
-from perceptrons.training.inputs import as_rows
-from perceptrons.training.parameters import check_choices
 
 LONGEST = 2**31 - 1  # epochs of one run
 FINE = 10**13  # updates at most, of which float64 can tell every single one in the distance

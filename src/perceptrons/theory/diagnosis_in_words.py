@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from perceptrons.inspection.wording import count, percent, short
+from perceptrons.engine.wording import count, percent, short
 from perceptrons.theory.diagnose import FOLDS, Diagnosis, Effort
 from perceptrons.theory.in_words import why_separable
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.theory.examples import canonical
-from perceptrons.training.matrices import sound_csr
 
 BLOCK = 1 << 14  # numbers hashed at a time: few enough to stay in the cache
 HALF = np.uint64(32)

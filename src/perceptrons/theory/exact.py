@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.passes.modular import PRIME, eliminate, invert
+from perceptrons.engine.passes.modular import PRIME, eliminate, invert
 from perceptrons.theory.examples import Examples
 from perceptrons.theory.hulls import Demands
 

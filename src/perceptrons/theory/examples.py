@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from perceptrons.engine.training.inputs import check_matrix
+from perceptrons.engine.training.labels import read_target
 from perceptrons.linear import Perceptron
-from perceptrons.training.inputs import check_matrix
-from perceptrons.training.labels import read_target
 
 SAMPLE = 4096  # values
 MAX_PLACES = 22  # larger powers of ten are not exact in float64

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.inputs import as_numbers
 from perceptrons.theory.examples import check_features, check_rows, codes_among
-from perceptrons.training.inputs import as_numbers
 
 CACHED = 1 << 16  # numbers that are converted at a time, to stay in the cache
 SQUARES = 1e-140, 1e140  # the squares of numbers between these are far from the ends of float64

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.passes.corral import Corral, corral_for, enter
-from perceptrons.passes.descent import binary_descent, multiclass_descent
-from perceptrons.passes.nearest import nearest_point
-from perceptrons.passes.order import shuffled
+from perceptrons.engine.passes.corral import Corral, corral_for, enter
+from perceptrons.engine.passes.descent import binary_descent, multiclass_descent
+from perceptrons.engine.passes.nearest import nearest_point
+from perceptrons.engine.passes.order import shuffled
+from perceptrons.engine.training.inputs import as_rows
 from perceptrons.theory.examples import Examples
 from perceptrons.theory.geometry import norms, products
-from perceptrons.training.inputs import as_rows
 
 LARGE = 2.0**500  # weights from here on might overflow
 JITTER = 1e-13  # of a Gram matrix's trace, so that points that depend on each other do not end its factoring

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.inspection.html import block, escaped, note, table
+from perceptrons.engine.html import block, escaped, note, table
 
 DECIMALS = 4000  # digits that Python still writes in decimal
 

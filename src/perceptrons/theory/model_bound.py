@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.labels import places_of
+from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.units import Units
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
@@ -15,9 +18,6 @@ from perceptrons.theory.bounds import EPS, Bound, mistake_bound
 from perceptrons.theory.examples import Examples, check_examples, check_features
 from perceptrons.theory.in_words import InWords
 from perceptrons.theory.other_bounds import SAFE, chain_bound, kernel_bound, refuse_kernel, refuse_tagger
-from perceptrons.training.labels import places_of
-from perceptrons.training.learner import Learner
-from perceptrons.training.units import Units
 
 HUGE = 1e150  # its square is still a float
 

@@ -9,15 +9,15 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.epochs import Counts
+from perceptrons.engine.training.labels import Target, read_target
+from perceptrons.engine.training.recording import Enough, Recorder
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
 from perceptrons.linear import Perceptron
 from perceptrons.theory.examples import check_rows, codes_among
 from perceptrons.theory.trace_table import Trace
 from perceptrons.theory.visits import Visit, Weights
-from perceptrons.training.epochs import Counts
-from perceptrons.training.labels import Target, read_target
-from perceptrons.training.recording import Enough, Recorder
 
 MOST = 2**25  # numbers in all recorded weights: a quarter of a gigabyte
 LECTURE: dict[str, Any] = {"margin": None, "intercept_scaling": 1, "tol": None, "shuffle": False, "combine": "last"}

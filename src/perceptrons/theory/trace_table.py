@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from perceptrons.inspection.html import Html, block, escaped, note, table
+from perceptrons.engine.html import Html, block, escaped, note, table
 from perceptrons.theory.visits import Visit, Weights, alone, rounded
 
 FEW = 6  # features that are shown as a vector; of more, those that are not 0 are shown by name

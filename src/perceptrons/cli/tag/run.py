@@ -10,8 +10,8 @@ from perceptrons.cli.evaluate import MANY, show_classes, show_confusion, show_co
 from perceptrons.cli.options import CLUSTERS, TAGGER_RULE, command_text
 from perceptrons.cli.run import mistakes, show_cluster, stopped
 from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_suggestions
+from perceptrons.engine.wording import settings
 from perceptrons.inspection.evaluation import beside
-from perceptrons.inspection.wording import settings
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 from perceptrons.sequence.quality import TaggerQuality, measure_tagger
 from perceptrons.sequence.summary import facts

@@ -1,0 +1,128 @@
+"""Mini-batches and the batch perceptron: one update a batch, the sum of what its examples ask for."""
+
+import numpy as np
+
+from perceptrons.engine.passes.average import SCALE, SEEN, fade, renew, settle, tick
+from perceptrons.engine.passes.binary import binary_loss, binary_mistakes, wrong
+from perceptrons.engine.passes.log import LOG_COLUMNS, note
+from perceptrons.engine.passes.multiclass import joint_loss, leader, multiclass_mistakes
+from perceptrons.engine.passes.penalty import truncate_now
+from perceptrons.engine.passes.pocket import RUN, broke, due, judge
+from perceptrons.engine.passes.steps import demand, exchange, shift
+from perceptrons.engine.rows import compiled, dot, inner, prefetch, scores
+
+
+@compiled
+def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, pocket):
+    """One pass in batches of `batch` visits; the last one may be smaller.
+
+        w <- (1 - eta alpha)^visits w + eta * sum over the visits of the batch that trigger an update of y x
+
+    All of a batch is scored with the weights from before it: its visits count with these in the average, but the last,
+    which counts with the new ones. A penalty is taken once for all visits of the batch. problems: of `problems_pass`,
+    or of one row for two classes; None: the joint rule.
+
+    Changes model, pocket. Returns mistakes, updates, loss, and the log of updates (None: not kept).
+    """
+    joint = problems is None
+    s = np.empty(len(model.b) if problems is None else problems.sign.shape[1], model.w.dtype)
+    waiting = np.zeros((len(model.clock), 2))  # of each clock: visits of the batch, and the last, not yet counted
+    todo, asked, visits = np.empty((64, LOG_COLUMNS)), 0, 0
+    mistakes, updates, total, out = 0, 0, 0.0, log
+    for p in range(len(order)):
+        i = order[p]
+        prefetch(rows, order, p)
+        left = 1.0 if weight is None else weight[i]
+        model.t[0] += left
+        while left > 0:
+            share, before = min(left, 1.0), asked
+            if problems is None:
+                scores(rows, i, model.w, s)
+                s *= model.w.dtype.type(model.clock[0, SCALE])
+                s += model.b
+                wait(rule, waiting, model, 0, share)
+                asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
+                if asks:
+                    mistakes += leader(s) != y[i]
+                    total += share * loss
+                    todo = note(todo, asked, 0, i, y[i], y_hat, share * rule.eta)
+                    asked += 1
+            else:
+                if not problems.duels:
+                    scores(rows, i, model.w, s)
+                for k in range(len(s)):
+                    sign = problems.sign[y[i], k]
+                    if sign == 0:
+                        continue
+                    if problems.duels:
+                        s[k] = dot(rows, i, model.w[k])
+                    own = k if len(model.clock) > 1 else 0
+                    score = model.clock[own, SCALE] * s[k] + np.float64(model.b[k])
+                    if own == k:  # one clock for all rows counts once
+                        wait(rule, waiting, model, own, share)
+                    margin = demand(rule, cost, int(sign > 0), int(sign < 0))
+                    asks, loss = binary_loss(rule, margin, sign, score)
+                    if asks:
+                        mistakes += wrong(sign, score, rule.zero)
+                        total += share * loss
+                        todo = note(todo, asked, own, i, k, -1, share * rule.eta * sign)
+                        asked += 1
+            if pocket is not None:
+                if asked > before:
+                    pocket.tally[RUN] = 0.0
+                elif due(pocket, share):
+                    judge(pocket, model, count_mistakes(rows, y, joint, weight, pocket.examples, model, rule.zero))
+            visits += 1
+            left -= share
+            if visits % batch == 0:
+                out = close(rows, joint, todo[:asked], waiting, model, rule, out, updates)
+                if pocket is not None and asked:
+                    broke(pocket)
+                updates, asked = updates + asked, 0
+    out = close(rows, joint, todo[:asked], waiting, model, rule, out, updates)
+    if pocket is not None and asked:
+        broke(pocket)
+    return mistakes, updates + asked, total, out
+
+
+@inner
+def wait(rule, waiting, model, k, share):
+    """Count the visit before this one with the weights as they are; this one may be the batch's last."""
+    if waiting[k, 1] > 0.0 and tick(rule, model.clock[k], waiting[k, 1]):
+        renew(model.clock[k], model, -1 if len(model.clock) == 1 else k)
+    waiting[k, 0] += share
+    waiting[k, 1] = share
+
+
+@inner
+def close(rows, joint, todo, waiting, model, rule, log, kept):
+    """End a batch: penalise, add what was asked for, count the last visit. Changes model, waiting. Returns the log."""
+    out = log
+    for k in range(len(model.clock)):
+        if waiting[k, 0] > 0.0 and rule.keep < 1.0 and fade(rule, model.clock[k], waiting[k, 0]):
+            settle(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
+    for u in range(len(todo)):
+        clock, i, y, y_hat = model.clock[int(todo[u, 0])], int(todo[u, 1]), int(todo[u, 2]), int(todo[u, 3])
+        step = todo[u, 4]
+        if joint:
+            exchange(rows, i, y, y_hat, step, clock, model)
+        else:
+            shift(rows, i, y, step, clock, model)
+            y, y_hat = int(step > 0), int(step < 0)  # of a binary model, for the log
+        if log is not None:
+            out = note(out, kept + u, clock[SEEN], i, y, y_hat, abs(model.w.dtype.type(step)))
+    for k in range(len(model.clock)):
+        if waiting[k, 0] > 0.0:
+            if rule.l1 > 0.0:
+                truncate_now(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
+            if tick(rule, model.clock[k], waiting[k, 1]):
+                renew(model.clock[k], model, -1 if len(model.clock) == 1 else k)
+            waiting[k] = 0.0
+    return out
+
+
+@inner
+def count_mistakes(rows, y, joint, weight, examples, model, zero):
+    if joint:
+        return multiclass_mistakes(rows, y, weight, examples, model.w, model.b, model.clock[0, SCALE])
+    return binary_mistakes(rows, y, weight, examples, model.w, model.b, model.clock[0, SCALE], zero)

@@ -1,0 +1,68 @@
+"""One example at a time: the passes of `binary.py` and `multiclass.py` with plain arguments, and the scores of a row.
+
+numba takes longer to unpack named tuples than to learn from an example. So what is called for every example of a stream
+takes arrays, puts the tuples together, and calls the pass on an order of one: the rule is not written here again.
+"""
+
+import numpy as np
+
+from perceptrons.engine.compiling import kept
+from perceptrons.engine.passes.average import MASS, SCALE, TOTAL, Linear
+from perceptrons.engine.passes.binary import binary_pass
+from perceptrons.engine.passes.multiclass import multiclass_pass
+from perceptrons.engine.passes.steps import Rule
+from perceptrons.engine.rows import Dense, Sparse, compiled
+
+MISTAKE, UPDATE, OVERFLOWED = 1, 2, 4  # what `binary_one` and `multiclass_one` return, added up
+
+in_order = kept(nogil=True, error_model="numpy")  # sums as written: the scores that a CSR product gives
+
+
+@compiled
+def binary_one(
+    values, columns, starts, y, order, r, general, cost, w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one
+):
+    """`binary_pass` over one example: a Dense row (values (1, d)) or a Sparse one.  r: the numbers of the Rule.
+
+    Changes the arrays of the model.
+    """
+    rows = Dense(values) if values.ndim == 2 else Sparse(values, columns, starts)
+    model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one, np.empty((0, 0)))
+    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10], r[11])
+    mistakes, updates, loss, _ = binary_pass(rows, y, None, order, model, rule, general, cost, None, None, None)
+    return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
+
+
+@compiled
+def multiclass_one(
+    values, columns, starts, y, order, r, general, cost, w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one
+):
+    """`multiclass_pass` over one example, as `binary_one`."""
+    rows = Dense(values) if values.ndim == 2 else Sparse(values, columns, starts)
+    model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one, np.empty((0, 0)))
+    rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10], r[11])
+    mistakes, updates, loss, _ = multiclass_pass(rows, y, None, order, model, rule, general, cost, None, None, None)
+    return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
+
+
+@in_order
+def score_row(values, columns, limit, average, w, b, late_w, late_b, clock, s):
+    """The scores of a row, values[p] in columns[p], by the averaged or the last weights.
+
+    The last weights are scale w and b: with endless time the same formula as for the mean, see `average.py`.
+
+    Changes s; s[0] is NaN if a value is beyond the limit.
+    """
+    number = w.dtype.type
+    mass, total = np.float64(number(clock[0, SCALE])), np.inf
+    if average and clock[0, TOTAL] > 0:  # nothing seen: the mean is the start
+        mass, total = clock[0, MASS] / clock[0, TOTAL], clock[0, TOTAL]
+    for p in range(len(values)):
+        if not abs(values[p]) <= limit:
+            s[0] = np.nan
+            return
+    for k in range(len(b)):
+        score = number(0)
+        for p in range(len(values)):
+            score += values[p] * number(mass * w[k, columns[p]] - late_w[k, columns[p]] / total)
+        s[k] = score + number(b[k] - late_b[k] / total)

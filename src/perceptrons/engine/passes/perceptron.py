@@ -1,0 +1,61 @@
+"""The perceptron of the lecture, averaged: what `fit` runs unless weights, costs, votes or other steps are asked for.
+
+With those, `binary.py` and `multiclass.py` run the same rule.
+"""
+
+import numpy as np
+
+from perceptrons.engine.passes.average import SEEN, renew, tick
+from perceptrons.engine.passes.binary import binary_loss, wrong
+from perceptrons.engine.passes.multiclass import joint_loss, leader
+from perceptrons.engine.passes.steps import exchange, shift
+from perceptrons.engine.rows import compiled, dot, prefetch, scores
+
+
+@compiled
+def perceptron(rows, y, order, model, rule):
+    """One pass over examples with labels -1 and +1.     if y (w·x + b) <= margin:  w += eta y x,  b += eta y
+
+    (Rosenblatt 1958; the average: Freund and Schapire 1999.) Changes model, a Linear of one row. Returns mistakes,
+    updates and the loss, the sum of margin - y (w·x + b) over the updates.
+    """
+    w, b, clock, mistakes, updates, total = model.w[0], model.b, model.clock[0], 0, 0, 0.0
+    for p in range(len(order)):
+        i = order[p]
+        prefetch(rows, order, p)
+        s = dot(rows, i, w) + np.float64(b[0])
+        too_low, loss = binary_loss(rule, rule.margin, y[i], s)
+        if too_low:
+            mistakes += wrong(y[i], s, rule.zero)
+            updates += 1
+            total += loss
+            shift(rows, i, 0, rule.eta * y[i], clock, model)
+        if tick(rule, clock, 1.0):
+            renew(clock, model, -1)
+    model.t[0] = clock[SEEN]
+    return mistakes, updates, total
+
+
+@compiled
+def joint_perceptron(rows, y, order, model, rule, cost):
+    """The same for several classes.     y_hat = argmax_k theta_k·x + b_k;  if y_hat != y:  theta_y += eta x,
+    theta_y_hat -= eta x
+
+    With a margin, every class but the true one has so much more. cost: of shape (0, 0), as there is none.
+    """
+    clock, s, mistakes, updates, total = model.clock[0], np.empty(len(model.b), model.w.dtype), 0, 0, 0.0
+    for p in range(len(order)):
+        i = order[p]
+        prefetch(rows, order, p)
+        scores(rows, i, model.w, s)
+        s += model.b
+        too_low, y_hat, loss = joint_loss(rule, cost, s, y[i])
+        if too_low:
+            mistakes += leader(s) != y[i]
+            updates += 1
+            total += loss
+            exchange(rows, i, y[i], y_hat, rule.eta, clock, model)
+        if tick(rule, clock, 1.0):
+            renew(clock, model, -1)
+    model.t[0] = clock[SEEN]
+    return mistakes, updates, total

@@ -1,0 +1,44 @@
+"""Voting in dual form: the weights after every update are walked through by what each update adds to a score.
+
+No weight vector is stored: w_k·x = w_0·x + the sum over the first k updates of (± step x_i·x).
+"""
+
+import numpy as np
+
+from perceptrons.engine.passes.multiclass import leader
+from perceptrons.engine.rows import compiled
+
+
+@compiled
+def binary_votes(G, support, signed, counts, positive_at_zero, s, votes):
+    """votes[a] += sum over k of c_k sign(w_k·x_a)    (Freund and Schapire 1999)
+
+    G[a, m]: x_a·(support example m) + 1;  support, signed: the example and the step y eta of every update;
+    counts[0] is the start's survival count, counts[k] that of the weights after update k;  s: scores of the start.
+    """
+    for a in range(len(s)):
+        score = s[a]
+        for k in range(len(counts)):
+            if k > 0:
+                score += signed[k - 1] * G[a, support[k - 1]]
+            votes[a] += counts[k] if score > 0 or (score == 0 and positive_at_zero) else -counts[k]
+
+
+@compiled
+def multiclass_votes(G, support, y, y_hat, step, counts, s, votes):
+    """votes[a, k] += c for every weight version, with survival count c, whose highest score for x_a is of class k."""
+    for a in range(len(s)):
+        score = s[a]
+        best = leader(score)
+        votes[a, best] += counts[0]
+        for k in range(len(support)):
+            add = step[k] * G[a, support[k]]
+            score[y[k]] += add
+            score[y_hat[k]] -= add
+            if best == y[k] or best == y_hat[k]:
+                best = leader(score)
+            else:
+                for rival in (np.int64(y[k]), np.int64(y_hat[k])):
+                    if score[rival] > score[best] or (score[rival] == score[best] and rival < best):
+                        best = rival
+            votes[a, best] += counts[k + 1]

@@ -1,0 +1,394 @@
+"""What the estimators share: `Estimator` is the base of all, `Classifier` of those that learn labels of rows."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import check_random_state
+
+from perceptrons.engine.html import how_it_went
+from perceptrons.engine.rows import Rows
+from perceptrons.engine.training.calibration import if_calibrated, predict_log_proba, predict_proba
+from perceptrons.engine.training.epochs import Outcome, Plan, Trainee, Visiting, run_epochs, why_unfinished
+from perceptrons.engine.training.inputs import (
+    Growth,
+    as_learned,
+    as_rows,
+    check_matrix,
+    check_sound,
+    dict_row,
+    known_part,
+    once_each,
+    plain_row,
+)  # fmt: skip
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.labels import (
+    Target,
+    check_named,
+    check_threshold,
+    in_order,
+    merge,
+    numbered,
+    read_classes,
+    read_target,
+)
+from perceptrons.engine.training.matrices import sound_csr
+
+MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
+TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
+
+
+class Estimator(BaseEstimator, ABC):
+    """The base of all estimators: when to stop, the training history, checked parameters, and what is displayed.
+
+    What was learned is in `_learner`, once there is a model (`learner.py`). Shown weights cannot be written.
+    """
+
+    combine: str
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    early_stopping: bool
+    n_iter_no_change: int
+    max_seconds: float | None
+    verbose: bool | int
+    random_state: Any
+    history_: list[dict[str, Any]]
+    n_features_in_: int
+    _learner: Any
+    _checked: Any = None  # the parameters that were checked last
+    _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
+    _visiting: Visiting | None = None  # looks at every visit: recording.py
+
+    # ---- training
+
+    def _plan(self) -> Plan:
+        return Plan(
+            max_iter=self.max_iter,
+            tol=self.tol if self.combine in ("average", "recent", "vote") else None,
+            shuffle=bool(self.shuffle),
+            n_iter_no_change=self.n_iter_no_change,
+            max_seconds=self.max_seconds,
+            verbose=bool(self.verbose),
+        )
+
+    def _run(
+        self, trainee: Trainee, n: int | None, train: np.ndarray | None, held_out: bool, *, plan: Plan | None = None,
+        orders: bool = True, outcome: Outcome | None = None, resumed: bool = False,
+    ) -> Outcome:  # fmt: skip
+        """Train, and in any case record the training history at the end.
+
+        n: how many examples there are; None for a stream, whose learner begins with the first block and counts what it
+        does. orders: by the model's generator, otherwise the trainee has its own. outcome: what is filled as training
+        goes. resumed: in the middle of the epoch of its last row.
+        """
+        outcome = outcome or Outcome()
+        begun = hasattr(self, "_learner")
+        try:
+            run_epochs(
+                trainee,
+                plan or self._plan(),
+                rng=self._learner.rng if orders else None,
+                epochs_before=self._learner.epochs if begun else 0,
+                n=n,
+                train=train,
+                held_out=held_out,
+                outcome=outcome,
+                watch=self._watch,
+                row=outcome.history[-1] if resumed else None,
+                visiting=self._visiting,
+            )
+        except BaseException as error:
+            outcome.stop_reason = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+            raise
+        finally:
+            with Uninterrupted():
+                if outcome.history and not outcome.history[-1]["examples"]:
+                    outcome.history.pop()  # of an epoch that was given up before anything was learned
+                if n is not None:
+                    self._learner.trained(outcome)
+                self._tell(outcome)
+        return outcome
+
+    def _warn_unless_finished(self, stacklevel: int = 3) -> None:
+        """As scikit-learn does: warn if training ended with max_iter although `tol` was to end it. Called last, so that
+        the model is whole where warnings are errors."""
+        if self.tol is None or self.stop_reason_ != "max_iter" or self._watch or self._visiting or not self.max_iter:
+            return  # who watches the epochs judges by them
+        what = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
+        warnings.warn(what + why_unfinished(self._plan()), ConvergenceWarning, stacklevel=stacklevel)
+
+    @contextmanager
+    def _watched(self, watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+        """While the block fits the model, tell `watch` the row of every epoch; the model then predicts as it would if
+        it had stopped there."""
+
+        def after(row: dict[str, Any]) -> None:
+            if hasattr(self._learner, "changed"):
+                self._learner.changed()
+            watch(row)
+
+        self._watch = after
+        try:
+            yield
+        finally:
+            self._drop("_watch")
+
+    def _tell(self, outcome: Outcome | None) -> None:
+        """Set the attributes with the training history; they are empty if the model has only seen blocks of data."""
+        self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them again
+        self.history_ = [] if outcome is None else outcome.history
+        self.n_iter_ = len(self.history_)
+        self.stop_reason_ = None if outcome is None else outcome.stop_reason
+        self.converged_ = self.stop_reason_ == "converged"
+
+    def _drop(self, *names: str) -> None:
+        """Lose these attributes, as far as they are there."""
+        for name in set(names) & vars(self).keys():
+            delattr(self, name)
+
+    def _forget(self) -> None:
+        """Be as before the first example."""
+        self._drop("_learner", "_columns", *(name for name in vars(self) if name.endswith("_")))
+
+    def _read_from(self, source: Any, columns: Any) -> None:
+        """Remember how the files were read that it learned from, and which columns the features have there."""
+        self.source_, self.columns_ = source, columns
+
+    def _forget_files(self) -> None:
+        """Forget how files were read: now it learns from something else."""
+        self._drop("source_", "columns_", "progress_")
+
+    def _seed(self) -> int:
+        """random_state as a whole number; drawn once where it is not one."""
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _refuse_early_stopping(self) -> None:
+        """As scikit-learn: of a model that begins with a block. One that `fit` has stopped early may keep training."""
+        if self.early_stopping and not hasattr(self, "_learner"):
+            raise ValueError(
+                "early_stopping=True needs all data at once and is not supported for partial_fit and learn_one: call "
+                "set_params(early_stopping=False) first, or use fit."
+            )
+
+    def _check_again(self) -> None:
+        """Check parameters that learning or predicting one example uses, if they are not those checked last."""
+        now = self._choices_now()
+        if self._checked != now:
+            self._check_choices()
+            self._checked = now
+
+    @abstractmethod
+    def _choices_now(self) -> Any:
+        """The parameters that learning and predicting one example depends on."""
+
+    @abstractmethod
+    def _check_choices(self) -> None:
+        """Raise ValueError for parameters that make no sense."""
+
+    # ---- what a fitted model shows
+
+    @property
+    def n_updates_(self) -> int:
+        return self._fitted().updates
+
+    @property
+    def n_mistakes_(self) -> int:
+        return self._fitted().mistakes
+
+    @property
+    def t_(self) -> float:
+        return self._fitted().t
+
+    @property
+    def mistakes_(self) -> np.ndarray:
+        self._fitted()
+        return np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "_learner"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
+            )
+        return self._learner
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def __getstate__(self) -> dict[str, Any]:
+        prepared = ("_method", "_checked")  # made again where it is needed
+        return {name: value for name, value in super().__getstate__().items() if name not in prepared}
+
+    def _repr_html_inner(self) -> str:
+        """Add the training history below what scikit-learn shows; a model that is not fitted has none."""
+        return super()._repr_html_inner() + how_it_went(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += how_it_went(self)
+        return bundle
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
+
+    class_weight: Any
+    classes: Any
+    decision_function: Any
+    _by_scores: Any  # (X, method, function): what the function makes of the scores of X, which the method asks for
+    _columns: dict[str, int]  # of a model that knows the names of its features
+    columns_: Any  # of a model that learned from files
+
+    # ---- the small steps of learning
+
+    def _growth(self) -> Growth:
+        return Growth()
+
+    def _refuse_balanced(self) -> None:
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all data at once and is not supported for partial_fit and learn_one: "
+                "count the examples of each class and give the weights as a dict, "
+                "{'rarest': 1, 'other': n_rarest / n_other}."
+            )
+
+    def _among(self, target: Target, classes: Any) -> Target:
+        """The labels of a block, numbered among all classes known by now. classes: as partial_fit was told."""
+        if classes is not None and self.classes is not None:  # which has put them in order
+            check_named(read_classes(classes), target.classes)
+            classes = None
+        return numbered(target, classes, self._learner.classes if hasattr(self, "_learner") else None)
+
+    def _one_target(self, y: Any) -> Target:
+        """The label or labels of one example, to keep training with; at no cost if the class is known."""
+        if not hasattr(self, "_learner"):
+            return in_order(read_target([y], 1), self.classes)
+        learner = self._learner
+        plain = type(y) in (str, int, bool) or isinstance(y, np.integer)
+        code = learner.code(y) if learner.form == "single" and plain else None
+        if code is None:
+            target = in_order(read_target([y], 1, learner.form), self.classes)
+            self._check_can_go_on(target)
+            return target.among(merge(learner.classes, target.classes))
+        target = Target("single", learner.classes, np.array([code], np.int32))
+        self._check_can_go_on(target)
+        return target
+
+    @abstractmethod
+    def _check_can_go_on(self, target: Target) -> None:
+        """Raise ValueError if parameters or labels do not allow this model to keep training."""
+
+    def _one_row(self, x: Any, learning: bool = False) -> tuple[Rows, list[str]]:
+        """One example as rows, and the feature names in it that the model does not know.
+
+        learning: a model that learned from files gets to know the names itself.
+        """
+        learner = getattr(self, "_learner", None)
+        own = getattr(x, "dtype", None)
+        dtype = np.dtype(learner.dtype if learner else np.float32 if own == np.float32 else np.float64)
+        if isinstance(x, Mapping | str | bytes) and getattr(self, "columns_", None) is not None:
+            X = as_learned(self, [x], learning).astype(dtype, copy=False)
+            check_sound(X, self._growth())
+            return as_rows(X), []
+        if not isinstance(x, Mapping):
+            n_features = None if learner is None else learner.n_features
+            return plain_row(x, n_features, dtype, self._growth()), []
+        if not hasattr(self, "_columns") and learner is not None:
+            raise ValueError(
+                "The model was trained on columns without names, so it cannot use a dict of features: give a row of "
+                "numbers, or train on a frame or on dicts."
+            )
+        return dict_row(x, getattr(self, "_columns", {}), dtype, self._growth())
+
+    def _name_features(self, x: Any, new: list[str]) -> None:
+        """Make room for the features of a dict that came for the first time, then name them."""
+        if getattr(self, "columns_", None) is not None:
+            if self.columns_.n_columns > self._learner.n_features:  # names of a model that learned from files
+                self._learner.meet_features(self.columns_.n_columns)
+                self.n_features_in_ = self.columns_.n_columns
+        elif isinstance(x, Mapping):
+            names = getattr(self, "_columns", {})
+            n_features = len(names) + len(new)
+            self._learner.meet_features(n_features)
+            names.update((name, place) for place, name in enumerate(new, len(names)))
+            self._columns, self.n_features_in_ = names, n_features
+
+    # ---- what a fitted model shows
+
+    @property
+    def predict_proba(self) -> Callable[[Any], Any]:
+        """Calibrated probabilities, `predict_proba(X)`: an array of shape (n, n_classes). Only there if calibrated."""
+        return if_calibrated(self, predict_proba)
+
+    @property
+    def predict_log_proba(self) -> Callable[[Any], Any]:
+        """The logarithms of `predict_proba(X)`."""
+        return if_calibrated(self, predict_log_proba)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self._fitted().classes.copy()
+
+    @property
+    def threshold_(self) -> float | None:
+        return self._fitted().threshold
+
+    @threshold_.setter
+    def threshold_(self, threshold: float | None) -> None:
+        learner = self._fitted()
+        learner.threshold = check_threshold(threshold, learner.classes, learner.form)
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        if not hasattr(self, "_columns"):
+            raise AttributeError("The model was trained on columns without names.")
+        return np.array(list(self._columns), dtype=object)
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, names: Any) -> None:
+        self._columns = {name: place for place, name in enumerate(names)}
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self) -> None:
+        del self._columns
+
+    def _example(self, x: Any) -> tuple[Any, list[str]]:
+        """One example as rows, and the names in it that the model does not know."""
+        if len(getattr(x, "shape", ())) == 2 and x.shape[0] != 1:
+            raise ValueError(f"One example is one row, not {x.shape[0]}: explain them one by one.")
+        if hasattr(x, "to_dict") and hasattr(x, "index") and np.ndim(x) == 1 and self._knows_names():
+            x = x.to_dict()  # a row of a frame
+        elif hasattr(x, "columns"):
+            x = check_matrix(self, x, reset=False, dtype=self._fitted().dtype)
+        elif sp.issparse(x):
+            x = sound_csr(x, "The example", row=True)
+            check_sound(x.astype(self._fitted().dtype), Growth())
+        rows, unknown = self._one_row(x)
+        return once_each(known_part(rows, unknown)), unknown
+
+    def _knows_names(self) -> bool:
+        return hasattr(self, "_columns") or getattr(self, "columns_", None) is not None
+
+    def _winners(self, scores: np.ndarray) -> np.ndarray:
+        """The numbers of the classes that win by the scores of `decision_function`; for several labels flags."""
+        return self._fitted().winners(scores)
+
+    def _votes(self, X: Any) -> Any:
+        """The scores of a model that votes."""
+        self._fitted()
+        if self.combine != "vote":
+            raise ValueError(
+                f"Only voted models have shares of votes: fit the model with combine='vote', not {self.combine!r}. "
+                "For probabilities, use probability='sigmoid'."
+            )
+        return self.decision_function(X)

@@ -1,0 +1,376 @@
+"""Checks what users hand in and turns it into rows, without copying what is already in shape."""
+
+import math
+import numbers
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import get_config
+from sklearn.utils.validation import validate_data
+
+from perceptrons.engine.passes.average import smallest_scale
+from perceptrons.engine.rows import Dense, Rows, Sparse
+from perceptrons.engine.training.matrices import check_csr, sound_csr
+
+# types of values that NumPy turns into real numbers without an error
+NOT_REAL = frozenset({np.complex64, np.complex128, np.clongdouble, np.datetime64, np.timedelta64})
+IN_CACHE = 2**20  # up to this many numbers, two passes are faster than waiting for several threads
+FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
+
+
+class Growth(NamedTuple):
+    """How values grow into weights: by the learning rate, and by the scale if weights decay."""
+
+    eta: float = 1.0
+    decays: bool = False
+
+
+@lru_cache(maxsize=64)
+def largest(dtype: Any, growth: Growth) -> float:
+    """The largest value whose scores cannot overflow in training."""
+    limit = math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, growth.eta)
+    return limit * math.sqrt(smallest_scale(dtype)) if growth.decays else limit
+
+
+def as_rows(X: Any) -> Rows:
+    """A checked matrix as Dense or Sparse rows; nothing is copied."""
+    return Sparse(X.data, X.indices, X.indptr) if sp.issparse(X) else Dense(X)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The same numbers, not to be written: numba compiles a loop once more for arrays that can be, or cannot."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def as_configured(matrix: Any) -> Any:
+    """A CSR matrix as such, or as an array where scikit-learn's `sparse_interface` (since 1.9) asks for one."""
+    asked = get_config().get("sparse_interface") == "sparray" and sp.issparse(matrix)
+    return sp.csr_array(matrix) if asked else matrix
+
+
+def as_read_only(rows: Rows) -> Rows:
+    return type(rows)(*map(read_only, rows))
+
+
+def check_matrix(
+    estimator: Any, X: Any, *, reset: bool, dtype: Any = None, growth: Growth | None = None, learning: bool = False
+) -> Any:
+    """X as a C-contiguous array or CSR matrix of finite float32 or float64 numbers.
+
+    dtype: the model's, if it has one already; otherwise float32 stays float32, small integers, booleans and float16
+    become float32 (exactly), all else float64. growth: of values into weights, which must not overflow. learning: new
+    features of raw examples get columns; there are more of them then.
+    """
+    if not reset and is_raw(X):
+        rows = as_learned(estimator, X, learning)
+        if rows is not None:
+            check_sound(rows, growth or Growth(), getattr(estimator, "feature_names_in_", None))
+            return rows if dtype is None else rows.astype(dtype, copy=False)
+    if dtype is None:
+        dtype = _number_type(X)
+    _refuse_kinds(X)
+    X = sound_csr(X) if sp.issparse(X) else X  # before anybody follows its indices
+    try:
+        X = validate_data(
+            estimator, X, accept_sparse="csr", dtype=dtype, order="C", ensure_all_finite=False, reset=reset
+        )
+    except (ValueError, TypeError, OverflowError) as error:
+        if "float" in str(error):
+            _name_the_cell(X, error)
+        raise
+    _check_values(X, growth or Growth(), getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def as_learned(estimator: Any, X: Any, learning: bool = False) -> Any:
+    """Frames, records and texts as rows of the columns of a model that knows what such are; None if it does not.
+
+    learning: names that come for the first time get columns.
+    """
+    columns = getattr(estimator, "columns_", None)
+    if columns is not None and learning:
+        return columns.rows(X, estimator.source_)
+    if columns is not None:
+        rows, known = columns.as_frozen().rows(X, estimator.source_), estimator.n_features_in_
+        return rows if rows.shape[1] <= known else rows[:, :known]
+    names = getattr(estimator, "_columns", None)
+    if names is None or not all(isinstance(x, Mapping) for x in X):
+        return None
+    return _dict_rows(X, names, estimator._learner.dtype)
+
+
+def _dict_rows(X: Any, names: Mapping[str, int], dtype: Any) -> Any:
+    """A list of dicts as a matrix: of the features of a model, as `dict_row` has them."""
+    rows = [known_part(*dict_row(x, names, dtype, Growth())) for x in X]
+    starts = np.cumsum([0, *(len(row.values) for row in rows)])
+    parts = [np.concatenate(part) for part in zip(*((row.values, row.columns) for row in rows), strict=True)]
+    matrix = sp.csr_matrix((*parts, starts), shape=(len(rows), len(names)))
+    return matrix.toarray() if len(names) <= FEW_FEATURES else matrix
+
+
+def is_raw(X: Any) -> bool:
+    """Is X a frame, or a list of records or texts, rather than rows of numbers?"""
+    if sp.issparse(X):
+        return False
+    if hasattr(X, "columns") or hasattr(X, "column_names"):
+        return True
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or not len(X):
+        return False
+    first = X[0] if isinstance(X, list | tuple) else next(iter(X))
+    return isinstance(first, str | bytes | Mapping)
+
+
+def check_block(estimator: Any, X: Any, dtype: Any, growth: Growth) -> Any:
+    """`check_matrix` for a block of a stream, which may have more columns than the one before."""
+    if not (sp.issparse(X) and X.format == "csr" and X.dtype in (np.float32, np.float64) and dtype in (None, X.dtype)):
+        return check_matrix(estimator, X, reset=True, dtype=dtype, growth=growth)
+    X = sound_csr(X)
+    _check_values(X, growth)
+    estimator.n_features_in_ = X.shape[1]
+    return X
+
+
+def check_sound(X: Any, growth: Growth, names: Any = None) -> None:
+    """Raise ValueError for a matrix of floats whose parts do not fit together, or whose numbers are too large."""
+    if sp.issparse(X):
+        check_csr(X)
+    _check_values(X, growth, names)
+
+
+def _refuse_kinds(X: Any) -> None:
+    """What NumPy would make numbers of, though it means something else."""
+    if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
+        raise TypeError(
+            "X is a list of dicts, but the model does not know features by name: train with learn_one, or use "
+            "scikit-learn's DictVectorizer first."
+        )
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a lazy frame: call its collect() first.")
+    check_real(X)
+
+
+def check_real(X: Any, what: str = "X") -> None:
+    """Raise an error for masked values, dates, times and complex numbers in a matrix, a frame or one example."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(f"{what} is a masked array with masked values: fill them first.")
+    kinds = _number_kinds(X)
+    if kinds & {"m", "M"}:
+        raise TypeError(f"{what} contains dates or times: convert them to numbers first.")
+    if "c" in kinds:
+        raise ValueError(
+            f"Complex data not supported: {what} contains complex numbers. Give real and imaginary parts as features "
+            "of their own."
+        )
+
+
+def _number_kinds(X: Any) -> set[str]:
+    """The kinds of numbers in an array, a frame or a list of numbers or rows, as NumPy abbreviates them."""
+    dtype = getattr(X, "dtype", None)
+    if dtype is not None and getattr(dtype, "kind", "") != "O":
+        return {getattr(dtype, "kind", "")}
+    if hasattr(X, "dtypes"):
+        return {getattr(one, "kind", "") for one in X.dtypes}
+    types: set[type] = set()
+    if dtype is not None and not sp.issparse(X):
+        types.update(map(type, np.asarray(X).ravel().tolist()))
+    elif isinstance(X, list | tuple):
+        types.update(map(type, X))
+        for row in X if types & {list, tuple, np.ndarray} else ():
+            if isinstance(row, list | tuple):
+                types.update(map(type, row))
+            elif isinstance(row, np.ndarray):
+                types.add(row.dtype.type)
+    return {np.dtype(one).kind for one in types & NOT_REAL}
+
+
+def _number_type(X: Any) -> Any:
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 2:
+        return np.float32
+    return [np.float64, np.float32]
+
+
+def _name_the_cell(X: Any, error: Exception) -> None:
+    """If the error is about a cell that is no number, say which; else return."""
+    if sp.issparse(X) or not (hasattr(X, "columns") or np.ndim(X) == 2):
+        return
+    names = [str(name) for name in getattr(X, "columns", range(np.shape(X)[1]))]
+    for row, cells in enumerate(np.asarray(X, dtype=object)):
+        for name, cell in zip(names, cells, strict=True):
+            try:
+                float(cell)
+            except (ValueError, TypeError, OverflowError) as reason:
+                kind = TypeError if isinstance(reason, TypeError) else ValueError
+                raise kind(
+                    f"Input X has {cell!r} at row {row}, column {name}: {reason}. Encode categories first, for "
+                    "instance with scikit-learn's OneHotEncoder, or text with TfidfVectorizer."
+                ) from error
+
+
+def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growth: Growth) -> tuple[Sparse, list[str]]:
+    """A dict of features as one sparse row, and the names that are not among the columns yet, in their order of coming.
+
+    A string value counts as the feature "name=value" being there, as in scikit-learn's DictVectorizer.
+    """
+    amounts: list[float] = []
+    places: list[int] = []
+    new: dict[str, int] = {}
+    limit = largest(dtype, growth)
+    for name, value in x.items():
+        if not isinstance(name, str):
+            name = _whole_name(name, x)
+        if isinstance(value, str):
+            name, value = f"{name}={value}", 1.0
+        if isinstance(value, bytes | bytearray):  # float() would take b"1.5"
+            raise TypeError(f"Feature {name!r} is {bytes(value)!r} (bytes), which is neither a number nor a string.")
+        try:
+            if type(value) in NOT_REAL:
+                raise TypeError("not a real number")
+            number = float(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"Feature {name!r} is {value!r}, which is neither a number nor a string.") from error
+        except OverflowError:
+            number = math.inf
+        if not abs(number) <= limit:
+            raise ValueError(f"Feature {name!r} is {number!r}: values must be finite and at most {limit:.0e}.")
+        if number:
+            place = columns.get(name)
+            if place is None:
+                place = new.setdefault(name, len(columns) + len(new))
+            amounts.append(number)
+            places.append(place)
+    values, at = np.array(amounts, dtype), np.array(places, np.int32)
+    return Sparse(values, at, np.array([0, len(values)], np.int32)), list(new)
+
+
+def _whole_name(name: Any, x: Mapping[Any, Any]) -> str:
+    """A whole number as the name of a feature: 3 is the feature "3", as in files, which know no other names."""
+    if not isinstance(name, numbers.Integral) or isinstance(name, bool):
+        kind = type(name).__name__
+        raise TypeError(f"Feature name {name!r} is {kind}: feature names must be strings or whole numbers.")
+    if str(name) in x:
+        raise ValueError(f"The features {name!r} and {str(name)!r} have the same name as text: rename one.")
+    return str(name)
+
+
+def known_part(rows: Any, new: list[str]) -> Any:
+    """The row without the features that the model does not know: `dict_row` numbers them behind the known ones."""
+    if not new or not isinstance(rows, Sparse):
+        return rows
+    known = rows.columns < rows.columns.max() - len(new) + 1
+    return Sparse(rows.values[known], rows.columns[known], np.array([0, known.sum()], np.int32))
+
+
+def entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Values and columns of one row."""
+    if isinstance(rows, Sparse):
+        return rows.values, rows.columns.astype(np.int32, copy=False)
+    return rows.values[0], np.arange(rows.values.shape[1], dtype=np.int32)
+
+
+def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Rows:
+    """One row of numbers: a sequence, an array, or a sparse matrix of one row."""
+    if np.ndim(x) == 0 and not sp.issparse(x):
+        raise ValueError(f"{x!r} is not an example: give a row of numbers or a dict of features.")
+    if sp.issparse(x):
+        x = sound_csr(x, "The example", row=True)
+        row, shape, values = as_rows(x.astype(dtype)), x.shape, x.data
+    else:
+        check_real(x, "The example")
+        try:
+            values = np.atleast_2d(np.asarray(x, dtype))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"The example {x!r} is not a row of numbers or a dict of features.") from error
+        row, shape = Dense(np.ascontiguousarray(values)), values.shape
+    if len(shape) != 2 or shape[0] != 1:
+        raise ValueError(
+            f"One example must have the shape (n_features,), not {shape}: use partial_fit for several examples."
+        )
+    if n_features is not None and shape[1] != n_features:
+        raise ValueError(f"The example has {shape[1]} features, but the model has {n_features}.")
+    if not (np.abs(values) <= largest(dtype, growth)).all():
+        raise ValueError(f"The example contains NaN, infinity or a value above {largest(dtype, growth):.0e}.")
+    return row
+
+
+def once_each(rows: Rows) -> Rows:
+    """The same rows without columns that stand twice: their values are added up. Norms need it, scores do not.
+
+    A row without such a column keeps the order of its columns, whatever rows are beside it. So a block learns what its
+    examples would learn one by one, to the last bit: sums round by their order.
+    """
+    if not isinstance(rows, Sparse) or not len(rows.columns):
+        return rows
+    if len(rows.starts) == 2 and len(set(rows.columns.tolist())) == len(rows.columns):
+        return rows  # one row of its own, at less than the cost of making a matrix of it
+    shape = (len(rows.starts) - 1, int(rows.columns.max()) + 1)
+    X = sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape, copy=False)
+    if X.has_canonical_format:
+        return rows
+    X = X.copy()
+    X.sum_duplicates()
+    if X.nnz == len(rows.columns):
+        return rows
+    before, after = np.diff(rows.starts), np.diff(X.indptr)
+    old, new = np.repeat(before == after, before), np.repeat(before == after, after)
+    X.data[new], X.indices[new] = rows.values[old], rows.columns[old]
+    return as_rows(X)
+
+
+def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
+    """Raise ValueError for NaN, infinity, or numbers so large that scores would overflow; one read at memory speed.
+
+    Not where scikit-learn's `assume_finite` is set. Learning then stops at a step that overflows, or learns NaN.
+    """
+    if get_config()["assume_finite"]:
+        return
+    values = X.data if sp.issparse(X) else X
+    flat = values.ravel(order="K")
+    limit = largest(values.dtype, growth)
+    if len(flat) <= IN_CACHE:  # where a product would wait for the threads of BLAS
+        if max(-float(flat.min(initial=0)), float(flat.max(initial=0))) <= limit:
+            return
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if float(flat @ flat) <= limit**2:
+                return
+    bad = ~(np.abs(flat) <= limit)
+    if not bad.any():
+        return  # only the sum of all squares is above the limit
+    place = int(np.argmax(bad))
+    if sp.issparse(X):
+        row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+    else:
+        row, column = divmod(place, X.shape[1])
+    value = float(flat[place])
+    where = f"row {row}, column {column if names is None else names[column]}"
+    if math.isfinite(value):
+        raise ValueError(
+            f"Input X has {value:g} at {where}: too large for {values.dtype} scores (at most {limit:.0e}"
+            f"{' if weights decay' if growth.decays else ''}). Scale the features, for instance with "
+            "scikit-learn's StandardScaler."
+        )
+    what = (
+        "NaN"
+        if math.isnan(value)
+        else "infinity"
+        if values.dtype == np.float64
+        else "infinity or a number that is too large"
+    )
+    raise ValueError(
+        f"Input X contains {what} at {where}. Remove or replace such values first, for instance with scikit-learn's "
+        "SimpleImputer."
+    )
+
+
+def as_numbers(given: Any, name: str) -> np.ndarray:
+    """An array of float64, or a ValueError that names the argument."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}.") from error

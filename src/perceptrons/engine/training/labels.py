@@ -1,0 +1,409 @@
+"""Labels of any kind outside, one or several for every example; class numbers inside; answers in the same form."""
+
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import column_or_1d
+
+from perceptrons.engine.training.example_weights import check_range, check_weights, label_weights
+from perceptrons.engine.training.inputs import as_configured
+from perceptrons.engine.training.matrices import sound_csr
+
+LONGEST_LABEL = 1_000  # characters: arrays of strings give every label the room of the longest
+SPREAD = 1_000_000  # whole-number labels within such a range are counted by a table instead of sorted
+
+
+def check_labels(y: Any) -> np.ndarray:
+    """y as a one-dimensional array of whole numbers, booleans or strings, or a ValueError saying which row is not."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()  # scikit-learn's conversion makes floats of pandas' nullable whole numbers
+    refuse_long(y)
+    given = y
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "T":
+        y = y.astype(object)
+    if y.dtype.kind == "f":
+        finite = np.isfinite(y)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise ValueError(f"Input y contains NaN or infinity at row {row}: every example needs a class label.")
+        whole = y == np.floor(y)
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise ValueError(
+                f"Unknown label type: continuous. y[{row}] = {y[row]!s} is not a class; "
+                "give classes as whole numbers, booleans or strings, or use a regressor."
+            )
+        if isinstance(given, list | tuple):
+            _refuse_rounded(given, y)
+    elif y.dtype.kind == "O":
+        return _check_objects(y)
+    elif y.dtype.kind not in "biuU":
+        raise ValueError(f"Unknown label type: {y.dtype}. Give classes as whole numbers, booleans or strings.")
+    return y
+
+
+def refuse_long(y: Any) -> None:
+    """Raise ValueError for a label that is too long, before it widens the array that all others are in."""
+    if isinstance(y, np.ndarray) and not (y.dtype.kind in "OT" or y.dtype.itemsize > 4 * LONGEST_LABEL):
+        return
+    if isinstance(y, list | tuple | np.ndarray):
+        for row, label in enumerate(y):
+            if isinstance(label, list | tuple) and len(label) == 1:
+                label = label[0]
+            if isinstance(label, str) and len(label) > LONGEST_LABEL:
+                raise ValueError(f"Input y has {too_long(label)} at row {row}: use shorter class names.")
+
+
+def too_long(label: str) -> str:
+    return f"a label of {len(label):,} characters (at most {LONGEST_LABEL:,} are allowed)"
+
+
+def _check_objects(y: np.ndarray) -> np.ndarray:
+    for row, label in enumerate(y):
+        if _is_missing(label):
+            raise ValueError(f"Input y contains NaN (a missing label, {label!r}) at row {row}.")
+    if all(isinstance(label, str) for label in y):
+        return y
+    if not all(isinstance(label, bool | int | float | np.number | np.bool_) for label in y):
+        kinds = sorted({type(label).__name__ for label in y})
+        raise ValueError(
+            f"Unknown label type: {', '.join(kinds)}. Labels must be all strings or all numbers: convert y first."
+        )
+    plain = np.array(y.tolist())
+    if plain.dtype == object:
+        raise ValueError("Labels that do not fit in 64 bits cannot be distinguished as numbers: give them as strings.")
+    if plain.dtype.kind == "f":
+        _refuse_rounded(y.tolist(), plain)
+    return check_labels(plain)
+
+
+def _refuse_rounded(given: Sequence[Any], y: np.ndarray) -> None:
+    """Raise ValueError if NumPy made floats of whole numbers, because some need int64 and others uint64."""
+    if np.abs(y).max(initial=0) < 2**63:
+        return
+    largest = max((label for label in given if isinstance(label, int)), key=abs, default=0)
+    if abs(largest) < 2**63:
+        return
+    raise ValueError(
+        f"The label {largest} is too large to be kept exactly beside the other labels: give labels from -2^63 to "
+        "2^63 - 1, or use strings."
+    )
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, or pandas' NA, of which even the comparison with itself is missing."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True
+
+
+def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes in y, sorted, and for each example the number of its class."""
+    whole = y.astype(np.int64) if y.dtype.kind == "f" and np.abs(y).max(initial=0) < 2**53 else y
+    if whole.dtype.kind in "biu" and len(whole):
+        low, high = int(whole.min()), int(whole.max())
+        if high - low < SPREAD and high < 2**62:
+            shifted = whole.astype(np.int64) - low
+            table = np.bincount(shifted) > 0
+            classes = (np.flatnonzero(table) + low).astype(y.dtype)
+            return classes, (np.cumsum(table) - 1).astype(np.int32)[shifted]
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int32)
+
+
+def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The place of each label among the classes, all of which are there."""
+    order = np.argsort(classes, kind="stable")
+    return order[np.searchsorted(classes, labels, sorter=order)]
+
+
+def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """All classes of both, sorted; known ones keep the order that they were given in if nothing is new.
+
+    TypeError if numbers and strings are mixed.
+    """
+    if not len(new) or not len(known):
+        return known if len(known) else new
+    textual = [array.dtype.kind in "UO" for array in (known, new)]
+    if textual[0] != textual[1]:
+        raise TypeError(
+            f"Labels of different types: the model knows {known[:3].tolist()}, but y has {new[:3].tolist()}. Use "
+            "strings or numbers, not both."
+        )
+    if len(known) > 1 and (known[1:] < known[:-1]).any():
+        check_named(new, known)
+        return known
+    merged = np.unique(np.concatenate([known, new]))
+    rounded = merged.dtype.kind == "f" and "f" not in (known.dtype.kind, new.dtype.kind)  # int64 beside uint64
+    if rounded or (not textual[1] and merged.tolist() != sorted({*known.tolist(), *new.tolist()})):
+        raise ValueError(
+            f"The labels {known[:3].tolist()} and {new[:3].tolist()} cannot be distinguished as {merged.dtype}: give "
+            "all labels the same type, or use strings."
+        )
+    return merged
+
+
+FEW = 10  # examples of each of two classes, from which on a block can be called sorted
+SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
+NO_SETS = (str, bytes, Mapping)  # a dict may say no of a label, as {"spam": 0}: its keys are no label set
+FORMS = ("single", "array", "sparse", *SETS)
+
+
+class Target(NamedTuple):
+    """Checked labels: numbers of classes, or for several an indicator matrix, its columns the classes."""
+
+    form: str
+    classes: np.ndarray  # sorted, unless the user has put them in order
+    codes: np.ndarray  # int32 (n,); all 0 for several labels
+    indicator: np.ndarray | None = None  # bool (n, classes)
+
+    @property
+    def several(self) -> bool:
+        return self.indicator is not None
+
+    def part(self, rows: np.ndarray) -> "Target":
+        """The labels of these examples."""
+        indicator = None if self.indicator is None else self.indicator[rows]
+        return Target(self.form, self.classes, self.codes[rows], indicator)
+
+    def used(self) -> "Target":
+        """The same, of classes that occur."""
+        if self.indicator is not None:
+            return self
+        places, codes = np.unique(self.codes, return_inverse=True)
+        return Target(self.form, self.classes[places], codes.astype(np.int32))
+
+    @property
+    def truth(self) -> np.ndarray:
+        """The number of each example's class; for several labels a matrix of flags."""
+        return self.codes if self.indicator is None else self.indicator
+
+    def among(self, classes: np.ndarray) -> "Target":
+        """The same, numbered within more classes."""
+        places = places_of(self.classes, classes)
+        if self.indicator is None:
+            return Target(self.form, classes, places.astype(np.int32)[self.codes])
+        wider = np.zeros((len(self.codes), len(classes)), bool)
+        wider[:, places] = self.indicator
+        return Target(self.form, classes, self.codes, wider)
+
+    def weights(
+        self, sample_weight: Any, class_weight: Any, stream: bool
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The weights of the examples, and for several labels those of a label's negative and positive ones."""
+        if self.indicator is None:
+            return check_weights(sample_weight, class_weight, self.classes, self.codes, stream), None
+        weight = check_weights(sample_weight, None, self.classes, self.codes, stream)
+        by_label = label_weights(class_weight, self.classes, self.indicator, weight, stream)
+        if by_label is not None and weight is not None:
+            check_range(np.outer([weight[weight > 0].min(initial=1), weight.max(initial=1)], by_label))
+        return weight, by_label
+
+
+def read_target(y: Any, n: int, form: str = "") -> Target:
+    """Labels of n examples: one each, an indicator matrix of two or more columns, or a list of label sets.
+
+    Lists or tuples of 0 and 1, all of one length, are an indicator matrix, or a column of labels if that length is 1,
+    unless a model has been taught label sets: form is that of the labels it knows.
+    """
+    if hasattr(y, "to_list") and (np.dtype(object) == y.dtype or "List" in str(y.dtype)):
+        y = y.to_list()  # a Series of lists
+    if isinstance(y, Target):  # as readers of files give several labels
+        target = y
+    elif form in SETS and _are_sets(y):
+        target = _label_sets(y)
+    else:
+        target = _indicator(y) if _is_matrix(y) else _label_sets(y) if _are_sets(y) and not _column(y) else _single(y)
+    if len(target.codes) != n:
+        raise ValueError(f"X has {n} rows, but y has labels for {len(target.codes)}: inconsistent numbers of samples.")
+    return target
+
+
+def read_classes(classes: Any) -> np.ndarray:
+    """All classes that may come, as the user names them."""
+    try:
+        return np.unique(check_labels(sorted(classes) if isinstance(classes, set | frozenset) else classes))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+
+
+def in_order(target: Target, classes: Any) -> Target:
+    """The labels, numbered among the classes in the order that the user gave; None: the usual order."""
+    if classes is None:
+        return target
+    if target.several:
+        raise ValueError("classes is for one label per example, and y has several: leave it out.")
+    named = check_order(classes)
+    check_named(target.classes, named)
+    return target.among(named)
+
+
+def check_order(classes: Any) -> np.ndarray:
+    """The classes in the order that the user gave."""
+    try:
+        check_labels(np.array(list(classes), dtype=object))  # as strings, numbers among strings would be strings
+        named = check_labels(list(classes))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
+    if isinstance(classes, set | frozenset) or len(named) < 2 or len(np.unique(named)) < len(named):
+        raise ValueError(f"classes={classes!r}: give two or more different labels, in order.")
+    return named
+
+
+def check_named(there: np.ndarray, named: np.ndarray) -> None:
+    """Raise ValueError if there are classes that were not named."""
+    unnamed = ~np.isin(there, named)
+    if unnamed.any():
+        raise ValueError(f"y has the labels {there[unnamed].tolist()}, which are not in classes.")
+
+
+def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
+    """The labels of a block, numbered among all classes known by now. classes: as the user names them, or None."""
+    if classes is None and known is not None and np.array_equal(known, target.classes):
+        return target._replace(classes=known)
+    named = target.classes if classes is None else read_classes(classes)
+    if target.form in ("array", "sparse") and len(named) != len(target.classes):
+        raise ValueError(
+            f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix has "
+            "one column per label."
+        )
+    check_named(target.classes, named)
+    return target.among(merge(named[:0] if known is None else known, named))
+
+
+def winners(
+    scores: np.ndarray, n_classes: int, several: bool = False, positive_at_zero: bool = False,
+    threshold: float | None = None,
+) -> np.ndarray:  # fmt: skip
+    """The number of the winning class for every row of scores; for several labels a flag for each.
+
+    Scores are (n, classes), or (n,) for at most two classes, positive for the second. threshold: of two classes, the
+    second wins at or above it.
+    """
+    if not several and scores.ndim == 2:
+        return scores.argmax(axis=1)
+    if not several and n_classes == 1:
+        return np.zeros(len(scores), np.intp)
+    if threshold is not None:
+        return (scores.astype(np.float64) >= threshold).astype(np.intp)  # in float32 the threshold would be rounded
+    return (scores >= 0 if positive_at_zero else scores > 0).astype(np.intp)
+
+
+def check_threshold(threshold: Any, classes: np.ndarray, form: str) -> float | None:
+    """A score at or above which the second of two classes is the answer; None: as `zero_score` says."""
+    if threshold is None:
+        return None
+    if form != "single" or len(classes) != 2:
+        have = f"{len(classes)} classes" if form == "single" else "several labels per example"
+        raise ValueError(f"threshold_ is for models with two classes, but this one has {have}.")
+    number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
+    if not number or not np.isfinite(threshold):
+        raise ValueError(f"threshold_={threshold!r}: give a finite number, or None for the learned decision boundary.")
+    return float(threshold)
+
+
+def warn_if_sorted(codes: np.ndarray) -> None:
+    """Warn where a block is learned in the order it comes, and that is class after class.
+
+    codes: of single labels. Ten examples of each of two classes are hardly ever sorted by chance.
+    """
+    if len(codes) < 2 * FEW:
+        return
+    changes = np.count_nonzero(codes[1:] != codes[:-1])
+    counts = np.sort(np.bincount(codes - codes.min()))
+    if changes == np.count_nonzero(counts) - 1 > 0 and counts[-2] >= FEW:
+        warnings.warn(
+            "partial_fit visits the rows in the given order, and these are sorted by label, so the last class "
+            "dominates. Shuffle them first, X, y = sklearn.utils.shuffle(X, y), or use fit.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:
+    """Predictions in the form in which labels came: winners are class numbers, or for several labels flags."""
+    if form == "single":
+        return classes[winners]
+    if form == "array":
+        return winners
+    if form == "sparse":
+        return as_configured(sp.csr_matrix(winners))
+    return [SETS[form](classes[flags.astype(bool)].tolist()) for flags in winners]
+
+
+def _single(y: Any) -> Target:
+    classes, codes = distinct(check_labels(y))
+    return Target("single", classes, codes)
+
+
+def _is_matrix(y: Any) -> bool:
+    if sp.issparse(y):
+        return True
+    if hasattr(y, "columns") or isinstance(y, np.ndarray):
+        return len(y.shape) == 2 and y.shape[1] > 1
+    return _are_sets(y) and _rectangular(y)
+
+
+def _are_sets(y: Any) -> bool:
+    """Is y a list of collections?"""
+    if isinstance(y, list | tuple) or (hasattr(y, "__array__") and np.dtype(object) == getattr(y, "dtype", None)):
+        return len(y) > 0 and all(isinstance(labels, Collection) and not isinstance(labels, NO_SETS) for labels in y)
+    return False
+
+
+def _column(y: Any) -> bool:
+    """A single label in every row, written as [[1], [2]]."""
+    return all(isinstance(row, list | tuple | np.ndarray) and len(row) == 1 for row in y)
+
+
+def _rectangular(y: Any) -> bool:
+    """Rows of 0 and 1, all of one length of at least 2: an indicator matrix written as lists."""
+    rows = list(y)
+    if not all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(rows[0]) > 1 for row in rows):
+        return False
+    return all(isinstance(flag, int | float | np.number | np.bool_) and flag in (0, 1) for row in rows for flag in row)
+
+
+def _indicator(y: Any) -> Target:
+    form = "sparse" if sp.issparse(y) else "array"
+    if sp.issparse(y):
+        y = sound_csr(y, "y")
+        sound = y.dtype.kind in "biuf" and bool(np.isin(y.data, (0, 1)).all())
+        matrix = y.astype(bool).toarray() if sound else y.toarray()
+    else:
+        matrix = np.asarray(y)
+    if matrix.dtype == object:
+        matrix = np.array(matrix.tolist())
+    wrong = (matrix != 0) & (matrix != 1) if matrix.dtype.kind in "biuf" else np.ones(matrix.shape, bool)
+    if wrong.any():
+        row, column = (int(place[0]) for place in np.nonzero(wrong))
+        raise ValueError(
+            f"Unknown label type: y[{row}, {column}] = {matrix[row, column]!r}. A y with several columns must "
+            "contain 0 and 1, for the labels of each example. Several outputs at once are not supported: train one "
+            "model per output."
+        )
+    return Target(form, np.arange(matrix.shape[1]), np.zeros(len(matrix), np.int32), matrix.astype(bool, copy=False))
+
+
+def _label_sets(y: Any) -> Target:
+    every = [label for labels in y for label in labels]
+    as_given = np.empty(len(every), object)  # NumPy would make strings of numbers among strings
+    as_given[:] = every
+    classes, codes = distinct(check_labels(as_given)) if every else (np.empty(0, np.int64), np.empty(0, np.intp))
+    indicator = np.zeros((len(y), len(classes)), bool)
+    indicator[np.repeat(np.arange(len(y)), [len(labels) for labels in y]), codes] = True
+    form = next((name for name, kind in SETS.items() if isinstance(y[0], kind)), "list")
+    return Target(form, classes, np.zeros(len(y), np.int32), indicator)
+
+
+def same_form(known: str, new: str) -> bool:
+    """May a model that was taught labels in one form be taught in another?"""
+    groups = ({"single"}, {"array", "sparse"}, set(SETS))
+    return any(known in group and new in group for group in groups)

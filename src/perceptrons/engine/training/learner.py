@@ -1,0 +1,407 @@
+"""A linear model during training: weights, votes, classes and counters."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.extmath import safe_sparse_dot
+
+from perceptrons.engine.rows import Rows
+from perceptrons.engine.training.epochs import Counts, Outcome
+from perceptrons.engine.training.inputs import (
+    Growth,
+    as_configured,
+    as_numbers,
+    as_read_only,
+    entries,
+    largest,
+    read_only,
+)
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.labels import Target, same_form, winners
+from perceptrons.engine.training.memory import Size, check_room
+from perceptrons.engine.training.one_pass import (
+    PIECE,
+    Examples,
+    check_overflow,
+    judge_last,
+    learn,
+    mistakes_of,
+    piece_size,
+    pieces,
+)
+from perceptrons.engine.training.rule import ZERO_WHEN_PREDICTING, Method
+from perceptrons.engine.training.schemes import (
+    class_problems,
+    class_scores,
+    has_problems,
+    label_problems,
+    n_rows,
+    row_places,
+)
+from perceptrons.engine.training.units import Units
+from perceptrons.engine.training.votes import Votes, take
+from perceptrons.engine.training.weights import LATE, Weights, first_weights
+
+LOOK_UP = 16  # averaging one weight that is looked up costs about as much as this many in a row
+AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
+
+
+class Shown(NamedTuple):
+    """Weights that users read: arrays that cannot be written."""
+
+    weights: np.ndarray
+    intercept: np.ndarray
+    coef: Any  # the weights, or a sparse matrix of them
+
+
+class Learner:
+    """Everything that training changes, and all that is needed to keep training: this is what a model file holds."""
+
+    ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
+    ready_to_predict: Any = None
+    sparse_coef = False  # are weights shown as a sparse matrix?
+    threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
+    calibration: Any = None  # how scores become probabilities: calibration.py
+
+    def __init__(
+        self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
+    ):
+        self.weights, self.votes, self.classes = weights, votes, classes
+        self.form = form  # of the labels, see labels.py
+        self.scheme, self.init, self.seed = scheme, init, seed  # scheme: see schemes.py
+        self.rng = np.random.default_rng(seed)  # of the orders
+        self.spread = (
+            1.0  # of the examples that it began with, see units.py; 0: they were all 0, and it is not known yet
+        )
+        self.epochs = 0  # full passes made by fit since the start
+        self.mistakes = 0  # all mistakes made while learning, before each was learned from
+        self.updates = 0
+        self._codes: dict[Any, int] | None = None
+        self._average: tuple[np.ndarray, np.ndarray] | None = None
+        self._looked_up = 0  # averaged weights that were computed one by one since something was learned
+        self._shown: dict[str, Shown] = {}
+
+    @classmethod
+    def begin(
+        cls,
+        classes: np.ndarray,
+        n_features: int,
+        dtype: Any,
+        *,
+        combine: str,
+        scheme: str,
+        form: str,
+        sigma: bool,
+        init: str,
+        seed: int,
+        intercept: bool,
+        scaling: float | None,
+        units: Units,
+        sparse: bool,
+        coef: Any = None,
+        bias: Any = None,
+    ) -> "Learner":
+        """A model that has seen nothing; it starts from coef and bias where given.
+
+        scaling: the constant feature of the bias; None: that of the units.
+        """
+        shape = (n_rows(scheme, len(classes)), n_features)
+        size = np.dtype(dtype).itemsize * (1 + (combine in ("pocket", "vote")) + sigma) + LATE
+        check_room(Size(scheme, len(classes), n_features, size))
+        w, b = first_weights(shape, dtype, init, seed, intercept, order="F" if sparse and scheme != "ovo" else "C")
+        if coef is not None:
+            w[:] = shaped(coef, shape, dtype, "coef_init")
+        if bias is not None:
+            b[:] = shaped(bias, shape[:1], dtype, "intercept_init")
+        weights = Weights(
+            w,
+            b,
+            one=0.0 if not intercept else (units.constant if scaling is None else scaling) ** 2,
+            pocket=combine == "pocket",
+            start=combine == "vote",
+            sigma=sigma,
+        )
+        if scheme == "ovo" and len(classes) > 2:
+            weights.own_clocks()
+        learner = cls(weights, Votes() if combine == "vote" else None, classes, scheme, form, init, seed)
+        learner.spread = units.spread
+        return learner
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.weights.dtype
+
+    @property
+    def n_features(self) -> int:
+        return self.weights.n_features
+
+    @property
+    def t(self) -> float:
+        return self.weights.t
+
+    def trained(self, outcome: Outcome) -> None:
+        """The loop over epochs is over."""
+        self.mistakes += outcome.count("mistakes")
+        self.updates += outcome.count("updates")
+        self.epochs += len(outcome.history)
+        self.changed()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that blocks count as: that which the last fit ended with, at least the first."""
+        return max(1, self.epochs)
+
+    @property
+    def decisions(self) -> int:
+        """How many answers there are to an example: one, or one for every binary problem that it is in."""
+        return (self.weights.n_rows if self.scheme != "ovo" else len(self.classes) - 1) if self.has_problems else 1
+
+    @property
+    def has_problems(self) -> bool:
+        """Are the rows of weights binary problems, each on its own?"""
+        return has_problems(self.scheme, len(self.classes))
+
+    def code(self, label: Any) -> int | None:
+        """The number of a class, None if it is not known."""
+        if self._codes is None:
+            self._codes = {known: number for number, known in enumerate(self.classes.tolist())}
+        return self._codes.get(label)
+
+    def examples(self, rows: Rows, target: Target, weight: np.ndarray | None, by_label: np.ndarray | None) -> Examples:
+        """What the pass wants; for a binary model the labels are -1 and +1 (a lone class is +1)."""
+        rows, weight = as_read_only(rows), None if weight is None else read_only(weight)
+        if target.indicator is not None:
+            codes, problems = label_problems(target.indicator)
+            if by_label is not None:
+                self.weights.own_clocks()
+            return Examples(rows, read_only(codes), weight, problems, by_label)
+        if self.has_problems:
+            codes, problems = target.codes, class_problems(self.scheme, len(self.classes))
+            return Examples(rows, read_only(codes), weight, problems)
+        return Examples(rows, read_only(self.pass_labels(target.codes)), weight)
+
+    def pass_labels(self, codes: np.ndarray) -> np.ndarray:
+        """Numbers of classes as the passes for one model want them: -1 and +1 for a binary one."""
+        if self.weights.n_rows > 1:
+            return codes
+        return np.where(codes == len(self.classes) - 1, 1, -1).astype(np.int8)
+
+    def meet_classes(self, classes: np.ndarray) -> None:
+        """Make room for classes not known yet; `classes` holds the known ones too, sorted.
+
+        A model of one class is a binary one in which that class is the positive one, until a second appears.
+        A binary model becomes rows (-w, w) when a third does, which is the same model.
+        """
+        if len(classes) != len(self.classes):
+            check_room(self._size._replace(n_classes=len(classes)), self._size)
+            with Uninterrupted():
+                self._add_classes(classes)
+
+    def _add_classes(self, classes: np.ndarray) -> None:
+        if len(self.classes) == 1 and self.scheme != "labels":
+            other = next(label for label in classes if label != self.classes[0])
+            pair = np.sort(np.array([self.classes[0], other], dtype=classes.dtype))
+            if pair[1] == other:  # the class so far turns out to be the negative one
+                self.weights.negate()
+                if self.votes is not None:
+                    self.votes.rename_classes(np.array([1, 0]))
+            self.classes = pair
+        if len(classes) > len(self.classes):
+            self.threshold = self.calibration = None
+            places = np.searchsorted(classes, self.classes)
+            if len(places) == 2 and self.scheme in ("joint", "ovr"):
+                self.weights.split()
+            rows, number = row_places(self.scheme, places, len(classes)), n_rows(self.scheme, len(classes))
+            self.weights.grow_rows(rows, number, self.init, self.seed, anew=self.scheme == "ovo")
+            if self.votes is not None:
+                self.votes.rename_classes(places)
+        self.classes, self._codes = classes, None
+        self.changed()
+
+    def meet_features(self, n_features: int) -> None:
+        if n_features > self.weights.n_features:
+            check_room(self._size._replace(n_features=n_features), self._size)
+            self.weights.grow_features(n_features, self.init, self.seed)
+            self.changed()
+
+    @property
+    def _size(self) -> Size:
+        return Size(self.scheme, len(self.classes), self.n_features, self.weights.weight_size)
+
+    def learn_block(self, examples: Examples, method: Method) -> None:
+        """One pass over the examples in their order; the pocket is judged on them."""
+        n = len(examples.y)
+        parts = pieces(np.arange(n), piece_size(examples, self.weights, PIECE, method.batch))
+        # for a single example that Ctrl-C would take from the count only, handling signals costs as much as learning
+        with Uninterrupted(n > 1 or self.votes is not None) as hold:
+            for _ in self.learning_block(examples, method, parts):
+                hold.let()
+
+    def learning_block(
+        self, examples: Examples, method: Method, parts: Iterable[np.ndarray]
+    ) -> Iterator[tuple[np.ndarray, Counts]]:
+        """Learn from the examples of a block part by part; the pocket is judged on the block."""
+        every = np.arange(len(examples.y))
+        taken = np.full(len(every) if self.votes else 0, -1)
+        self.weights.forget_judgement()
+        self.changed()
+        for part in parts:
+            counts = learn(self.weights, examples, part, method, judged_on=every, votes=self.votes, taken=taken)
+            self.mistakes += counts.mistakes
+            self.updates += counts.updates
+            yield part, counts
+            check_overflow(counts, method, self.weights.dtype)
+        judge_last(self.weights, examples, every, method.zero_score)
+
+    def changed(self) -> None:
+        """The weights are not what they were: forget what was computed from them."""
+        self._average, self._looked_up = None, 0
+        if self._shown:
+            self._shown = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        prepared: dict[str, Any] = {"_shown": {}, "ready_to_learn": None, "ready_to_predict": None}
+        return vars(self) | prepared  # the copy makes its own: arrays that are unpickled could be written
+
+    def average(self) -> tuple[np.ndarray, np.ndarray]:
+        """The averaged weights; computed once until something is learned."""
+        if self._average is None:
+            self._average = self.weights.average()
+        return self._average
+
+    def _averaged_for(self, X: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Rows and averaged weights that give the scores of X: of the features in X alone while that is less work.
+
+        A stream predicts a few rows, learns, predicts: averaging all weights each time would cost the size of the
+        model. The products are the same numbers in the same order, so the scores are the same to the bit.
+        """
+        self._looked_up += X.nnz
+        if self._looked_up * LOOK_UP > self.weights.n_features:
+            return X, *self.average()
+        columns, places = np.unique(X.indices, return_inverse=True)
+        rows = sp.csr_matrix((X.data, places.astype(X.indices.dtype), X.indptr), (X.shape[0], len(columns)))
+        return rows, *self.weights.average(columns)
+
+    def predicting(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
+        """The weights that predict, not to be changed."""
+        if combine == "last":
+            return self.weights.last()
+        if combine == "vote":
+            raise AttributeError("Voting predicts with many weight vectors: use coef_average_ or coef_last_ instead.")
+        self.check_holds(combine, AttributeError)
+        return self.weights.pocketed() if combine == "pocket" else self.average()
+
+    def shown(self, combine: str) -> Shown:
+        """The weights that predict, for users to read; made once until something is learned."""
+        if combine not in self._shown:
+            w, b = self.predicting(combine)
+            if combine in ("last", "pocket"):  # learning changes them in place
+                w, b = w.copy(order="K"), b.copy()
+            w, b = read_only(w), read_only(b)
+            self._shown[combine] = Shown(w, b, as_configured(sp.csr_matrix(w)) if self.sparse_coef else w)
+        return self._shown[combine]
+
+    def show_sparse(self, sparse: bool) -> None:
+        self.sparse_coef, self._shown = sparse, {}
+
+    def set_last(self, coef: Any = None, intercept: Any = None) -> None:
+        """Set the last weights or biases; what was averaged so far stays, and from now on these count."""
+        shape = (self.weights.n_rows, self.n_features)
+        w = None if coef is None else shaped(coef, shape, self.dtype, "coef_")
+        b = None if intercept is None else shaped(intercept, shape[:1], self.dtype, "intercept_")
+        self.weights.set_last(w, b)
+        self.changed()
+
+    def check_holds(self, combine: str, error: type[Exception] = ValueError) -> None:
+        """Raise an error if the model was created without what this way of predicting needs."""
+        recent = self.weights.recent
+        missing = {
+            "vote": "votes" if self.votes is None else "",
+            "pocket": "" if self.weights.has_pocket else "pocket",
+            "average": "average of all weights" if recent else "",
+            "recent": "recent average" if recent is False else "",
+        }.get(combine)
+        if missing:
+            raise error(f"The model was not created with combine={combine!r} and holds no {missing}: fit it again.")
+
+    def check_form(self, form: str, n_classes: int) -> None:
+        """Raise ValueError if labels have another form than those the model was created with."""
+        if form in ("array", "sparse") and self.form in ("array", "sparse") and n_classes != len(self.classes):
+            raise ValueError(
+                f"y has {n_classes} columns, but the model was created with {len(self.classes)}, one per label. To "
+                "add labels later, give label sets."
+            )
+        if not same_form(self.form, form):
+            kinds = {"single": "single labels", "array": "an indicator matrix", "sparse": "an indicator matrix"}
+            before, now = (kinds.get(name, "label sets") for name in (self.form, form))
+            raise ValueError(f"The model was created with {before}, but y is now {now}: fit it again.")
+
+    def scores(self, X: Any, combine: str, zero_score: str) -> np.ndarray:
+        """One score a row for two classes, one a class for more; shares of the votes if they decide."""
+        self.check_holds(combine)
+        if combine == "vote" and self.votes is not None:
+            at_zero = zero_score == "positive"
+            t = self.weights.t or 1.0  # before the first example the start alone votes
+            return self.votes.shares(X, self.weights.start(), self.weights.one, t, at_zero)
+        if combine in ("average", "recent") and self._average is None and sp.issparse(X):
+            X, w, b = self._averaged_for(X)
+        else:
+            w, b = self.predicting(combine)
+        size = max(1, AT_ONCE // len(b)) if self.scheme == "ovo" else max(1, X.shape[0])
+        blocks = [X[start : start + size] for start in range(0, X.shape[0], size)] if X.shape[0] > size else [X]
+        scores = [self._of_classes(safe_sparse_dot(x, w.T, dense_output=True) + b, zero_score) for x in blocks]
+        return scores[0] if len(scores) == 1 else np.concatenate(scores)
+
+    def score_one(self, rows: Rows, combine: str, zero_score: str) -> np.ndarray:
+        """`scores` of one row; last and averaged weights at the cost of its non-zeros."""
+        if combine not in ("last", "average", "recent"):
+            return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
+        self.check_holds(combine)
+        s = self.weights.scores(*entries(rows), average=combine != "last")
+        return self._of_classes(s.reshape(1, -1), zero_score)
+
+    def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:
+        """Scores of the rows as scores of the classes; of a binary model one score."""
+        if self.scheme == "ovo" and len(self.classes) > 2:
+            return class_scores(s, len(self.classes), zero_score == "positive")
+        return s.ravel() if s.shape[1] == 1 and self.scheme != "labels" else s
+
+    def wrong(self, examples: Examples, which: np.ndarray, combine: str, zero_score: str) -> float:
+        """How many of the examples named by `which` are answered wrongly, by weight."""
+        if not self.has_problems and combine != "vote":
+            return mistakes_of(self.predicting(combine), examples, which, ZERO_WHEN_PREDICTING[zero_score])
+        X, y = take(examples.rows, which, self.weights.n_features), examples.y[which]
+        several = self.scheme == "labels"  # learning is judged by the boundary that it moves, not by a threshold
+        won = winners(self.scores(X, combine, zero_score), len(self.classes), several, zero_score == "positive")
+        if self.scheme == "labels" and examples.problems is not None:
+            wrong = (won != (examples.problems.sign[y] > 0)).any(axis=1)
+        else:
+            wrong = won != (y > 0 if self.weights.n_rows == 1 else y)
+        return float(wrong.sum() if examples.weight is None else examples.weight[which][wrong].sum())
+
+    def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
+        """The number of the winning class for every row of scores; for several labels a flag for each."""
+        several = self.scheme == "labels"
+        return winners(scores, len(self.classes), several, zero_score == "positive", self.threshold)
+
+    def snapshot(self) -> tuple[Any, Any]:
+        """The weights and votes, to go back to."""
+        return self.weights.snapshot(), None if self.votes is None else self.votes.snapshot()
+
+    def restore(self, snapshot: tuple[Any, Any]) -> None:
+        self.weights.restore(snapshot[0])
+        if self.votes is not None:
+            self.votes.restore(snapshot[1])
+        self.changed()
+
+
+def shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
+    """Weights that a user gives, in this shape, or a ValueError that says what is wrong with `name`."""
+    array = as_numbers(given, name)
+    if array.size != np.prod(shape) or array.ndim > len(shape):
+        raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
+    if not (np.abs(array) <= largest(dtype, Growth())).all():
+        raise ValueError(f"{name} contains NaN, infinity or a number above {largest(dtype, Growth()):.0e}.")
+    return array.reshape(shape)

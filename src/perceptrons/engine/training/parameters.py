@@ -1,0 +1,365 @@
+"""The parameters of `Perceptron`: their domains, which cannot be combined and why, and the rule they define."""
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from perceptrons.engine.training.calibration import METHODS
+from perceptrons.engine.training.labels import Target
+from perceptrons.engine.training.rule import LARGEST_DEMAND, Method, cost_matrix
+from perceptrons.engine.training.units import FIRST_MARGIN, MARGIN
+
+
+@dataclass(frozen=True)
+class Words:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.words
+
+    def __str__(self) -> str:
+        return "one of " * (len(self.words) > 1) + ", ".join(repr(word) for word in self.words)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number (whole: an integer) between low and high; `open` leaves out both ends, `below` the upper one."""
+
+    low: float
+    high: float
+    whole: bool = False
+    open: bool = False
+    below: bool = False
+
+    def fits(self, value: Any) -> bool:
+        kind = numbers.Integral if self.whole else numbers.Real
+        if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
+            return False
+        try:
+            number = int(value) if isinstance(value, numbers.Integral) and self.whole else float(value)
+        except OverflowError:  # a whole number beyond all floats
+            return False
+        if self.open:
+            return self.low < number < self.high
+        return self.low <= number <= self.high and number != np.inf and not (self.below and number == self.high)
+
+    def __str__(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        if self.high == np.inf:
+            return f"{kind} {'above' if self.open else 'of at least'} {self.low:g}"
+        if self.below:
+            return f"{kind} of at least {self.low:g} and below {self.high:g}"
+        return f"{kind} {'strictly ' if self.open else ''}between {self.low:g} and {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False (0 and 1 too)."""
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_) or (isinstance(value, numbers.Integral) and value in (0, 1))
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An instance of some types."""
+
+    types: tuple[type, ...]
+    name: str
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, self.types)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Domain = Words | Number | Flag | Kind
+MAPPING = Kind((Mapping,), "a dict")
+ANYTHING = Kind((object,), "anything")
+NONE = Kind((type(None),), "None")
+
+
+def check_parameters(estimator: Any, domains: Mapping[str, tuple[Domain, ...]]) -> None:
+    """Raise ValueError for the first parameter outside all of its domains."""
+    for name, choices in domains.items():
+        value = getattr(estimator, name)
+        if not any(domain.fits(value) for domain in choices):
+            allowed = " or ".join(str(domain) for domain in choices)
+            raise ValueError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {allowed}.")
+
+
+Combine = Literal["average", "recent", "last", "vote", "pocket"]
+Step = Literal["constant", "pa", "pa1", "pa2", "arow"]
+Multiclass = Literal["joint", "ovr", "ovo"]
+Penalty = Literal["l2", "l1", "elasticnet"]
+Init = Literal["zeros", "ones", "random"]
+ZeroScore = Literal["mistake", "correct", "positive", "negative"]
+TaggerCombine = Literal["average", "last"]  # also of structured models
+TaggerStep = Literal["constant", "pa1"]
+LIMITLESS = float("inf")
+ALPHA, L1_RATIO = 0.0001, 0.15  # scikit-learn's defaults
+WINDOW = 500  # examples: a compromise over made-up streams of several speeds and widths, see docs/streams.md
+RANDOM_STATE = Kind((np.random.RandomState,), "a RandomState")
+DOMAINS: dict[str, tuple[Domain, ...]] = {
+    "combine": (Words(get_args(Combine)),),
+    "window": (Number(2, 1e12),),
+    "step": (Words(get_args(Step)),),
+    "eta0": (Number(1e-12, 1e9),),
+    "C": (Number(1e-12, 1e12),),
+    "margin": (Number(0, LARGEST_DEMAND), Words(("auto",)), NONE),
+    "cost": (ANYTHING,),  # checked where the classes are known
+    "batch_size": (Number(1, LIMITLESS, whole=True), Words(("all",))),
+    "multiclass": (Words(get_args(Multiclass)),),
+    "max_iter": (Number(0, LIMITLESS, whole=True),),
+    "tol": (Number(0, LIMITLESS), NONE),
+    "shuffle": (Flag(),),
+    "random_state": (Number(0, LIMITLESS, whole=True), RANDOM_STATE, NONE),
+    "fit_intercept": (Flag(),),
+    "intercept_scaling": (Number(1e-12, 1e12), Words(("auto",))),
+    "init": (Words(get_args(Init)),),
+    "zero_score": (Words(get_args(ZeroScore)),),
+    "early_stopping": (Flag(),),
+    "validation_fraction": (Number(0, 1, open=True),),
+    "n_iter_no_change": (Number(1, LIMITLESS, whole=True),),
+    "probability": (Words(METHODS), NONE),
+    "max_seconds": (Number(0, LIMITLESS, open=True), NONE),
+    "class_weight": (Words(("balanced",)), MAPPING, NONE),
+    "warm_start": (Flag(),),
+    "verbose": (Flag(), Number(0, LIMITLESS, whole=True)),
+    "n_jobs": (ANYTHING,),
+    "penalty": (Words(get_args(Penalty)), NONE),
+    "alpha": (Number(0, 1e12),),
+    "l1_ratio": (Number(0, 1), NONE),
+    "classes": (ANYTHING,),  # checked where labels are read
+}
+
+# what learning and predicting one example depends on; compared before each, so that a change is noticed
+OF_ONE_EXAMPLE = attrgetter(
+    "combine", "window", "zero_score", "fit_intercept", "intercept_scaling", "step", "eta0", "C", "margin", "penalty",
+    "alpha", "l1_ratio", "batch_size", "multiclass",
+)  # fmt: skip
+
+
+def check_choices(estimator: Any) -> None:
+    """Raise ValueError for a parameter outside its domain, or for two that do not go together."""
+    check_parameters(estimator, DOMAINS)
+    e, wrapped = estimator, estimator.multiclass != "joint"
+    for clash, names, reason in (
+        (
+            e.combine != "recent" and e.window != WINDOW,
+            ("combine", "window"),
+            "only the recent average has a window: use combine='recent'",
+        ),
+        (
+            e.step != "constant" and e.eta0 != 1,
+            ("step", "eta0"),
+            "this step is computed from the loss, without eta0: leave eta0=1, and set C",
+        ),
+        (
+            e.step != "constant" and e.margin == 0,
+            ("step", "margin"),
+            "without a margin, the loss and the step are 0 at the start, so nothing is learned",
+        ),
+        (
+            e.step != "constant" and e.batch_size != 1,
+            ("step", "batch_size"),
+            "this step is computed for one example alone, and a sum of such steps overshoots: use step='constant'",
+        ),
+        (
+            e.penalty is None and e.alpha != ALPHA,
+            ("penalty", "alpha"),
+            f"without a penalty, alpha has no effect: leave it at {ALPHA}, or use penalty='l2'",
+        ),
+        (
+            e.penalty != "elasticnet" and e.l1_ratio not in (L1_RATIO, None),
+            ("penalty", "l1_ratio"),
+            f"only penalty='elasticnet' has an l1_ratio: leave it at {L1_RATIO}",
+        ),
+        (
+            e.penalty == "elasticnet" and e.l1_ratio is None,
+            ("penalty", "l1_ratio"),
+            "the elastic net needs an l1_ratio, from 0 (all L2) to 1 (all L1)",
+        ),
+        (
+            penalty_of(e)[0] >= 1,
+            ("penalty", "alpha", "eta0"),
+            "every example would set all weights to 0, since alpha * eta0 * (1 - l1_ratio) is not below 1",
+        ),
+        (
+            e.step == "arow" and e.penalty is not None,
+            ("step", "penalty"),
+            "AROW changes known features less and less, so it could not restore weights that a penalty reduces",
+        ),
+        (
+            e.combine == "vote" and e.penalty is not None,
+            ("combine", "penalty"),
+            "every weight vector votes for as long as it stays unchanged, but a penalty changes the weights at every "
+            "example: use combine='average'",
+        ),
+        (
+            e.step == "arow" and e.combine == "vote",
+            ("step", "combine"),
+            "votes are stored as multiples of examples, but AROW's updates are not multiples: use combine='average'",
+        ),
+        (
+            wrapped and e.cost is not None,
+            ("multiclass", "cost"),
+            "a cost belongs to two classes, but separate binary problems know only one: use multiclass='joint'",
+        ),
+        (
+            wrapped and e.combine in ("vote", "pocket"),
+            ("multiclass", "combine"),
+            "votes and the pocket are kept for one problem, not for many: use multiclass='joint' or "
+            "combine='average', or wrap a Perceptron in scikit-learn's OneVsRestClassifier",
+        ),
+    ):
+        if clash:
+            both = ", ".join(f"{name}={getattr(estimator, name)!r}" for name in names)
+            raise ValueError(f"{type(estimator).__name__}({both}) does not work: {reason}.")
+
+
+def check_several(estimator: Any) -> None:
+    """Raise ValueError for parameters that do not go with several labels per example."""
+    if estimator.cost is not None:
+        raise ValueError(
+            "cost does not work with several labels per example: each label is a separate problem. Use class_weight."
+        )
+    if estimator.class_weight is not None and estimator.batch_size != 1:
+        raise ValueError(
+            "class_weight and batch_size cannot be combined for several labels per example: every label would have "
+            "different batches. Use sample_weight."
+        )
+    if estimator.combine in ("vote", "pocket"):
+        raise ValueError(
+            f"combine={estimator.combine!r} does not work with several labels per example: use combine='average', or "
+            "wrap a Perceptron in scikit-learn's OneVsRestClassifier."
+        )
+
+
+def check_unchanged(estimator: Any, target: Target) -> None:
+    """Raise ValueError if parameters or labels do not allow this model to keep training."""
+    learner = estimator._learner
+    learner.check_holds(estimator.combine)
+    learner.check_form(target.form, len(target.classes))
+    if bool(estimator.fit_intercept) != (learner.weights.one > 0):
+        raise ValueError("fit_intercept was changed after the model was created: fit it again, with warm_start=False.")
+    scaling = scaling_of(estimator)
+    if scaling is not None and learner.weights.one not in (0, scaling**2):
+        raise ValueError("intercept_scaling was changed after the model was created: fit it again.")
+    check_same_order(estimator, target)
+    if learner.scheme == "labels":
+        check_several(estimator)
+    elif learner.scheme != estimator.multiclass:
+        raise ValueError(
+            f"The model was created with multiclass={learner.scheme!r}, but it is now {estimator.multiclass!r}: fit "
+            "it again."
+        )
+    recent = learner.weights.recent
+    if recent is not None and recent != (estimator.combine == "recent"):
+        raise ValueError(
+            "combine was changed to or from 'recent' after the model was created: it has kept another average. Fit it "
+            "again."
+        )
+    if learner.votes is not None and estimator.penalty is not None:
+        raise ValueError(
+            f"penalty was set to {estimator.penalty!r} after the model was created with combine='vote', which does not "
+            "work with a penalty: fit it again."
+        )
+    if (estimator.step == "arow") != learner.weights.has_sigma:
+        raise ValueError("step was changed to or from 'arow' after the model was created: fit it again.")
+
+
+def check_same_order(estimator: Any, target: Target) -> None:
+    """Raise ValueError if the model was created with other classes than those that the user has put in order."""
+    known = estimator._learner.classes
+    if estimator.classes is not None and known is not target.classes and known.tolist() != target.classes.tolist():
+        raise ValueError("classes was changed after the model was created: fit it again.")
+
+
+def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
+    """Raise ValueError if no model can be created with these labels."""
+    e, classes = estimator, target.classes
+    if not len(classes):
+        raise ValueError("y has no label at all: every label set is empty.")
+    if target.several:
+        check_several(e)
+    elif len(classes) == 1 and (e.init != "zeros" or e.zero_score in ("positive", "negative")):
+        raise ValueError(
+            f"With init={e.init!r} and zero_score={e.zero_score!r} the positive class must be known from the first "
+            f"example on, but so far there is only {classes.tolist()[0]!r}: call partial_fit with classes=[...] first."
+        )
+    if not e.fit_intercept and intercept_init is not None and np.any(intercept_init):
+        raise ValueError(
+            "fit_intercept=False means an intercept of 0, but intercept_init is not 0: leave one of them out."
+        )
+
+
+def scaling_of(estimator: Any) -> float | None:
+    """The constant feature of the bias, None where the data decide."""
+    return None if estimator.intercept_scaling == "auto" else float(estimator.intercept_scaling)
+
+
+def penalty_of(estimator: Any) -> tuple[float, float]:
+    """What the penalty takes at every example: a part of all weights (L2), and an amount of every weight (L1)."""
+    if estimator.penalty is None:
+        return 0.0, 0.0
+    l1_ratio = {"l2": 0.0, "l1": 1.0}.get(estimator.penalty, estimator.l1_ratio) or 0.0
+    strength = float(estimator.eta0) * float(estimator.alpha)
+    return (1.0 - l1_ratio) * strength, l1_ratio * strength
+
+
+def by_units(estimator: Any) -> bool:
+    """Is the margin in the units of the data?"""
+    return bool(estimator.margin == "auto" and estimator.step == "constant")
+
+
+def at_first(estimator: Any) -> float:
+    """The part of the margin that the first epoch demands."""
+    return FIRST_MARGIN / MARGIN if by_units(estimator) else 1.0
+
+
+def margin_of(estimator: Any, spread: float) -> float:
+    """The margin in units of scores, for examples of this spread, when it is fully grown.
+
+    Steps other than the constant one follow from the loss, and a margin of 1 is their unit.
+    """
+    if estimator.margin not in ("auto", None):
+        return float(estimator.margin)
+    if estimator.step != "constant":
+        return 1.0
+    return MARGIN * float(estimator.eta0) * spread if by_units(estimator) else 0.0
+
+
+def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -> Method:
+    """How to learn, by the estimator's parameters and the units of the data it began with, for these classes.
+
+    With margin="auto" and constant steps, costs are multiples of the margin and take its place.
+    """
+    e, margin, relative = estimator, margin_of(estimator, learner.spread), by_units(estimator)
+    decay, l1 = penalty_of(e)
+    cost = cost_matrix(e.cost, classes, stream, unnamed=float(relative))
+    if e.cost is not None and relative:
+        cost, margin = margin * cost, 0.0
+    return Method(
+        zero_score=e.zero_score,
+        eta=float(e.eta0),
+        step=e.step,
+        C=float(e.C),
+        margin=margin,
+        cost=cost,
+        decay=decay,
+        l1=l1,
+        window=float(e.window) if e.combine == "recent" else 0.0,
+        at_first=at_first(e),
+        batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
+    )
