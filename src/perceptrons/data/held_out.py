@@ -98,15 +98,15 @@ class WithoutTest:
 
         n_features: of all blocks; the first ones knew fewer.
         """
-        self._test = self._test_blocks(n_features)
-        return self._test
-
-    def _test_blocks(self, n_features: int) -> Generator[Block, None, None]:
         if self._aside is None:
             for _ in self:
                 pass
         assert self._aside is not None
-        for kept in self._aside.reading(np.arange(self._aside.n_blocks)):
+        self._test = self._test_blocks(self._aside, n_features)
+        return self._test
+
+    def _test_blocks(self, aside: Cache, n_features: int) -> Generator[Block, None, None]:
+        for kept in aside.reading(np.arange(aside.n_blocks)):
             X = widened(kept.X, n_features)
             codes, sets = kept.target.codes, None
             if kept.target.indicator is not None:
