@@ -41,6 +41,21 @@ def test_the_test_with_which_a_process_becomes_too_large_fails_and_names_the_hun
     torn_down("after")  # one failure says it
 
 
+def test_a_test_that_leaves_another_handler_of_ctrl_c_fails_and_the_next_one_does_not():
+    limited = limits.Limits()
+
+    def torn_down():
+        steps = limited.pytest_runtest_teardown(SimpleNamespace(nodeid="any"))
+        next(steps)
+        steps.send(None)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with pytest.raises(pytest.fail.Exception, match="SIG_IGN"):
+        torn_down()
+    with pytest.raises(StopIteration):
+        torn_down()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise elsewhere")
 def test_memory_is_counted():
     before = limits.megabytes("VmRSS")

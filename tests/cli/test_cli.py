@@ -619,7 +619,7 @@ def test_models_of_several_labels_predict_and_are_inspected(run, refused, tmp_pa
         (["--C", "big"], "--C"),
         (["--margin", "-1"], "margin must be a number between 0 and"),
         (["--margin", "nan"], "margin"),
-        (["--penalty", "l2", "--alpha", "-1"], "alpha must be a number of at least 0"),
+        (["--penalty", "l2", "--alpha", "-1"], r"alpha must be a number between 0 and 1e\+12"),
         (["--batch-size", "0"], "batch_size must be a whole number of at least 1 or"),
         (["--batch-size", "ten"], "--batch-size.*ten is neither a whole number nor all"),
         (["--batch-size", "9" * 5000], "--batch-size.*neither"),

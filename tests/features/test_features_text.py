@@ -373,13 +373,6 @@ def test_it_works_in_pipelines_searches_and_before_idf():
     assert fitted[0].columns_.name_of(fitted[0].vocabulary_["good"]) == ["good"]
 
 
-def test_frames_cannot_hold_its_sparse_rows_and_the_error_says_so():
-    text = HashedText(bits=4).set_output(transform="pandas")
-    with pytest.raises(ValueError, match="sparse matrix"):
-        text.fit_transform(["a"])
-    assert text.set_output(transform="default").fit_transform(["a"]).shape == (1, 16)
-
-
 def test_texts_outside_their_content_are_refused():
     content, rule = np.frombuffer(b"abc", np.uint8), HashedText().rule()
     for begin, end in (([0], [4]), ([-1], [2]), ([2], [1]), ([0, 1], [1])):

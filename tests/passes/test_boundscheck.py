@@ -29,8 +29,8 @@ CALLS = {
     "in a verb": "in_a_dot_product(row, np.ones(3))",
     "in a verb that writes": "in_an_update(row, np.ones(3))",
     "in a verb of several classes": "in_scores(row, np.asfortranarray(np.ones((2, 3))), np.ones(2))",
-    "in a pass of the library": "binary_votes(np.ones((1, 3)), np.array([{column}]), np.ones(1), np.ones(1), "
-    "np.ones(2), True, np.zeros(1), np.zeros(1))",
+    "in a pass of the library": "binary_votes(np.ones((1, 3)), np.array([{column}]), np.ones(1), np.ones(2), "
+    "True, np.zeros(1), np.zeros(1))",
 }
 
 

@@ -56,6 +56,11 @@ def number(text, largest=LARGEST):
     return float(text)
 
 
+def is_zero(text):
+    """Is it 0 as it is written? 1e-400 is not, though float() makes 0 of it: it is an importance below the least."""
+    return not re.search(rb"[1-9]", re.split(rb"[eE]", text)[0])
+
+
 def is_word(value):
     """Can this be the value of a feature whose values are words, and for VW too?
 
@@ -92,7 +97,9 @@ def read_head(head):
     if re.search(rb"[:\x00-\x1f\x7f]", words[0]):
         raise ValueError(head)
     importance = number(words[1], LARGEST_IMPORTANCE) if len(words) > 1 else 1.0
-    if importance < 0 or 0 < importance < SMALLEST_IMPORTANCE or (len(words) > 2 and number(words[2]) != 0):
+    if importance < SMALLEST_IMPORTANCE and not is_zero(words[1]):
+        raise ValueError(head)
+    if len(words) > 2 and (number(words[2]) != 0 or not is_zero(words[2])):
         raise ValueError(head)
     return words[0], importance, tag
 

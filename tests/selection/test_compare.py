@@ -442,7 +442,7 @@ def test_sizes_are_the_numbers_that_predicting_needs(rng):
     assert size_of(kernel) == 8 * kernel.n_support_ * (6 + 3)
     vote = Perceptron(combine="vote", max_iter=3).fit(X, y)
     support = len(np.unique(vote._learner.votes.log[:, 1]))
-    assert size_of(vote) == 8 * (support * 6 + 6 * vote.n_updates_ + 3 * 6 + 3)
+    assert size_of(vote) == 8 * (support * 6 + 5 * vote.n_updates_ + 3 * 6 + 3)
     sparse = KernelPerceptron().fit(sp.csr_matrix(X), y)
     assert size_of(sparse) > 12 * sparse.support_vectors_.nnz
     assert size_of(KernelPerceptron(combine="vote").fit(X, y)) > size_of(kernel)

@@ -1,4 +1,4 @@
-"""What no test may take: all the time, or all the memory."""
+"""What no test may do: take all the time or all the memory, or leave another handler of Ctrl-C behind."""
 
 import ctypes
 import os
@@ -30,7 +30,7 @@ def give_back():
 
 
 class Limits:
-    """Ends a test that never would, and fails the one with which the process becomes too large."""
+    """Ends a test that never would; fails one with which the process becomes too large, or that changes Ctrl-C."""
 
     def __init__(self):
         self._peak, self._size, self._grown = megabytes(), megabytes("VmRSS"), []
@@ -57,6 +57,10 @@ class Limits:
         if megabytes("VmRSS") > self._size + GROWN:
             give_back()
             self._size = megabytes("VmRSS")
+        handler = signal.getsignal(signal.SIGINT)
+        if handler is not signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            pytest.fail(f"After this test, Ctrl-C is answered by {handler!r}: later tests would not be interrupted.")
         return result
 
     def too_large(self):

@@ -34,7 +34,7 @@ def replayed(model):
     """The last weights, put together again from the log of the votes."""
     votes = model._learner.votes
     w = np.zeros(model.n_features_in_)
-    for _, support, y, _, step, _ in votes.log:
+    for _, support, y, _, step in votes.log:
         w += (step if y == 1 else -step) * votes.matrix(model.n_features_in_)[int(support)]
     return w
 

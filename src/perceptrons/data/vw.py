@@ -171,9 +171,9 @@ def _of_head(head: str, least: float, most: float) -> Iterator[Fault]:
     for word, name in zip(numbers, ("importance", "base"), strict=False):
         if not NUMBER.fullmatch(word[0]):
             what = f"{shown(word[0])} is in the place of the {name} but is not a number: begin a tag with '"
-        elif name == "base" and float(word[0]) != 0:
+        elif name == "base" and not _is_zero(word[0]):
             what = f"base {shown(word[0])} is not 0: initial predictions are not supported, so remove it"
-        elif name == "importance" and not (float(word[0]) == 0 or least <= float(word[0]) <= most):
+        elif name == "importance" and not (_is_zero(word[0]) or least <= float(word[0]) <= most):
             what = f"importance {shown(word[0])} is not 0 or from {least:g} to {most:g}: correct it, or remove the line"
         else:
             continue
@@ -183,6 +183,11 @@ def _of_head(head: str, least: float, most: float) -> Iterator[Fault]:
             f"{len(words)} words before the |: at most a label, an importance and a base, and a tag that begins with '"
         )
         yield what, words[3].start()
+
+
+def _is_zero(number: str) -> bool:
+    """Return whether a number is 0 as it is written. 1e-400 is not, but float() makes 0 of it."""
+    return not re.search("[1-9]", re.split("[eE]", number)[0])
 
 
 def _of_body(body: str, begin: int) -> Iterator[Fault]:
