@@ -1,14 +1,15 @@
 """A server without HTTP: it begins, predicts, says how it is, follows a leader or leads, and ends."""
 
+import io
 import logging
 import tempfile
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import IO, Any
 
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
@@ -18,7 +19,7 @@ from perceptrons.serve.follower import Follower
 from perceptrons.serve.prometheus import Metrics
 from perceptrons.serve.remembered import Remembered
 from perceptrons.serve.store import Place, Store, StoreError
-from perceptrons.serve.writer import Writer
+from perceptrons.serve.writer import FULL, Writer
 
 CLOSING = 10.0  # seconds to learn what waits when the server ends
 SHOWN = 8  # features of each class on the page
@@ -27,14 +28,24 @@ logger = logging.getLogger("perceptrons.serve")
 
 
 class ModelCopy:
-    """A model file in a temporary file, from which any number of clients are sent pieces."""
+    """A model file in a temporary file, from which any number of clients are sent pieces.
+
+    If the disk is full, it stays in memory: then above all, somebody may want to save the model elsewhere.
+    """
 
     def __init__(self, content: bytes, place: Place, folder: Path):
         self.place, self.n_bytes, self._lock = place, len(content), Lock()
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (it is closed below)
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (it is closed below)
+        try:
+            self._file.write(content)
+            self._file.flush()
+        except OSError as error:
+            with suppress(OSError):
+                self._file.close()
+            if error.errno not in FULL:
+                raise
+            self._file = io.BytesIO(content)
         weakref.finalize(self, self._file.close)
-        self._file.write(content)
-        self._file.flush()
 
     def pieces(self) -> Iterator[bytes]:
         """Read the file from disk piece by piece."""
