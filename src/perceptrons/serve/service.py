@@ -149,6 +149,7 @@ class Service:
                     some.learn([example], [any_label(state.model, state.kind)])
 
     def _close(self) -> None:
+        self._copies.clear()
         if self._follower is not None:
             self._follower.stop(wait=False)  # the writer refuses what it may still bring
         if not self.ready:
