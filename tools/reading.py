@@ -11,7 +11,7 @@ from perceptrons.data import DataFileError, reader, source, stream
 
 TABLES = (
     "csv", "tsv", "whitespace", "arff", *(("jsonl", "parquet", "arrow") if find_spec("pyarrow") else ()),
-    *(("xlsx",) if find_spec("openpyxl") else ()),
+    *(("xlsx",) if find_spec("python_calamine") else ()),
 )  # fmt: skip
 FORMATS = ("svmlight", "vw", "text", *TABLES)
 BITS = (None, 0, 3, 18)

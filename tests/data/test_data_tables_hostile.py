@@ -256,6 +256,31 @@ def test_a_row_that_no_sheet_has_is_refused_soon(tmp_path):
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'<c r="A3"', b'<c r="A900000"'),
+        (b'<row r="3"', b'<row r="900000"'),
+        (b'<c r="B3"', b"<c\tr = 'XFD900000'"),
+        (b"</sheetData>", b'<row r="900000"/><row>' + 3000 * b"<c/>" + b"<c><v>1</v></c></row></sheetData>"),
+    ],
+)
+def test_cells_that_are_far_apart_are_refused_before_the_area_is_allocated(tmp_path, old, new, monkeypatch):
+    path = changed_workbook(tmp_path / "a.xlsx", old, new)
+    monkeypatch.setattr("perceptrons.data.xlsx.memory", lambda: 50_000_000)
+    with pytest.raises(DataFileError, match=r"its cells are spread over .* too many for the memory"):
+        read(path)
+
+
+@pytest.mark.parametrize("part", ["content.xml", "xl/workbook.bin"])
+def test_an_archive_of_another_program_is_not_read_as_a_workbook(tmp_path, part):
+    path = changed_workbook(tmp_path / "a.xlsx", b"", b"")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(part, "")
+    with pytest.raises(DataFileError, match="not a complete xlsx file"):
+        read(path)
+
+
 def test_what_a_workbook_says_of_its_size_does_not_count(tmp_path):
     path = changed_workbook(tmp_path / "a.xlsx", b"A1:B3", b"A1:ZZ1000000000000")
     assert read(path).X.tolist() == [[1], [2]]

@@ -268,6 +268,27 @@ def test_a_workbook_is_the_table_of_its_first_sheet(tmp_path):
     assert read(path).X.tolist() == [[1], [2]]
 
 
+def test_error_cells_of_a_workbook_are_not_missing_values(tmp_path):
+    rows = [["n", "kind", "label"], [1, "#N/A", "a"], ["#DIV/0!", "x", "b"], [3, "y", "a"]]
+    path = saved(tmp_path / "a.xlsx", rows)
+    with pytest.raises(DataFileError, match=r"a.xlsx:3:1: column 'n': '#DIV/0!'"):
+        read(path)
+    assert read(path, on_error="skip").feature_names == ["n", "kind=#N/A", "kind=y"]
+
+
+def test_numbers_of_a_workbook_are_the_same_in_columns_of_one_kind_and_of_both(tmp_path):
+    rows = [["whole", "half", "both", "label"], [1, 0.5, 1, "a"], [2, 1.5, 2.5, "b"], [3, 2.5, 3, "a"]]
+    path = saved(tmp_path / "a.xlsx", rows)
+    np.testing.assert_array_equal(read(path).X, [[1, 0.5, 1], [2, 1.5, 2.5], [3, 2.5, 3]])
+    names = read(path, categories=["whole", "half", "both"]).feature_names
+    assert names[:3] == ["whole=1", "half=0.5", "both=1"]
+
+
+def test_a_table_that_begins_in_another_column_lacks_names(tmp_path):
+    with pytest.raises(DataFileError, match=r"a.xlsx:1:1: this column has no name"):
+        read(saved(tmp_path / "a.xlsx", [[None, "n", "label"], [None, 1, "a"]]))
+
+
 def test_a_workbook_is_read_from_a_stream_and_a_broken_one_is_refused(tmp_path):
     path = saved(tmp_path / "a.xlsx", [["n", "label"], [1, "a"], [2, "b"]])
     content = path.read_bytes()

@@ -124,7 +124,7 @@ def stream(
         "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz". By default, it is detected from
         the extension of the first file, or else from its first bytes: see `sniffing.format_of`. "text" is fastText's
         "__label__x text", or a label, a tab and a text. "jsonl", "parquet" and "arrow" need the package pyarrow, "xlsx"
-        needs openpyxl.
+        needs python-calamine.
     hash_bits : int, optional
         Hash features to 2^hash_bits columns; 0 stores their names instead. The default depends on the format: 18 bits
         for "vw", those of `text` for texts, no hashing for numbered features and tables.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import binomtest, norm, rankdata
+from scipy.stats import binomtest, rankdata
 from sklearn.metrics import f1_score, log_loss
 from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -34,12 +34,12 @@ class Interval(NamedTuple):
     method: str
 
 
-def wilson(right: float, n: int, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a share: right of n. Unlike the textbook's p ± 1.96 sqrt(p(1-p)/n) it stays within
-    [0, 1] and holds its level near 0 and 1.
+def wilson(right: int, n: int, level: float = 0.95) -> Interval:
+    """Return Wilson's confidence interval of a proportion: `right` of `n`, by `scipy.stats.binomtest`.
 
-    Use it for accuracies on a test set. For scores that are not shares, use `bootstrap`. For examples that depend on
-    each other, such as sentences of one text, it is too narrow.
+    Use it for accuracies on a test set. Unlike p ± 1.96 sqrt(p(1-p)/n), it stays within [0, 1] and keeps its level near
+    0 and 1. For scores that are not proportions, use `bootstrap`. For examples that depend on each other, such as
+    sentences of one text, it is too narrow.
 
     Examples
     --------
@@ -52,11 +52,8 @@ def wilson(right: float, n: int, level: float = 0.95) -> Interval:
         raise ValueError(f"wilson({right}, {n}): give the number of right predictions and n of at least 1.")
     if not 0 < level < 1:
         raise ValueError(f"level={level}: give a confidence between 0 and 1.")
-    z = float(norm.ppf((1 + level) / 2))
-    p = right / n
-    centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low, high = (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
-    return Interval(low if right else 0.0, high if right < n else 1.0, level, "Wilson")
+    interval = binomtest(right, n).proportion_ci(level, method="wilson")
+    return Interval(float(interval.low), float(interval.high), level, "Wilson")
 
 
 def bootstrap(
@@ -272,7 +269,7 @@ def measured(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
     """A figure and its interval."""
     right, score = metric.right(y, predicted), metric.told(y, predicted)
     if right is not None:
-        return score, wilson(float(right.sum()), len(right))
+        return score, wilson(int(right.sum()), len(right))
     if metric.name == PHRASE_F1 and not metric.own:  # phrases are found once, not for every sample
         counts = counts_by_sentence(y, predicted)
         return score, bootstrap(lambda drawn, _: _f1(drawn), counts, counts)
