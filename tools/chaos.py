@@ -41,7 +41,10 @@ NEW_CLASSES: dict[type, Any] = {str: "new", int: 999, list: ["a", "new"]}  # by 
 SECONDS = 60  # until a follower has caught up
 STEPS = ("constant", "constant", "pa", "pa1", "pa2", "arow")
 COMBINES = ("average", "recent", "last", "vote", "pocket")
-DECAYS = (0.0, 0.0, 1e-4, 0.01)
+PENALTIES = (
+    {}, {}, {}, {"penalty": "l2"}, {"penalty": "l2", "alpha": 0.01},
+    {"penalty": "l1"}, {"penalty": "l1", "alpha": 0.01}, {"penalty": "elasticnet", "alpha": 0.001},
+)  # fmt: skip
 
 
 class DifferenceError(Exception):
@@ -130,7 +133,8 @@ def drawn(seed: int) -> Drawn:
     rng, kind = random.Random(seed), [*KINDS][seed % len(KINDS)]
     while True:
         parameters = {
-            "step": rng.choice(STEPS), "combine": rng.choice(COMBINES), "shrink": rng.choice(DECAYS),
+            "step": rng.choice(STEPS), "combine": rng.choice(COMBINES), **rng.choice(PENALTIES),
+            "margin": rng.choice(("auto", "auto", "auto", 0, 1)), "fit_intercept": rng.choice((True, True, False)),
             "multiclass": rng.choice(("joint", "joint", "ovr", "ovo")),
             "init": rng.choice(("zeros", "zeros", "zeros", "random", "ones")),
             "batch_size": rng.choice((1, 1, 1, 1, 3)),

@@ -32,6 +32,8 @@ CASES = {
     "text, AROW": (texts, text_example, {"step": "arow"}),
     "text, pocket": (texts, text_example, {"combine": "pocket"}),
     "text, recent, decay": (texts, text_example, {"combine": "recent", "penalty": "l2", "alpha": 0.01}),
+    "text, L1": (texts, text_example, {"penalty": "l1", "alpha": 0.01, "combine": "last"}),
+    "VW, hashed, elastic net": (vw, vw_example, {"hash_bits": 10, "step": "pa2", "penalty": "elasticnet"}),
     "text, vote": (texts, text_example, {"combine": "vote"}),
     "text, random start": (texts, text_example, {"init": "random"}),
     "VW": (vw, vw_example, {}),

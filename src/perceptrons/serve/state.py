@@ -116,11 +116,13 @@ class State:
         """Does a block of this change and others give the bits that they give one after the other?
 
         It does not where matrix products, batches or pairs of classes are formed of the block, where the pocket is
-        judged on it, or where a class is new, which would take part in the predictions of the examples before it. New
-        columns have the same average only if they start at 0.
+        judged on it, where an L1 penalty is summed up over it, or where a class is new, which would take part in the
+        predictions of the examples before it. New columns have the same average only if they start at 0.
         """
         model = self.model
         if type(model) is not Perceptron or self.kind in (None, "features") or model.batch_size != 1:
+            return False
+        if model.penalty in ("l1", "elasticnet"):
             return False
         learner = model._learner
         if learner.form != "single" or not learner.spread or len(learner.classes) >= MANY_CLASSES:
