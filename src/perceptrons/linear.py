@@ -98,10 +98,11 @@ class Perceptron(Classifier):
         The required margin. An example triggers an update if y * score <= margin (two classes), or if the true class
         leads by at most this much (more classes). 0 is Rosenblatt's rule. "auto" is `eta0` times half the spread of the
         examples in the first epoch, doubles with every epoch up to 6 spreads, and is 1 for steps other than constant.
-        The spread is the mean squared distance of the examples from their mean, so the scale of the data does not
-        matter. It is computed from the data of the first `fit`, from the first block of a stream, or from the first
-        example of `learn_one` that is not all zeros. `partial_fit` and `learn_one` use the margin of the last epoch of
-        `fit`, or else that of the first epoch. None is 0, and 1 for steps other than constant.
+        The spread is the mean squared distance of the examples from their mean, times the mean sample weight, so the
+        scale of the data and of the weights does not matter. It is computed from the data of the first `fit`, from the
+        first block of a stream, or from the first example of `learn_one` that is not all zeros. `partial_fit` and
+        `learn_one` use the margin of the last epoch of `fit`, or else that of the first epoch. None is 0, and 1 for
+        steps other than constant.
     cost : matrix, dict of dicts or None, default=None
         The cost of predicting one class (column, inner key) when another is true (row, outer key). During training, it
         is added to the margin between these two classes. The rows and columns of a matrix follow `classes_`. With

@@ -11,7 +11,7 @@ import numpy as np
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LARGEST = 1e13
-SMALLEST_IMPORTANCE, LARGEST_IMPORTANCE = 1e-12, 1e6
+SMALLEST_IMPORTANCE, LARGEST_IMPORTANCE = 1e-20, 1e6
 LONGEST_NAMESPACE = 255
 
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
+from sklearn.ensemble import AdaBoostClassifier
 
 import perceptrons
 from perceptrons import Perceptron
@@ -145,7 +146,10 @@ def test_dense_sparse_odd_and_weighted_rows_have_the_same_units(seed):
     weight[0] = 1
     found = moments(as_rows(X), weight).units()
     assert moments(as_rows(sp.csr_matrix(X)), weight).units() == found
-    assert moments(as_rows(X[weight > 0])).units() == found
+    assert moments(as_rows(X[weight > 0]), weight[weight > 0]).units() == found
+    assert moments(as_rows(X), weight / 1024).units() == (found.spread / 1024, found.constant)
+    unweighted, mean = moments(as_rows(X[weight > 0])).units(), weight[weight > 0].mean()
+    assert found.spread == pytest.approx(mean * unweighted.spread, rel=2.0**-BITS)
     halves = sp.hstack([sp.csr_matrix(X / 2), sp.csr_matrix((30, 1))], format="csr")
     odd = sp.csr_matrix((np.tile(halves.data, 2), np.tile(halves.indices, 2), np.r_[0, 2 * halves.nnz]), shape=(1, 8))
     assert moments(as_rows(odd)).square == pytest.approx(moments(as_rows(_summed(odd))).square)
@@ -157,13 +161,55 @@ def _summed(X):
     return X
 
 
-def test_weights_of_classes_and_of_examples_are_the_same(rng):
+def test_weights_of_classes_and_of_examples_are_the_same_but_for_the_automatic_margin(rng):
     X, y = gaussian(rng, 120, 4, 2)
     X[y == 1] *= 3
-    by_class = Perceptron(class_weight={0: 0.2, 1: 1.0}).fit(X, y)
-    by_example = Perceptron().fit(X, y, sample_weight=np.where(y == 0, 0.2, 1.0))
-    assert by_class.margin_ == by_example.margin_ == Perceptron().fit(X, y).margin_
-    np.testing.assert_array_equal(by_class.coef_, by_example.coef_)
+    weight = np.where(y == 0, 0.2, 1.0)
+    for margin in (0.0, 2.0):
+        by_class = Perceptron(margin=margin, class_weight={0: 0.2, 1: 1.0}).fit(X, y)
+        by_example = Perceptron(margin=margin).fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(by_class.coef_, by_example.coef_)
+    alone = Perceptron(max_iter=3, tol=None).fit(X, y).margin_
+    assert Perceptron(max_iter=3, tol=None, class_weight={0: 0.2, 1: 1.0}).fit(X, y).margin_ == alone
+    by_example = Perceptron(max_iter=3, tol=None).fit(X, y, sample_weight=weight)
+    assert by_example.margin_ == pytest.approx(alone * weight.mean(), rel=2.0**-BITS)
+
+
+@pytest.mark.parametrize("learn", [fit, stream, partial], ids=lambda learn: learn.__name__)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_scale_of_the_sample_weights_does_not_matter(rng, kind, learn):
+    X, y = gaussian(rng, 120, 4, 3)
+    weight = rng.integers(1, 5, 120) / 4
+    models = []
+    for scale in (1.0, 2.0**-10):
+        model = Perceptron()
+        if learn is fit:
+            model.fit(KINDS[kind](X), y, sample_weight=scale * weight)
+        elif learn is stream:
+            blocks = [(KINDS[kind](X[part]), y[part], scale * weight[part]) for part in two_blocks(X)]
+            model.fit_stream(blocks, epochs=3)
+        else:
+            for part in two_blocks(X):
+                model.partial_fit(KINDS[kind](X[part]), y[part], [0, 1, 2], scale * weight[part])
+        models.append(model)
+    assert models[1].margin_ == models[0].margin_ / 1024
+    np.testing.assert_array_equal(models[1].coef_, models[0].coef_ / 1024)
+    np.testing.assert_array_equal(models[1].intercept_, models[0].intercept_ / 1024)
+
+
+def test_weights_that_sum_to_1_train_as_well_as_weights_of_1(rng):
+    X, y = load_iris(return_X_y=True)
+    model = Perceptron().fit(X, y, sample_weight=np.full(150, 1 / 150))
+    assert model.score(X, y) > 0.96
+
+
+def test_adaboost_gets_past_examples_that_weigh_next_to_nothing():
+    X, y = load_iris(return_X_y=True)
+    boosted = AdaBoostClassifier(Perceptron(), n_estimators=20, random_state=0).fit(X, y)
+    assert boosted.score(X, y) > 0.96
+    weight = np.ones(150)
+    weight[::3] = np.finfo(float).eps / 150  # the least that AdaBoostClassifier makes
+    assert Perceptron().fit(X, y, sample_weight=weight).score(X, y) > 0.96
 
 
 def test_parts_of_the_data_together_have_nearly_the_units_of_all_of_it(rng):

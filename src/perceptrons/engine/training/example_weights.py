@@ -8,7 +8,7 @@ import numpy as np
 
 from perceptrons.engine.training.inputs import as_numbers
 
-SMALLEST_WEIGHT = 1e-12  # below, steps would vanish in rounding
+SMALLEST_WEIGHT = 1e-20  # below what boosting makes; much smaller steps would vanish, in float32 first
 LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
 
 

@@ -5,7 +5,8 @@
 
 Where all features are doubled, so is `constant`, and `spread` grows by 4, as scores from a zero start do. So if
 the margin is a multiple of `spread`, and the bias is the weight of a feature `constant`, scale does not matter to
-training; powers of two change no bit. Since `constant` is a power of two, the bias is as exact as with the lecture's
+training; powers of two change no bit. Sample weights lengthen the steps, and with them all scores, so `spread` is
+multiplied by their mean: weights of 1/n train like weights of 1. Since `constant` is a power of two, the bias is as exact as with the lecture's
 feature 1.
 """
 
@@ -30,6 +31,7 @@ class Moments(NamedTuple):
     """Sums over some examples. Those of several parts of the data are added up."""
 
     n: float = 0.0  # examples
+    weight: float = 0.0  # sum of their sample weights
     spread: float = 0.0  # of the squared distances from the mean of the part
     square: float = 0.0  # of all squares
     values: float = 0.0  # how many are not 0
@@ -46,21 +48,23 @@ class Moments(NamedTuple):
         if not self.square > 0:
             return Units(0.0, 1.0)
         spread = self.spread if self.spread > ALIKE * self.square else self.square
-        return Units(_rounded(spread / self.n), math.ldexp(1.0, math.frexp(self.square / self.values)[1] // 2))
+        mean_weight = _rounded(self.weight / self.n)
+        return Units(mean_weight * _rounded(spread / self.n), math.ldexp(1.0, math.frexp(self.square / self.values)[1] // 2))
 
 
 class Units(NamedTuple):
-    spread: float  # 0 as long as there were only zeros: the first example of a running scaler is 0
+    spread: float  # times the mean sample weight; 0 as long as there were only zeros: the first example of a running scaler is 0
     constant: float
 
 
 def moments(rows: Rows, weight: Any = None) -> Moments:
     """The moments of examples, or of an even sample of them if they hold too many values.
 
-    Examples of weight 0 are left out. Other weights do not count: they say how much is learned, not what is large.
+    Examples of weight 0 are left out. The other weights do not change what is measured of X.
     """
     n = len(rows.starts) - 1 if isinstance(rows, Sparse) else len(rows.values)
-    which = np.arange(n) if weight is None else np.flatnonzero(np.broadcast_to(np.asarray(weight), n))
+    weight = np.broadcast_to(np.asarray(1.0 if weight is None else weight, np.float64), n)
+    which = np.flatnonzero(weight)
     most = max(1, SAMPLE * n // max(1, rows.values.size))
     if len(which) > most:
         place = np.arange(most)
@@ -68,14 +72,16 @@ def moments(rows: Rows, weight: Any = None) -> Moments:
     if not len(which):
         return Moments()
     if isinstance(rows, Sparse):
-        return _of_sparse(once_each(rows if len(which) == n else _some(rows, which)))
-    return _of_dense(rows.values[which].astype(np.float64, copy=False))
+        of_x = _of_sparse(once_each(rows if len(which) == n else _some(rows, which)))
+    else:
+        of_x = _of_dense(rows.values[which].astype(np.float64, copy=False))
+    return Moments(len(which), float(weight[which].sum()), *of_x)
 
 
-def _of_dense(x: np.ndarray) -> Moments:
+def _of_dense(x: np.ndarray) -> tuple[float, float, float]:
     away = x - x.mean(axis=0)
     spread, square = (float(np.einsum("ij,ij->", part, part)) for part in (away, x))
-    return Moments(len(x), spread, square, float(np.count_nonzero(x)))
+    return spread, square, float(np.count_nonzero(x))
 
 
 def _some(rows: Sparse, which: np.ndarray) -> Sparse:
@@ -86,12 +92,12 @@ def _some(rows: Sparse, which: np.ndarray) -> Sparse:
     return Sparse(rows.values[at], rows.columns[at], starts)
 
 
-def _of_sparse(rows: Any) -> Moments:
+def _of_sparse(rows: Any) -> tuple[float, float, float]:
     n, x, columns = len(rows.starts) - 1, rows.values.astype(np.float64), rows.columns
     if columns.max(initial=0) >= WIDE:
         columns = np.unique(columns, return_inverse=True)[1]
     total, square = np.bincount(columns, x), float(x @ x)
-    return Moments(n, square - float(total @ total) / n, square, float(np.count_nonzero(x)))
+    return square - float(total @ total) / n, square, float(np.count_nonzero(x))
 
 
 def _rounded(x: float) -> float:
