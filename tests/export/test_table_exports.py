@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, PolynomialFeatures, StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.export import ExportError, as_bytes
@@ -85,6 +87,18 @@ def test_scalers_of_pipelines_are_part_of_the_export():
         same_onnx(model, X, within=1e-10)
     curved = make_pipeline(StandardScaler(), KernelPerceptron(max_iter=3)).fit(X, y)
     same_onnx(curved, X, within=1e-10)
+
+
+@pytest.mark.parametrize("ending", [".json", ".onnx"])
+@pytest.mark.parametrize("step", [PolynomialFeatures(2), SelectKBest(k=2)])
+@pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()])
+def test_a_step_that_changes_the_number_of_columns_is_named(step, model, ending):
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), step, model).fit(X, y)
+    with pytest.raises(ExportError, match=f"is a {type(step).__name__}, which cannot be exported"):
+        as_bytes(pipeline, ending)
+    rows = pipeline[:-1].transform(X)
+    np.testing.assert_array_equal(onnx_answers(pipeline, X, inputs="columns")[0], model.predict(rows))
 
 
 def test_a_step_that_cannot_be_exported_is_named():

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron
 from perceptrons.export import ExportError, as_bytes
@@ -39,6 +39,9 @@ MODELS = {
     "StructuredPerceptron": lambda: StructuredPerceptron(None),
     "StandardScaler before it": lambda: make_pipeline(StandardScaler(), Perceptron(**ONE)).fit(X, Y),
     "Normalizer before it": lambda: make_pipeline(Normalizer(), Perceptron(**ONE)).fit(X, Y),
+    "PolynomialFeatures before it": lambda: make_pipeline(
+        StandardScaler(), PolynomialFeatures(), Perceptron(**ONE)
+    ).fit(X, Y),
     "hashed texts": lambda: texts(bits=8),
     "remembered words": lambda: texts(bits=None, words=(1, 2)),
     "remembered n-grams of characters": lambda: texts(bits=None, chars=(1, 2)),

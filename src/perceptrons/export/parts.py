@@ -206,7 +206,7 @@ def _of_pipeline(pipeline: Any, inputs: str) -> Subject:
     if inputs == "columns":
         return last
     found: Inputs | None = None
-    shift, scale = np.zeros(last.inputs.n_columns), np.ones(last.inputs.n_columns)
+    scalers = []
     for name, step in steps[:-1]:
         kind = type(step).__name__
         if kind in ("HashedText", "TableFeatures") and found is None and (name, step) == steps[0]:
@@ -216,10 +216,12 @@ def _of_pipeline(pipeline: Any, inputs: str) -> Subject:
             else:
                 found = table_inputs(step.source_, step.columns_, last.inputs.n_columns)
         elif kind in SCALERS and type(step).__module__.startswith("sklearn.") and not getattr(step, "clip", False):
-            by, factor = SCALERS[kind](step)
-            shift, scale = shift + by / scale, scale * factor
+            scalers.append(SCALERS[kind](step))
         else:
             raise ExportError(f"Step {name!r} is a {kind}, which cannot be exported. {COLUMNS_INSTEAD}")
+    shift, scale = np.zeros(last.inputs.n_columns), np.ones(last.inputs.n_columns)
+    for by, factor in scalers:
+        shift, scale = shift + by / scale, scale * factor
     plain = bool((shift == 0).all() and (scale == 1).all())
     if found is None:
         names = last.inputs.names if isinstance(last.inputs, ColumnInputs) else None
