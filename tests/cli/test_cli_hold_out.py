@@ -163,6 +163,21 @@ def test_a_model_no_better_than_the_majority_says_so_with_what_to_try(run, tmp_p
     assert "no better than" not in run("train", constant)[1]
 
 
+@pytest.mark.parametrize(
+    "command", [["tune", "--max-iter", 2], ["tune", "--max-iter", 2, "--folds", 3, "--test-share", 0], ["compare"]]
+)
+def test_tune_and_compare_say_where_always_predicting_one_class_is_as_good(run, tmp_path, rng, command):
+    y = np.repeat(["a", "b"], [50, 100])
+    constant = write_rows(tmp_path / "constant.csv", np.repeat([[0, 1]], 150, axis=0), y)
+    clear = write_rows(tmp_path / "clear.csv", np.round(rng.normal(size=(150, 2)), 3) + 9 * (y == "b")[:, None], y)
+    more = ["--learner", "average"] if command == ["compare"] else []
+    for data, expected in ((constant, 1), (clear, 0)):
+        out = " ".join(run(command[0], data, *command[1:], *more)[1].split())
+        assert out.count("no better than always predicting b") == expected, out
+        told = json.loads(run(command[0], data, *command[1:], *more, "--json")[1])["warnings"]
+        assert sum("no better than always predicting b" in line for line in told) == expected
+
+
 def test_an_epoch_more_is_counted_as_one_though_the_model_may_have_a_thousand(run, copies, tmp_path):
     assert run("train", copies, "-o", tmp_path / "m", "--quiet")[0] == 0
     out = " ".join(run("train", copies, "--from", tmp_path / "m")[1].split())

@@ -64,6 +64,11 @@ def compare(asked: Any) -> None:
             tell=say if watched else None, scale=False if table.source.get("preparation") else "auto",
         )  # fmt: skip
     warnings = test_set_warnings_of(found.parts, table, asked)
+    if not table.several and found.metric == "accuracy" and found.parts.test is not None:
+        from perceptrons.cli.hold_out import majority_warnings
+
+        best = max(row.score for row in found.rows)
+        warnings += majority_warnings(found.parts.test.taken()[1], best)
     if asked.json:
         about = {"data": [str(path) for path in asked.data], **found.to_dict(), "scaled": _scaled(found, table)}
         print(as_json({**about, "warnings": warnings}), end="")

@@ -121,6 +121,19 @@ def test_set_warnings(share: float, n_tested: int, n: int, n_tested_of: "Mapping
     return warnings
 
 
+def majority_warnings(y: Any, accuracy: float) -> list[str]:
+    """Warn of an accuracy that always predicting the commonest of these test labels would reach, too."""
+    labels, numbers = np.unique(np.asarray(y), return_counts=True)
+    share = numbers.max() / numbers.sum()
+    if accuracy == 1 or accuracy > share + 1e-12:  # another way to divide the same two counts may round up
+        return []
+    label = plain(str(labels[numbers.argmax()]), 30)
+    return [
+        f"An accuracy of {in_percent(accuracy)} is no better than always predicting {label} ({in_percent(share)}). "
+        "Look at the columns (perceptrons look), or train with --kernel rbf."
+    ]
+
+
 def count_by_class(y: Any, classes: Any) -> dict[Any, int]:
     """The number of these labels of every class."""
     labels, numbers = np.unique(np.asarray(y), return_counts=True)

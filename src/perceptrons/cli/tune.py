@@ -84,11 +84,12 @@ def tune(asked: Any) -> None:
     if asked.json:
         saved = None if asked.output is None else str(asked.output)
         data = [str(path) for path in asked.files]
-        warnings = [*reason, *test_set_warnings_of(found.parts, table, asked)]
+        warnings = [*reason, *test_set_warnings_of(found.parts, table, asked), *_majority_warnings(found, table)]
         print(as_json({"data": data, "model": saved, **summary(found), "warnings": warnings}), end="")
     elif not asked.quiet:
         warnings = [*reason, *test_set_warnings_of(found.parts, table, asked)]
-        show(found, in_words(table), asked.output, screen(), advice=advice(found, table), warnings=warnings)
+        after = [*_majority_warnings(found, table), *advice(found, table)]
+        show(found, in_words(table), asked.output, screen(), advice=after, warnings=warnings)
 
 
 def _parts(table: "Table", groups: Any, asked: Any) -> tuple[dict[str, Any], int | None, list[str]]:
@@ -138,18 +139,29 @@ def summary(found: "Recipe") -> dict[str, Any]:
     }
 
 
-def advice(found: "Recipe", table: "Table") -> str | None:
+def advice(found: "Recipe", table: "Table") -> list[str]:
     """What may help more than any setting."""
     from perceptrons.theory.scales import scaler_for
 
     if scaler_for(table.X, found.model) is None:
-        return None
-    return "The features differ widely in scale: scaling them may help more than any hyperparameter."
+        return []
+    return ["The features differ widely in scale: scaling them may help more than any hyperparameter."]
+
+
+def _majority_warnings(found: "Recipe", table: "Table") -> list[str]:
+    """Warnings about a model that is no better than always predicting the commonest class."""
+    from perceptrons.cli.hold_out import majority_warnings
+
+    if table.several or found.metric != "accuracy":
+        return []
+    if found.parts.test is None or found.test_score is None:
+        return majority_warnings(table.y, found.dev_score)
+    return majority_warnings(found.parts.test.taken()[1], found.test_score)
 
 
 def show(
     found: "Recipe", about: str, output: Path | None, console: "Console", thing: str = "example",
-    advice: str | None = None, warnings: Sequence[str] = (),
+    advice: Sequence[str] = (), warnings: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """The report for people. about: the data; thing: what there is of them; warnings: about the test set."""
     from perceptrons.selection.search import named
@@ -177,8 +189,8 @@ def show(
         console.print(warning, markup=False, style="yellow")
     for line, style in _outcome(found, thing):
         console.print(line, markup=False, style=style)
-    if advice is not None:
-        console.print(advice, style="yellow")
+    for line in advice:
+        console.print(line, markup=False, style="yellow")
     if output is not None:
         console.print(f"\nSaved as {output}", markup=False, soft_wrap=True)
         again = f"perceptrons inspect {shlex.quote(str(output))}"

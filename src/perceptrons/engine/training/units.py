@@ -6,8 +6,8 @@
 Where all features are doubled, so is `constant`, and `spread` grows by 4, as scores from a zero start do. So if
 the margin is a multiple of `spread`, and the bias is the weight of a feature `constant`, scale does not matter to
 training; powers of two change no bit. Sample weights lengthen the steps, and with them all scores, so `spread` is
-multiplied by their mean: weights of 1/n train like weights of 1. Since `constant` is a power of two, the bias is as exact as with the lecture's
-feature 1.
+multiplied by their mean: weights of 1/n train like weights of 1. Since `constant` is a power of two, the bias is as
+exact as with the lecture's feature 1.
 """
 
 import math
@@ -48,12 +48,12 @@ class Moments(NamedTuple):
         if not self.square > 0:
             return Units(0.0, 1.0)
         spread = self.spread if self.spread > ALIKE * self.square else self.square
-        mean_weight = _rounded(self.weight / self.n)
-        return Units(mean_weight * _rounded(spread / self.n), math.ldexp(1.0, math.frexp(self.square / self.values)[1] // 2))
+        constant = math.ldexp(1.0, math.frexp(self.square / self.values)[1] // 2)
+        return Units(_rounded(self.weight / self.n) * _rounded(spread / self.n), constant)
 
 
 class Units(NamedTuple):
-    spread: float  # times the mean sample weight; 0 as long as there were only zeros: the first example of a running scaler is 0
+    spread: float  # times the mean weight; 0 as long as there were only zeros, such as the first of a running scaler
     constant: float
 
 
