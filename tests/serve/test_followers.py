@@ -9,6 +9,7 @@ from perceptrons.client import Client, ServerError
 from perceptrons.modelfile import ModelFileError
 from perceptrons.serve import follower as following
 from perceptrons.serve.store import Store
+from tests.support.processes import wait_until
 from tests.support.served import Examples, as_text, read_log
 from tests.support.served_here import LEADER, URL, follow_through, served
 
@@ -32,13 +33,6 @@ class Numbered(Examples):
             answer = Client(URL, http=http, retries=0).learn(examples, labels, key=key)
             self.taught += map(as_text, examples)
         return answer
-
-
-def wait_until(is_true):
-    until = time.monotonic() + 30
-    while not is_true():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def ready(http):
