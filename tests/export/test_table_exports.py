@@ -89,14 +89,14 @@ def test_scalers_of_pipelines_are_part_of_the_export():
     same_onnx(curved, X, within=1e-10)
 
 
-@pytest.mark.parametrize("ending", [".json", ".onnx"])
 @pytest.mark.parametrize("step", [PolynomialFeatures(2), SelectKBest(k=2)])
 @pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()])
-def test_a_step_that_changes_the_number_of_columns_is_named(step, model, ending):
+def test_a_step_that_changes_the_number_of_columns_is_named_by_json(step, model):
     X, y = load_iris(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), step, model).fit(X, y)
     with pytest.raises(ExportError, match=f"is a {type(step).__name__}, which cannot be exported"):
-        as_bytes(pipeline, ending)
+        as_bytes(pipeline, ".json")
+    same_onnx(pipeline, X, within=1e-9)
     rows = pipeline[:-1].transform(X)
     np.testing.assert_array_equal(onnx_answers(pipeline, X, inputs="columns")[0], model.predict(rows))
 

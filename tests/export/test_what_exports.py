@@ -1,9 +1,10 @@
 """The page's table of what exports to what is what the code does."""
 
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron
 from perceptrons.export import ExportError, as_bytes
@@ -38,10 +39,8 @@ MODELS = {
     "SequencePerceptron, Viterbi outside": lambda: SequencePerceptron(**ONE).fit([[{"w": 1}, {"v": 1}]], [["A", "B"]]),
     "StructuredPerceptron": lambda: StructuredPerceptron(None),
     "StandardScaler before it": lambda: make_pipeline(StandardScaler(), Perceptron(**ONE)).fit(X, Y),
-    "Normalizer before it": lambda: make_pipeline(Normalizer(), Perceptron(**ONE)).fit(X, Y),
-    "PolynomialFeatures before it": lambda: make_pipeline(
-        StandardScaler(), PolynomialFeatures(), Perceptron(**ONE)
-    ).fit(X, Y),
+    "other steps of scikit-learn before it": lambda: make_pipeline(Normalizer(), Perceptron(**ONE)).fit(X, Y),
+    "CalibratedClassifierCV and others around it": lambda: CalibratedClassifierCV(Perceptron(**ONE)).fit(X, Y),
     "hashed texts": lambda: texts(bits=8),
     "remembered words": lambda: texts(bits=None, words=(1, 2)),
     "remembered n-grams of characters": lambda: texts(bits=None, chars=(1, 2)),

@@ -21,19 +21,15 @@ def export(asked: Any) -> None:
         raise BadInputError(f"{asked.exported}: the extension selects the format and must be one of {', '.join(WHAT)}.")
     check_output(asked.exported, asked.model)
     model = load_any(asked.model, pipelines=True)
-    from perceptrons.export import ExportError, as_bytes
-    from perceptrons.export.parts import subject_of
+    from perceptrons.export import ExportError, as_bytes, facts_of
 
     inputs = str(asked.inputs)
     with refusing(ExportError, about=asked.model), refusing(ModuleNotFoundError):
         content = as_bytes(model, ending, inputs)
-        subject = subject_of(model, inputs)
+        facts = facts_of(model, inputs)
     save_bytes(content, asked.exported)
     if asked.json:
-        kind = subject.scores.kind if hasattr(subject, "scores") else "tagger"
-        takes_in = subject.inputs.kind if hasattr(subject, "inputs") else "columns"
-        classes = subject.answer.classes if hasattr(subject, "answer") else subject.classes
-        facts = {"model": str(asked.model), "file": str(asked.exported), "format": ending[1:], "bytes": len(content)}
-        print(as_json(facts | {"kind": kind, "inputs": takes_in, "classes": classes.tolist()}), end="")
+        file = {"model": str(asked.model), "file": str(asked.exported), "format": ending[1:], "bytes": len(content)}
+        print(as_json(file | facts), end="")
     elif not asked.quiet:
         print(f"{visible(str(asked.exported))}: {WHAT[ending]} ({len(content):,} bytes).")

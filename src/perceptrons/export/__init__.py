@@ -7,32 +7,46 @@ import os
 from pathlib import Path
 from typing import Any
 
-from perceptrons.export.parts import ExportError, subject_of
+from perceptrons.export.table_inputs import ExportError
 
 __all__ = ["FORMATS", "ExportError", "as_bytes", "write"]
 FORMATS = (".onnx", ".json")
 
 
-def ending_of(path: str | os.PathLike[str]) -> str:
-    """The format of a file by its name. Raises ExportError for another ending."""
-    ending = Path(os.fsdecode(path)).suffix.lower()
-    if ending not in FORMATS:
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format of a file by its extension. Raise ExportError for another one."""
+    extension = Path(os.fsdecode(path)).suffix.lower()
+    if extension not in FORMATS:
         raise ExportError(
             f"{os.fsdecode(path)}: the extension selects the format and must be one of {', '.join(FORMATS)}."
         )
-    return ending
+    return extension
 
 
-def as_bytes(model: Any, ending: str, inputs: str = "raw") -> bytes:
-    """The content of the file. ending: one of FORMATS."""
-    subject = subject_of(model, inputs)
-    if ending == ".onnx":
-        from perceptrons.export.onnx_graph import graph_of
+def as_bytes(model: Any, extension: str, inputs: str = "raw") -> bytes:
+    """Return the content of the file. extension: one of FORMATS."""
+    if extension == ".onnx":
+        from perceptrons.onnx import convert
 
-        return graph_of(subject).SerializeToString()
+        return bytes(convert(model, inputs=inputs).SerializeToString())
     from perceptrons.export.json_weights import as_json
+    from perceptrons.export.parts import parts_of
 
-    return as_json(subject).encode()
+    return as_json(parts_of(model, inputs)).encode()
+
+
+def facts_of(model: Any, inputs: str = "raw") -> dict[str, Any]:
+    """Return what an exported model is: its kind, its inputs and its classes."""
+    from perceptrons.export.converters import is_own_graph, selected_model
+    from perceptrons.export.parts import TaggerParts, parts_of
+
+    model = selected_model(model)
+    if inputs != "columns" and not is_own_graph(model):
+        return {"kind": "pipeline", "inputs": "raw", "classes": model.classes_.tolist()}
+    parts = parts_of(model, inputs)
+    if isinstance(parts, TaggerParts):
+        return {"kind": "tagger", "inputs": "columns", "classes": parts.classes.tolist()}
+    return {"kind": parts.scores.kind, "inputs": parts.inputs.kind, "classes": parts.classes.tolist()}
 
 
 def write(model: Any, path: str | os.PathLike[str], inputs: str = "raw") -> None:
@@ -41,7 +55,8 @@ def write(model: Any, path: str | os.PathLike[str], inputs: str = "raw") -> None
     Parameters
     ----------
     model : Perceptron, KernelPerceptron, SequencePerceptron or Pipeline
-        A fitted model. A pipeline may have scalers, `HashedText` or `TableFeatures` before the model.
+        A fitted model. For JSON, a pipeline may have scalers, `HashedText` or `TableFeatures` before the model; for
+        ONNX, all steps that skl2onnx converts.
     path : path
         The file to write. Its extension selects the format.
     inputs : {"raw", "columns"}, default="raw"
@@ -63,7 +78,7 @@ def write(model: Any, path: str | os.PathLike[str], inputs: str = "raw") -> None
     >>> json.loads(path.read_text())["classes"]
     ['no', 'yes']
     """
-    content = as_bytes(model, ending_of(path), inputs)
+    content = as_bytes(model, format_of(path), inputs)
     from perceptrons.modelfile.whole_files import write_whole
 
     write_whole(Path(os.path.realpath(os.fsdecode(path))), content)

@@ -1,6 +1,6 @@
 """A model as one JSON object: its weights by feature name, and all that is needed to predict with them.
 
-The shape is described in docs/howto/export.md. Its "version" grows when a reader of an older one would be misled.
+docs/howto/export.md describes the format. VERSION grows when a reader of an older version would be misled.
 """
 
 import json
@@ -12,56 +12,57 @@ import scipy.sparse as sp
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.export.parts import (
     ColumnInputs,
-    Dual,
     Inputs,
-    Subject,
-    TaggerSubject,
+    KernelScores,
+    LinearScores,
+    ModelParts,
+    Scores,
+    TaggerParts,
     TextInputs,
-    VersionsOfWeights,
-    Weights,
+    VoteScores,
 )
-from perceptrons.features import Columns
+from perceptrons.features import Columns, HashedText
 from perceptrons.inspection.names import ColumnNames
 
 FORMAT, VERSION = "perceptrons weights", 2
 
 
-def as_json(subject: Subject | TaggerSubject) -> str:
-    """The text of the file: one feature per line, so that people can read and compare it."""
-    found = _tagger(subject) if isinstance(subject, TaggerSubject) else _model(subject)
-    lines = [f" {json.dumps(key)}: {_value(value)}" for key, value in found.items()]
+def as_json(parts: ModelParts | TaggerParts) -> str:
+    """Return the text of the file, with one feature per line so that people can read and compare it."""
+    fields = _tagger(parts) if isinstance(parts, TaggerParts) else _classifier(parts)
+    lines = [f" {json.dumps(key)}: {_value(value)}" for key, value in fields.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _value(value: Any) -> str:
-    """Lists of objects and of lists with one item per line."""
+    """Return a value as JSON. Lists of objects or lists have one item per line."""
     if isinstance(value, list) and value and isinstance(value[0], dict | list):
-        return "[\n" + ",\n".join(f"  {json.dumps(one, allow_nan=False)}" for one in value) + "\n ]"
+        return "[\n" + ",\n".join(f"  {json.dumps(item, allow_nan=False)}" for item in value) + "\n ]"
     return json.dumps(value, allow_nan=False)
 
 
-def _model(subject: Subject) -> dict[str, Any]:
-    answer, scores = subject.answer, subject.scores
+def _classifier(parts: ModelParts) -> dict[str, Any]:
+    rule, scores = parts.rule, parts.scores
     return {
         "format": FORMAT,
         "version": VERSION,
         "kind": scores.kind,
-        "classes": answer.classes.tolist(),
-        "several_labels": answer.several,
-        "scheme": "binary" if answer.binary else answer.scheme,
-        "combine": answer.combine,
-        "zero_score": "positive" if answer.positive_at_zero else "negative",
-        "threshold": answer.threshold,
-        "calibration": _calibration(answer.calibration),
-        "n_columns": subject.inputs.n_columns,
-        "inputs": _inputs(subject.inputs),
-        "rows": _rows(subject),
-        **_scores(scores, subject.inputs),
+        "classes": rule.classes.tolist(),
+        "several_labels": rule.is_multilabel,
+        "scheme": "binary" if rule.is_binary else rule.scheme,
+        "combine": rule.combine,
+        "zero_score": "positive" if rule.is_positive_at_zero else "negative",
+        "threshold": rule.threshold,
+        "calibration": _calibration(rule.calibration),
+        "n_columns": parts.inputs.n_columns,
+        "inputs": _inputs(parts.inputs),
+        "rows": _rows(parts),
+        **_scores(scores, parts.inputs),
     }
 
 
 def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
-    """How scores become probabilities. The slopes of a temperature come with offsets of 0."""
+    """Return how scores become probabilities. The slopes of a temperature come with offsets of 0."""
     if calibration is None:
         return None
     arrays = calibration.arrays
@@ -74,42 +75,43 @@ def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
     return {"method": "isotonic", "curves": [np.column_stack(curve).tolist() for curve in curves]}
 
 
-def _rows(subject: Subject) -> list[Any]:
-    """What each row of weights is for: a class, or two of which it is positive for the second."""
-    answer, classes = subject.answer, subject.answer.classes.tolist()
-    if answer.binary:
+def _rows(parts: ModelParts) -> list[Any]:
+    """Return the class of each row of weights, or two classes of which it is positive for the second."""
+    rule, classes = parts.rule, parts.classes.tolist()
+    if rule.is_binary:
         return [classes]
-    if answer.duels:
+    if rule.is_one_vs_one:
         return [[classes[a], classes[b]] for a in range(len(classes)) for b in range(a + 1, len(classes))]
     return classes
 
 
 def _inputs(inputs: Inputs) -> dict[str, Any]:
-    found: dict[str, Any] = {"kind": inputs.kind}
+    fields: dict[str, Any] = {"kind": inputs.kind}
     if isinstance(inputs, ColumnInputs):
-        scaled = inputs.shift is not None and inputs.scale is not None
-        return found | ({"shift": _list(inputs.shift), "scale": _list(inputs.scale)} if scaled else {})
-    found["hashing"] = _hashing(inputs.columns)
+        if inputs.shift is None or inputs.scale is None:
+            return fields
+        return fields | {"shift": _list(inputs.shift), "scale": _list(inputs.scale)}
+    fields["hashing"] = _hashing(inputs.columns)
     if isinstance(inputs, TextInputs):
-        return found | {"text": _text(inputs.text)}
-    made = inputs.preparation
-    return found | {
+        return fields | {"text": _text(inputs.text)}
+    preparation = inputs.preparation
+    return fields | {
         "numbers": inputs.numbers,
         "categories": inputs.categories,
         "texts": inputs.texts,
         "text": None if inputs.text is None else _text(inputs.text) | {"prefixes": inputs.prefixes},
-        "missing_numbers": list(made.words.numbers),
-        "fills": made.fills.tolist(),
-        "centres": made.centres.tolist(),
-        "scales": made.scales.tolist(),
+        "missing_numbers": list(preparation.words.numbers),
+        "fills": preparation.fills.tolist(),
+        "centres": preparation.centres.tolist(),
+        "scales": preparation.scales.tolist(),
         "indicators": inputs.indicators,
         "products": [list(factors) for factors in inputs.products],
-        "product_centres": made.product_centres.tolist(),
-        "product_scales": made.product_scales.tolist(),
-        "number_features": inputs.number_names,
+        "product_centres": preparation.product_centres.tolist(),
+        "product_scales": preparation.product_scales.tolist(),
+        "number_features": preparation.number_names,
         "category_features": [
-            {"number": one.number, "categories": [place for place in (one.first, one.second) if place >= 0],
-             "name": list(one.prefixes)} for one in inputs.values
+            {"number": one.number, "categories": [k for k in (one.first, one.second) if k >= 0],
+             "name": list(one.prefixes)} for one in inputs.category_features
         ],
     }  # fmt: skip
 
@@ -120,7 +122,7 @@ def _hashing(columns: Columns) -> dict[str, Any] | None:
     return {"hash": "MurmurHash3_x86_32", "bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
 
 
-def _text(text: Any) -> dict[str, Any]:
+def _text(text: HashedText) -> dict[str, Any]:
     return {
         "words": None if text.words is None else list(text.words),
         "chars": None if text.chars is None else list(text.chars),
@@ -130,48 +132,45 @@ def _text(text: Any) -> dict[str, Any]:
     }
 
 
-def _scores(scores: Any, inputs: Inputs) -> dict[str, Any]:
-    if isinstance(scores, Weights):
+def _scores(scores: Scores, inputs: Inputs) -> dict[str, Any]:
+    if isinstance(scores, LinearScores):
         return {"intercept": _list(scores.b), "weights": _weights(scores.w, inputs)}
-    if isinstance(scores, Dual):
-        return _dual(scores)
-    assert isinstance(scores, VersionsOfWeights)
-    updates = zip(scores.which, scores.y, scores.y_hat, scores.step, strict=True)
+    if isinstance(scores, KernelScores):
+        return {
+            "kernel": {"name": scores.kernel, "gamma": scores.gamma, "degree": scores.degree, "coef0": scores.coef0},
+            "index": None if scores.index is None else scores.index.tolist(),
+            "support": None if scores.support is None else _vectors(scores.support),
+            "coefficients": np.asarray(scores.coef, np.float64).T.tolist(),
+        }
     return {
         "intercept": _list(scores.b),
         "weights": _weights(scores.w, inputs),
         "one": scores.one,
         "survived": _list(scores.counts),
-        "updates": [[int(m), int(y), int(y_hat), float(step)] for m, y, y_hat, step in updates],
+        "updates": _updates(scores),
         "support": _vectors(scores.support),
     }
 
 
-def _dual(scores: Dual) -> dict[str, Any]:
-    return {
-        "kernel": {"name": scores.kernel, "gamma": scores.gamma, "degree": scores.degree, "coef0": scores.coef0},
-        "index": None if scores.index is None else scores.index.tolist(),
-        "support": None if scores.support is None else _vectors(scores.support),
-        "coefficients": np.asarray(scores.coef, np.float64).T.tolist(),
-    }
+def _updates(scores: VoteScores) -> list[Any]:
+    updates = zip(scores.support_index, scores.y, scores.y_hat, scores.step, strict=True)
+    return [[int(m), int(y), int(y_hat), float(step)] for m, y, y_hat, step in updates]
 
 
 def _vectors(rows: Any) -> list[Any]:
-    """Support vectors, each as pairs of a column and a value that is not 0."""
+    """Return support vectors, each as pairs of a column and a value that is not 0."""
     rows = sp.csr_matrix(rows).astype(np.float64)
     rows.sort_indices()
-    parts = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-    return [list(map(list, zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist(), strict=True))) for a, b in parts]
+    spans = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    return [list(map(list, zip(rows.indices[a:b].tolist(), rows.data[a:b].tolist(), strict=True))) for a, b in spans]
 
 
 def _weights(w: np.ndarray, inputs: Inputs) -> list[Any]:
-    """Columns that have a weight, each with its name, or the names of all features that are hashed to it."""
+    """Return the columns that have a weight, each with its name or the names of all features that are hashed to it."""
     used = np.flatnonzero((w != 0).any(axis=0))
-    tall = w[:, used].T.astype(np.float64).tolist()
-    named = _names(inputs, used)
-    return [
-        {"column": column, **name, "weights": row} for column, name, row in zip(used.tolist(), named, tall, strict=True)
-    ]
+    weights = w[:, used].T.astype(np.float64).tolist()
+    named = zip(used.tolist(), _names(inputs, used), weights, strict=True)
+    return [{"column": column, **name, "weights": row} for column, name, row in named]
 
 
 def _names(inputs: Inputs, used: np.ndarray) -> list[dict[str, Any]]:
@@ -183,29 +182,27 @@ def _names(inputs: Inputs, used: np.ndarray) -> list[dict[str, Any]]:
         raw = columns.state()[1]
         ends, arena = raw["ends"], raw["arena"].tobytes()
         return [{"feature": arena[ends[j] : ends[j + 1]].decode("utf-8", "replace")} for j in used.tolist()]
-    found = ColumnNames(columns).numbers(used)
+    numbers = ColumnNames(columns).numbers(used)
     signs = columns.signs.astype(int)
     return [
-        {"features": columns.names(found.get(j, [])), "signs": signs[found.get(j, [])].tolist()} for j in used.tolist()
+        {"features": columns.names(numbers.get(j, [])), "signs": signs[numbers.get(j, [])].tolist()}
+        for j in used.tolist()
     ]
 
 
-def _tagger(subject: TaggerSubject) -> dict[str, Any]:
-    used = np.flatnonzero((subject.w != 0).any(axis=1))
-    names = subject.names
-    forbidden = np.isneginf(subject.arcs)
-    arcs = [[None if no else value for value, no in zip(*row, strict=True)] for row in
-            zip(subject.arcs.tolist(), forbidden.tolist(), strict=True)]  # fmt: skip
+def _tagger(parts: TaggerParts) -> dict[str, Any]:
+    used = np.flatnonzero((parts.w != 0).any(axis=1))
+    names = parts.names
     return {
         "format": FORMAT,
         "version": VERSION,
         "kind": "tagger",
-        "classes": subject.classes.tolist(),
-        "combine": subject.combine,
-        "n_columns": len(subject.w),
-        "arcs": arcs,
+        "classes": parts.classes.tolist(),
+        "combine": parts.combine,
+        "n_columns": len(parts.w),
+        "arcs": [[None if arc == -np.inf else arc for arc in row] for row in parts.arcs.tolist()],
         "weights": [
-            {"column": j, "feature": f"x{j}" if names is None else names[j], "weights": subject.w[j].tolist()}
+            {"column": j, "feature": f"x{j}" if names is None else names[j], "weights": parts.w[j].tolist()}
             for j in used.tolist()
         ],
     }

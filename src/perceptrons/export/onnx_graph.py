@@ -1,264 +1,256 @@
-"""A model as an ONNX graph, in double precision: operators of ai.onnx, and LabelEncoder of ai.onnx.ml for categories.
+"""A model as an ONNX graph in double precision, with operators of ai.onnx, and LabelEncoder for categories.
 
 Outputs: `label`, the class of every row (with several labels a 0/1 column per label), and `scores`, those of
 `decision_function`. If the model is calibrated, also `probabilities`, those of `predict_proba`.
 """
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.export.onnx_table import table_scores
-from perceptrons.export.onnx_text import word_rows
-from perceptrons.export.onnx_writer import Graph
+from perceptrons.export.onnx_inputs import check_words, table_scores, word_rows
+from perceptrons.export.onnx_writer import Graph, Nodes, class_type
 from perceptrons.export.parts import (
-    COLUMNS_INSTEAD,
-    Answer,
     ColumnInputs,
-    Dual,
-    ExportError,
-    Subject,
-    TableInputs,
-    TaggerSubject,
+    DecisionRule,
+    KernelScores,
+    LinearScores,
+    ModelParts,
+    TaggerParts,
     TextInputs,
-    VersionsOfWeights,
-    Weights,
+    VoteScores,
 )
+from perceptrons.export.table_inputs import ExportError, TableInputs
 
-DENSE = 4096  # columns: wider rows enter by the columns that are not 0
-
-
-def graph_of(subject: Subject | TaggerSubject, rows: str = "auto") -> Any:
-    """The ONNX model. rows: of columns, "dense" or "sparse" (by number and value), "auto" by their number."""
-    graph = Graph()
-    if isinstance(subject, TaggerSubject):
-        _tagger(graph, subject)
-    else:
-        scores = _row_scores(graph, subject, rows)
-        _answer(graph, subject, scores)
-    return graph.model(_metadata(subject))
+MAX_DENSE_COLUMNS = 4096  # wider rows enter by the columns that are not 0
 
 
-def is_sparse(subject: Subject, rows: str) -> bool:
-    """Do rows enter as the numbers and values of the columns that are not 0?"""
+class Outputs(NamedTuple):
+    """The values of the outputs of a classifier."""
+
+    label: str
+    scores: str
+    probabilities: str | None
+
+
+def graph_of(parts: ModelParts | TaggerParts, rows: str = "auto", dtype: str = "float64") -> Any:
+    """Return the ONNX model. rows: "dense", "sparse" (columns and values), or "auto" by the number of columns."""
+    graph = Graph(dtype)
+    k = len(parts.classes)
+    metadata = {"classes": json.dumps(parts.classes.tolist())}
+    if isinstance(parts, TaggerParts):
+        columns, values = graph.input("columns", "int64", [None, None]), graph.number_input("values", [None, None])
+        graph.output("scores", graph.sparse_product(columns, values, parts.w), "double", [None, k])
+        graph.output("arcs", graph.double(parts.arcs), "double", [k + 1, k + 1])
+        return graph.model(metadata)
+    outputs = rule_outputs(graph, parts, _raw_scores(graph, parts, rows))
+    rule = parts.rule
+    label_type = "int64" if rule.is_multilabel else class_type(rule.classes)
+    graph.output("label", outputs.label, label_type, [None, k] if rule.is_multilabel else [None])
+    graph.output("scores", outputs.scores, "double", [None] if rule.is_binary else [None, k])
+    if outputs.probabilities is not None:
+        graph.output("probabilities", outputs.probabilities, "double", [None, k])
+    if isinstance(parts.inputs, ColumnInputs) and parts.inputs.names:
+        metadata["columns"] = json.dumps(parts.inputs.names)
+    return graph.model(metadata)
+
+
+def is_sparse(parts: ModelParts | TaggerParts, rows: str) -> bool:
+    """Return whether rows enter as the numbers and values of the columns that are not 0."""
     if rows not in ("auto", "dense", "sparse"):
         raise ValueError(f"rows={rows!r}: choose 'auto', 'dense' or 'sparse'.")
-    if not isinstance(subject.inputs, ColumnInputs) or rows == "dense":
+    if isinstance(parts, TaggerParts) or not isinstance(parts.inputs, ColumnInputs) or rows == "dense":
         return False
-    can = isinstance(subject.scores, Weights) and subject.inputs.shift is None
-    if rows == "sparse" and not can:
-        raise ExportError("rows='sparse' is for linear models without a scaler: use rows='dense'.")
-    return rows == "sparse" or (can and subject.inputs.n_columns > DENSE)
+    is_linear = isinstance(parts.scores, LinearScores)
+    if rows == "sparse" and not is_linear:
+        raise ExportError("rows='sparse' is for linear models: use rows='dense'.")
+    return rows == "sparse" or (is_linear and parts.inputs.n_columns > MAX_DENSE_COLUMNS)
 
 
-def _metadata(subject: Subject | TaggerSubject) -> dict[str, str]:
-    classes = subject.classes if isinstance(subject, TaggerSubject) else subject.answer.classes
-    found = {"classes": json.dumps(classes.tolist())}
-    if isinstance(subject, Subject) and isinstance(subject.inputs, ColumnInputs) and subject.inputs.names:
-        found["columns"] = json.dumps(subject.inputs.names)
-    return found
+# ---- scores
 
 
-# ---- scores of the rows of weights
-
-
-def _row_scores(graph: Graph, subject: Subject, rows: str) -> str:
-    """(examples, rows of weights), or of votes what `decision_function` gives."""
-    inputs, scores = subject.inputs, subject.scores
+def _raw_scores(graph: Graph, parts: ModelParts, rows: str) -> str:
+    """Return the scores of the inputs of a whole graph."""
+    inputs, scores = parts.inputs, parts.scores
     if isinstance(inputs, TableInputs):
-        if inputs.texts or inputs.hashed:
-            what = "texts" if inputs.texts else "hashed columns"
-            raise ExportError(f"The table has {what}, but ONNX has no operator that hashes names. {COLUMNS_INSTEAD}")
         return table_scores(graph, inputs, scores)
-    if is_sparse(subject, rows):
-        assert isinstance(scores, Weights)
-        return _sparse_scores(graph, scores)
+    if is_sparse(parts, rows):
+        assert isinstance(scores, LinearScores)
+        columns, values = graph.input("columns", "int64", [None, None]), graph.number_input("values", [None, None])
+        return graph.add("Add", graph.sparse_product(columns, values, scores.w.T), graph.double(scores.b))
     if isinstance(inputs, TextInputs):
-        X = word_rows(graph, inputs)
+        names = None if inputs.columns.bits is not None else inputs.columns.names()
+        check_words(inputs.text, names)
+        X = word_rows(graph, graph.input("words", "string", [None, None]), inputs.text, inputs.columns.names())
     else:
-        X = graph.input("X", "double", [None, inputs.n_columns])
-        if inputs.shift is not None and inputs.scale is not None:
-            X = graph.add("Mul", graph.add("Sub", X, graph.double(inputs.shift)), graph.double(inputs.scale))
-    if isinstance(scores, Weights):
-        return graph.linear(X, scores.w, scores.b)
-    return _dual_scores(graph, X, scores) if isinstance(scores, Dual) else _votes(graph, X, scores, _above(subject))
+        X = graph.number_input("X", [None, inputs.n_columns])
+    return scores_of_rows(graph, X, parts)
 
 
-def _sparse_scores(graph: Graph, scores: Weights) -> str:
-    """Of rows given as columns and values. Places of a row that are left over have the value 0."""
-    columns = graph.input("columns", "int64", [None, None])
-    values = graph.input("values", "double", [None, None])
-    return graph.add("Add", graph.gathered(columns, values, scores.w.T), graph.double(scores.b))
+def scores_of_rows(nodes: Nodes, X: str, parts: ModelParts) -> str:
+    """Return the scores (n_examples, n_rows of weights) of rows in double; for votes those of `decision_function`."""
+    scores = parts.scores
+    if isinstance(scores, LinearScores):
+        return nodes.linear(X, scores.w, scores.b)
+    return _kernel_scores(nodes, X, scores) if isinstance(scores, KernelScores) else _votes(nodes, X, scores, parts)
 
 
-def _dual_scores(graph: Graph, X: str, scores: Dual) -> str:
-    coef = graph.matrix(np.asarray(scores.coef).T)
+def _kernel_scores(nodes: Nodes, X: str, scores: KernelScores) -> str:
+    coef = nodes.matrix(np.asarray(scores.coef).T)
     if scores.kernel == "precomputed":
         assert scores.index is not None
-        return graph.add("MatMul", graph.add("Gather", X, graph.int64(scores.index), axis=1), coef)
-    support = scores.support.toarray() if sp.issparse(scores.support) else np.asarray(scores.support)
-    support = support.astype(np.float64)
+        return nodes.add("MatMul", nodes.add("Gather", X, nodes.int64(scores.index), axis=1), coef)
+    support = _dense(scores.support)
     if scores.kernel == "laplacian":
-        apart = graph.add("Sub", graph.unsqueezed(X, 1), graph.double(support[None]))
-        distance = graph.reduced("ReduceSum", graph.add("Abs", apart), -1, keep=False)
-        K = graph.add("Exp", graph.add("Mul", distance, graph.number(-scores.gamma)))
-        return graph.add("MatMul", K, coef)
+        difference = nodes.add("Sub", nodes.unsqueeze(X, 1), nodes.double(support[None]))
+        distance = nodes.sum(nodes.add("Abs", difference), -1, keep=False)
+        K = nodes.add("Exp", nodes.add("Mul", distance, nodes.double(-scores.gamma)))
+        return nodes.add("MatMul", K, coef)
     gamma = scores.gamma if scores.kernel in ("poly", "sigmoid") else 1.0
-    K = graph.add("MatMul", X, graph.matrix(gamma * support.T))  # behind it, onnxruntime would multiply in float32
+    K = nodes.add("MatMul", X, nodes.matrix(gamma * support.T))  # onnxruntime would multiply K by gamma in float32
     squares = np.einsum("ij,ij->i", support, support)
     if scores.kernel == "rbf":
-        own = graph.reduced("ReduceSum", graph.add("Mul", X, X), -1)
-        K = graph.add("Add", graph.add("Add", graph.add("Mul", K, graph.number(-2.0)), own), graph.double(squares))
-        K = graph.add("Exp", graph.add("Min", graph.add("Mul", K, graph.number(-scores.gamma)), graph.number(0.0)))
+        row_squares = nodes.sum(nodes.add("Mul", X, X), -1)
+        distance = nodes.add("Add", nodes.add("Mul", K, nodes.double(-2.0)), row_squares)
+        distance = nodes.add("Add", distance, nodes.double(squares))
+        exponent = nodes.add("Mul", distance, nodes.double(-scores.gamma))
+        K = nodes.add("Exp", nodes.add("Min", exponent, nodes.double(0.0)))
     elif scores.kernel == "cosine":
-        own = graph.add("Sqrt", graph.reduced("ReduceSum", graph.add("Mul", X, X), -1))
-        own = graph.add("Where", graph.add("Greater", own, graph.number(0.0)), own, graph.number(1.0))
         norms = np.sqrt(squares)
-        K = graph.add("Div", graph.add("Div", K, own), graph.double(np.where(norms > 0, norms, 1.0)))
+        K = nodes.add("Div", nodes.add("Div", K, nodes.norm(X)), nodes.double(np.where(norms > 0, norms, 1.0)))
     elif scores.kernel in ("poly", "sigmoid"):
-        K = graph.add("Add", K, graph.number(scores.coef0))
-        K = graph.power(K, scores.degree) if scores.kernel == "poly" else graph.add("Tanh", K)
-    return graph.add("MatMul", K, coef)
+        K = nodes.add("Add", K, nodes.double(scores.coef0))
+        K = nodes.power(K, scores.degree) if scores.kernel == "poly" else nodes.add("Tanh", K)
+    return nodes.add("MatMul", K, coef)
 
 
-def _votes(graph: Graph, X: str, scores: VersionsOfWeights, above: str) -> str:
-    """Scores by all versions of the weights at once: a running sum over the updates."""
-    support = scores.support.toarray() if sp.issparse(scores.support) else np.asarray(scores.support)
-    start = graph.linear(X, scores.w, scores.b)
-    binary = len(scores.b) == 1
-    if len(scores.which):
-        products = graph.add("MatMul", X, graph.matrix(support.astype(np.float64).T))
-        G = graph.add("Gather", graph.add("Add", products, graph.number(scores.one)), graph.int64(scores.which), axis=1)
-    if binary:
+def _dense(support: Any) -> np.ndarray:
+    return np.asarray(support.toarray() if sp.issparse(support) else support, np.float64)
+
+
+def _votes(nodes: Nodes, X: str, scores: VoteScores, parts: ModelParts) -> str:
+    """Return the votes of all versions of the weights, whose scores are running sums over the updates."""
+    start, n_updates = nodes.linear(X, scores.w, scores.b), len(scores.support_index)
+    gram = ""
+    if n_updates:  # the products of rows with the example of every update
+        products = nodes.add("MatMul", X, nodes.matrix(_dense(scores.support).T))
+        products = nodes.add("Add", products, nodes.double(scores.one))
+        gram = nodes.add("Gather", products, nodes.int64(scores.support_index), axis=1)
+    axis = nodes.int64(1)
+    duration = nodes.double(max(scores.t, np.finfo(float).tiny))
+    if len(scores.b) == 1:
         versions = start
-        if len(scores.which):
-            added = graph.add("Mul", G, graph.double(scores.signed))
-            versions = graph.add("CumSum", graph.joined([start, added], 1), graph.int64(np.array(1)))
-        # which side each version takes, and how long it survived
-        sides = graph.add("Where", graph.add(above, versions, graph.number(0.0)), graph.number(1.0), graph.number(-1.0))
-        weighed = graph.add("Mul", sides, graph.double(scores.counts))
-        votes = graph.reduced("ReduceSum", weighed, 1)  # behind a MatMul, onnxruntime would divide in float32
-        return graph.add("Div", votes, graph.number(max(scores.t, np.finfo(float).tiny)))
-    versions = graph.unsqueezed(start, 1)  # (rows, versions, classes)
-    if len(scores.which):
-        moves = np.zeros((len(scores.which), len(scores.b)))
-        moves[np.arange(len(moves)), scores.y] += scores.step
-        moves[np.arange(len(moves)), scores.y_hat] -= scores.step
-        added = graph.add("Mul", graph.unsqueezed(G, 2), graph.double(moves[None]))
-        versions = graph.add("CumSum", graph.joined([versions, added], 1), graph.int64(np.array(1)))
-    best = graph.add("ArgMax", versions, axis=2, keepdims=1)
-    won = graph.add("Equal", best, graph.int64(np.arange(len(scores.b))[None, None]))
-    shares = graph.add("Mul", graph.add("Cast", won, to=graph.DOUBLE), graph.double(scores.counts[None, :, None]))
-    votes = graph.reduced("ReduceSum", shares, 1, keep=False)
-    return graph.add("Div", votes, graph.number(max(scores.t, np.finfo(float).tiny)))
+        if n_updates:
+            changes = nodes.add("Mul", gram, nodes.double(np.where(scores.y == 1, scores.step, -scores.step)))
+            versions = nodes.add("CumSum", nodes.concat([start, changes], 1), axis)
+        votes = nodes.add("Mul", _signs(nodes, versions, parts.rule), nodes.double(scores.counts))
+        return nodes.add("Div", nodes.sum(votes, 1), duration)  # after a MatMul, onnxruntime would divide in float32
+    versions = nodes.unsqueeze(start, 1)  # (n_examples, n_versions, n_classes)
+    if n_updates:
+        steps = np.zeros((n_updates, len(scores.b)))
+        steps[np.arange(n_updates), scores.y] += scores.step
+        steps[np.arange(n_updates), scores.y_hat] -= scores.step
+        changes = nodes.add("Mul", nodes.unsqueeze(gram, 2), nodes.double(steps[None]))
+        versions = nodes.add("CumSum", nodes.concat([versions, changes], 1), axis)
+    best = nodes.add("ArgMax", versions, axis=2, keepdims=1)
+    is_best = nodes.add("Equal", best, nodes.int64(np.arange(len(scores.b))[None, None]))
+    votes = nodes.add("Mul", nodes.add("Cast", is_best, to=nodes.DOUBLE), nodes.double(scores.counts[None, :, None]))
+    return nodes.add("Div", nodes.sum(votes, 1, keep=False), duration)
 
 
 # ---- from scores to labels
 
 
-def _above(subject: Subject) -> str:
-    """What a score must be, compared with 0, for the positive class to win."""
-    return "GreaterOrEqual" if subject.answer.positive_at_zero else "Greater"
+def _is_positive(nodes: Nodes, scores: str, rule: DecisionRule) -> str:
+    return nodes.add("GreaterOrEqual" if rule.is_positive_at_zero else "Greater", scores, nodes.double(0.0))
 
 
-def _answer(graph: Graph, subject: Subject, scores: str) -> None:
-    answer = subject.answer
-    above = _above(subject)
-    k = len(answer.classes)
-    if answer.several:
-        flags = graph.add("Cast", graph.add(above, scores, graph.number(0.0)), to=graph.INT64)
-        graph.output("label", flags, "int64", [None, k])
-        graph.output("scores", scores, "double", [None, k])
-        _probabilities(graph, answer, scores)
-        return
-    if answer.binary:
-        scores = graph.add("Reshape", scores, graph.int64(np.array([-1])))
-        if answer.threshold is not None:
-            won = graph.add("GreaterOrEqual", scores, graph.number(answer.threshold))
+def _signs(nodes: Nodes, scores: str, rule: DecisionRule) -> str:
+    return nodes.add("Where", _is_positive(nodes, scores, rule), nodes.double(1.0), nodes.double(-1.0))
+
+
+def rule_outputs(nodes: Nodes, parts: ModelParts, scores: str) -> Outputs:
+    """Return the outputs of a classifier by the scores of the rows of weights."""
+    rule = parts.rule
+    if rule.is_multilabel:
+        label = nodes.add("Cast", _is_positive(nodes, scores, rule), to=nodes.INT64)
+        return Outputs(label, scores, _probabilities(nodes, rule, scores))
+    if rule.is_binary:
+        scores = nodes.add("Reshape", scores, nodes.int64([-1]))
+        if rule.threshold is not None:
+            is_second = nodes.add("GreaterOrEqual", scores, nodes.double(rule.threshold))
         else:
-            won = graph.add(above, scores, graph.number(0.0))
-        winner = graph.add("Cast", won, to=graph.INT64)
+            is_second = _is_positive(nodes, scores, rule)
+        best = nodes.add("Cast", is_second, to=nodes.INT64)
     else:
-        scores = _of_duels(graph, scores, k, above) if answer.duels else scores
-        winner = graph.add("ArgMax", scores, axis=1, keepdims=0)
-    label = graph.add("Gather", *graph.classes(answer.classes), winner, axis=0)
-    graph.output("label", label, graph.class_type(answer.classes), [None])
-    graph.output("scores", scores, "double", [None] if answer.binary else [None, k])
-    _probabilities(graph, answer, scores)
+        scores = _one_vs_one_scores(nodes, scores, rule) if rule.is_one_vs_one else scores
+        best = nodes.add("ArgMax", scores, axis=1, keepdims=0)
+    label = nodes.add("Gather", nodes.labels(rule.classes), best, axis=0)
+    return Outputs(label, scores, _probabilities(nodes, rule, scores))
 
 
-def _probabilities(graph: Graph, answer: Answer, scores: str) -> None:
-    """Add the output `probabilities`, if the model is calibrated: the same formulas as `Calibration.of`."""
-    calibration = answer.calibration
+def _one_vs_one_scores(nodes: Nodes, scores: str, rule: DecisionRule) -> str:
+    """Return the number of pairs that a class wins, with the sum of its scores as a tie-break."""
+    k = len(rule.classes)
+    first, second = np.triu_indices(k, 1)
+    pairs = np.zeros((len(first), k))
+    pairs[np.arange(len(first)), second] = 1.0
+    pairs[np.arange(len(first)), first] = -1.0
+    matrix = nodes.matrix(pairs)
+    wins = nodes.add("Add", nodes.add("MatMul", _signs(nodes, scores, rule), matrix), nodes.double(k - 1.0))
+    sums = nodes.add("MatMul", scores, matrix)
+    scale = nodes.add("Mul", nodes.add("Add", nodes.add("Abs", sums), nodes.double(1.0)), nodes.double(3.0))
+    return nodes.add("Add", nodes.add("Div", wins, nodes.double(2.0)), nodes.add("Div", sums, scale))
+
+
+def _probabilities(nodes: Nodes, rule: DecisionRule, scores: str) -> str | None:
+    """Return the probabilities of a calibrated model, by the formulas of `Calibration.of`; None without calibration."""
+    calibration = rule.calibration
     if calibration is None:
-        return
+        return None
     method, arrays, columns = calibration.method, calibration.arrays, calibration.columns
-    s = graph.add("Reshape", scores, graph.int64([-1, columns]))
-    one = graph.number(1.0)
+    s = nodes.add("Reshape", scores, nodes.int64([-1, columns]))
+    one = nodes.double(1.0)
     if method == "isotonic":
         ends = np.cumsum(arrays["corners"])[:-1]
         curves = zip(np.split(arrays["scores"], ends), np.split(arrays["shares"], ends), strict=True)
-        p = graph.joined([_rising(graph, s, k, *curve) for k, curve in enumerate(curves)], 1)
+        p = nodes.concat([_interpolated(nodes, nodes.column(s, k), *curve) for k, curve in enumerate(curves)], 1)
     else:
-        s = graph.add("Mul", s, graph.double(arrays["slope"]))
-        if method == "temperature" and columns > 1 and not answer.several:
-            p = graph.add("Softmax", s, axis=1)
+        s = nodes.add("Mul", s, nodes.double(arrays["slope"]))
+        if method == "temperature" and columns > 1 and not rule.is_multilabel:
+            p = nodes.add("Softmax", s, axis=1)
         else:
-            p = _sigmoid(graph, graph.add("Add", s, graph.double(arrays["offset"])) if "offset" in arrays else s)
-    if not answer.several and columns == 1:
-        p = graph.joined([graph.add("Sub", one, p), p], 1)
-    elif not answer.several and method != "temperature":
-        total = graph.reduced("ReduceSum", p, 1)
-        is_positive = graph.add("Greater", total, graph.number(0.0))
-        shares = graph.add("Div", p, graph.add("Where", is_positive, total, one))
-        p = graph.add("Where", is_positive, shares, graph.number(1 / columns))
-    graph.output("probabilities", p, "double", [None, len(answer.classes)])
+            p = _sigmoid(nodes, nodes.add("Add", s, nodes.double(arrays["offset"])) if "offset" in arrays else s)
+    if not rule.is_multilabel and columns == 1:
+        return nodes.concat([nodes.add("Sub", one, p), p], 1)
+    if rule.is_multilabel or method == "temperature":
+        return p
+    total = nodes.sum(p, 1)
+    is_positive = nodes.add("Greater", total, nodes.double(0.0))
+    normalized = nodes.add("Div", p, nodes.add("Where", is_positive, total, one))
+    return nodes.add("Where", is_positive, normalized, nodes.double(1 / columns))
 
 
-def _sigmoid(graph: Graph, z: str) -> str:
-    """1 / (1 + exp(-z)). onnxruntime's own operator gives 0 below about -37, where the shares of a sum still differ."""
-    apart = graph.add("Exp", graph.add("Neg", graph.add("Abs", z)))
-    return graph.add("Div", graph.add("Exp", graph.add("Min", z, graph.number(0.0))),
-                     graph.add("Add", apart, graph.number(1.0)))  # fmt: skip
+def _sigmoid(nodes: Nodes, z: str) -> str:
+    """1 / (1 + exp(-z)). onnxruntime's own operator gives 0 below about -37, which loses small probabilities."""
+    small = nodes.add("Exp", nodes.add("Neg", nodes.add("Abs", z)))
+    numerator = nodes.add("Exp", nodes.add("Min", z, nodes.double(0.0)))
+    return nodes.add("Div", numerator, nodes.add("Add", small, nodes.double(1.0)))
 
 
-def _rising(graph: Graph, scores: str, column: int, x: np.ndarray, p: np.ndarray) -> str:
-    """(rows, 1): the height of a curve at a column of the scores. It is straight between its corners, level outside.
+def _interpolated(nodes: Nodes, s: str, x: np.ndarray, p: np.ndarray) -> str:
+    """Return the height of a piecewise linear curve at the scores (n_examples, 1). It is constant outside.
 
-    The height is that of the first corner and, of the rise of every piece, the part that lies left of the score.
+    The height is that of the first corner plus, for every rising piece, the part of the rise left of the score.
     """
-    rises = np.flatnonzero(np.diff(p))
-    s = graph.add("Gather", scores, graph.int64([column]), axis=1)
-    if not len(rises):
-        return graph.add("Add", graph.add("Mul", s, graph.number(0.0)), graph.number(float(p[0])))
-    left, right = x[rises][None], x[rises + 1][None]
-    inside = graph.add("Min", graph.add("Max", s, graph.double(left)), graph.double(right))
-    part = graph.add("Div", graph.add("Sub", inside, graph.double(left)), graph.double(right - left))
-    risen = graph.reduced("ReduceSum", graph.add("Mul", part, graph.double(np.diff(p)[rises][None])), 1)
-    return graph.add("Add", risen, graph.number(float(p[0])))
-
-
-def _of_duels(graph: Graph, scores: str, k: int, above: str) -> str:
-    """One-vs-one: duels won, and as a tie-break the sum of the scores, as `training/schemes.py` has it."""
-    first, second = np.triu_indices(k, 1)
-    sides = np.zeros((len(first), k))
-    sides[np.arange(len(first)), second] = 1.0
-    sides[np.arange(len(first)), first] = -1.0
-    matrix = graph.matrix(sides)
-    signs = graph.add("Where", graph.add(above, scores, graph.number(0.0)), graph.number(1.0), graph.number(-1.0))
-    won = graph.add("Add", graph.add("MatMul", signs, matrix), graph.number(k - 1.0))
-    won = graph.add("Div", won, graph.number(2.0))
-    sums = graph.add("MatMul", scores, matrix)
-    size = graph.add("Mul", graph.add("Add", graph.add("Abs", sums), graph.number(1.0)), graph.number(3.0))
-    return graph.add("Add", won, graph.add("Div", sums, size))
-
-
-def _tagger(graph: Graph, subject: TaggerSubject) -> None:
-    """Scores of every token and label, and the arcs as a second output: Viterbi is outside."""
-    columns = graph.input("columns", "int64", [None, None])
-    values = graph.input("values", "double", [None, None])
-    k = len(subject.classes)
-    graph.output("scores", graph.gathered(columns, values, subject.w), "double", [None, k])
-    graph.output("arcs", graph.double(subject.arcs), "double", [k + 1, k + 1])
+    rising = np.flatnonzero(np.diff(p))
+    if not len(rising):
+        return nodes.add("Add", nodes.add("Mul", s, nodes.double(0.0)), nodes.double(p[0]))
+    left, right = x[rising][None], x[rising + 1][None]
+    inside = nodes.add("Min", nodes.add("Max", s, nodes.double(left)), nodes.double(right))
+    part = nodes.add("Div", nodes.add("Sub", inside, nodes.double(left)), nodes.double(right - left))
+    rise = nodes.sum(nodes.add("Mul", part, nodes.double(np.diff(p)[rising][None])), 1)
+    return nodes.add("Add", rise, nodes.double(p[0]))
