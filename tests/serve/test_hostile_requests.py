@@ -193,6 +193,17 @@ def test_a_sparse_row_that_its_reader_passes_over_is_refused_and_shifts_no_label
         server.close()
 
 
+@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400])
+@pytest.mark.parametrize("example", ["[%s, 1]", '{"a": %s}'])
+def test_a_number_beyond_the_largest_float_is_refused(server, number, example):
+    taught = example % 1
+    assert server.ask("POST", "/learn", b'{"examples": [%s], "labels": [1]}' % taught.encode(), json_headers())[0] == 200
+    body = b'{"examples": [%s]' % (example % number).encode()
+    assert server.ask("POST", "/predict", body + b"}", json_headers())[0] == 422
+    assert server.ask("POST", "/learn", body + b', "labels": [1]}', json_headers())[0] == 422
+    assert server.service.version == 1
+
+
 def test_labels_that_do_not_fit_are_named_and_the_others_of_the_same_feedback_are_learned(server):
     first, second, third = (
         one["id"] for one in server.json("/predict", {"examples": ["a", "b", "c"]})[1]["predictions"]
@@ -214,7 +225,7 @@ def test_labels_that_do_not_fit_are_named_and_the_others_of_the_same_feedback_ar
 def test_feedback_to_many_predictions_of_one_request_parses_that_request_once(server, monkeypatch):
     ids = [one["id"] for one in server.json("/predict", {"examples": ["a"] * 50})[1]["predictions"]]
     parsed = []
-    monkeypatch.setattr(remembered.orjson, "loads", lambda content: parsed.append(content) or json.loads(content))
+    monkeypatch.setattr(remembered.json, "decode", lambda content: parsed.append(content) or json.loads(content))
     assert len(server.service.remembered.find(ids)) == 50
     assert len(parsed) == 1
 

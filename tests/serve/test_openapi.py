@@ -2,26 +2,28 @@
 
 import asyncio
 import errno
+import json
 
-import orjson
 import pytest
 
-from perceptrons.serve.api_page import content, curl, operations
-from perceptrons.serve.app import Routes
-from perceptrons.serve.openapi import JSON, LINES, TEXTS, document
-from perceptrons.serve.requests import Limits
+from perceptrons.serve.api_page import content, contents, curl, operations
+from perceptrons.serve.app import Routes, document
+from perceptrons.serve.requests import JSON, Limits
+from perceptrons.serve.requests import LINES as ALL_LINES
+from perceptrons.serve.schemas import TEXTS
 from perceptrons.serve.security import OPEN
 from perceptrons.serve.writer import BusyError
 from tests.support.served_here import served
 
 TOKEN = "a-token-of-many-letters"
+LINES = ALL_LINES[0]
 DOCUMENT = document()
-ALL = [(path, method, operation) for path, method, operation in operations(DOCUMENT)]
+ALL = [*operations(DOCUMENT)]
 REQUESTS = [
     pytest.param(path, kind, example, id=f"{path} {name}")
     for path, _, operation in ALL
     for kind, body in operation.get("requestBody", {}).get("content", {}).items()
-    for name, example in body["examples"].items()
+    for name, example in body.get("examples", {}).items()
 ]
 ERRORS = [
     pytest.param(path, method, int(status), id=f"{method} {path} {status}")
@@ -121,15 +123,66 @@ def test_every_status_of_the_document_can_happen_and_has_a_message(path, method,
     assert said["error"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "expected"),
+    [
+        ("/predict", b'{"examples": ["a"], "top": 0}', "The body, at $.top: expected `int` >= 1."),
+        ("/predict", b'{"examples": ["a"], "top": 1001}', "The body, at $.top: expected `int` <= 1000."),
+        ("/predict", b'{"examples": ["a"], "top": true}', "The body, at $.top: expected `int | null`, got `bool`."),
+        ("/predict", b'{"examples": ["a"], "scores": 1}', "The body, at $.scores: expected `bool | null`, got `int`."),
+        ("/predict", b'{"examples": "a"}', "The body, at $.examples: expected `array`, got `str`."),
+        ("/predict", b'{"examples": [[1, 1e400]]}', "The body, at $.examples[0][1]: number out of range."),
+        ("/predict", b'{"examples": [' + b"9" * 5000 + b"]}", "at $.examples[0]: integer value out of range."),
+        ("/predict", b'{"examples": [[[[[[[1]]]]]]]}', "more than 4 deep, in $.examples[0]."),
+        ("/predict", b"[]", "The body: expected `array` of length >= 1."),
+        ("/predict", b"7", "The body: expected `object | array`, got `int`."),
+        ("/predict", b'{"examples": [NaN]}', "The body is not valid JSON: JSON is malformed: invalid character"),
+        ("/predict", b'{"examples": [Infinity]}', "The body is not valid JSON"),
+        ("/predict", b'{"examples": ["\\ud800"]}', "The body is not valid JSON"),
+        ("/predict", b'{"examples": ["\xff"]}', "The body is not valid JSON"),
+        ("/predict", b'{"examples": ' + b"[" * 10**6, "nested too deeply"),
+        ("/predict?top=x", b'["a"]', "The query string, at $.top: expected `int | null`, got `str`."),
+        ("/predict?best=1", b'["a"]', "The query string: object contains unknown field `best`."),
+        ("/learn", b'{"examples": ["a"], "labels": {}}', "at $.labels: expected `array | null`, got `object`."),
+        ("/learn", b'{"examples": ["a"], "labels": [[[[[[1]]]]]]}', "more than 4 deep, in $.labels."),
+        ("/feedback", b'{"feedback": [{"id": 1, "label": 2}]}', "at $.feedback[0].id: expected `str`, got `int`"),
+        ("/feedback", b'{"id": "x-0"}', "The body: object missing required field `label`."),
+        ("/feedback", b"[]", "The body: expected `object`, got `array`."),
+        ("/rollback", b'{"version": -1}', "The body, at $.version: expected `int` >= 0."),
+        ("/rollback", b'{"version": true}', "The body, at $.version: expected `int`, got `bool`."),
+        ("/rollback", b"{}", 'missing required field `version`. Send, for example, {"version":0}. See /docs.'),
+    ],
+)  # fmt: skip
+def test_a_body_that_does_not_fit_gets_400_with_the_place_and_what_to_send(taught, path, body, expected):
+    answer = ask(taught, path, "post", JSON, body)
+    assert answer.status_code == 400
+    assert expected in answer.json()["error"]
+
+
+def test_a_line_that_does_not_fit_is_named(taught):
+    answer = ask(taught, "/predict", "post", LINES, b'"a"\n\n{"text": 1e400}\n')
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("Line 3, at $[...]: number out of range.")
+
+
+def test_options_in_the_body_come_before_those_in_the_query_string(taught):
+    for query, body, expected in (
+        ("scores=true&top=1", {}, {"scores", "top"}), ("scores=true", {"scores": False}, set()),
+        ("top=1", {"top": None, "scores": True}, {"top", "scores"}),
+    ):  # fmt: skip
+        answer = taught.post(f"/predict?{query}", json={"examples": TEXTS[:1], **body})
+        assert {*answer.json()["predictions"][0]} == {"label", "id"} | expected
+
+
 def test_the_page_names_every_route_status_and_schema_and_escapes_what_it_shows():
-    page = str(content())
+    page = contents(DOCUMENT) + content(DOCUMENT)
     for path, method, operation in ALL:
         assert f'id="{operation["operationId"]}"' in page
         assert f'<span class="method {method}">{method.upper()}</span> <code>{path}</code>' in page
     for name in DOCUMENT["components"]["schemas"]:
         assert f'id="{name}"' in page
     links = {part.partition('"')[0] for part in page.split('href="#')[1:]}
-    assert links
+    assert {f"Status{status}" for *_, status in (one.values for one in ERRORS)} <= links
     assert all(f'id="{link}"' in page for link in links)
     assert "<script" not in page
 
@@ -147,9 +200,7 @@ def test_curl_sends_lines_as_they_are_and_quotes_what_the_shell_would_change():
 def _send(app, path, kind, value):
     if kind != JSON:
         return ask(app, path, "post", kind, value.encode())
-    if "PREDICTION-ID" in str(value):  # what the link of the document says
-        link = DOCUMENT["paths"]["/predict"]["post"]["responses"]["200"]["links"]["feedback"]
-        assert link["requestBody"]["id"] == "$response.body#/predictions/0/id"
+    if "PREDICTION-ID" in str(value):
         found = app.post("/predict", json={"examples": TEXTS}).json()["predictions"][0]["id"]
         one = {"id": found, "label": "spam"}
         value = {"feedback": [one]} if "feedback" in value else one
@@ -169,9 +220,9 @@ def _check(path, method, answer):
     if kind == JSON:
         _validate(found["content"][JSON]["schema"], answer.json())
     elif kind == LINES:
-        name = found["content"][LINES]["schema"]["description"].split(" one ")[1].split()[0]
+        name = found["content"][LINES]["schema"]["description"].split()[-1].rstrip(".")
         for line in answer.iter_lines():
-            _validate({"$ref": f"#/components/schemas/{name}"}, orjson.loads(line))
+            _validate({"$ref": f"#/components/schemas/{name}"}, json.loads(line))
 
 
 def _validate(schema, content):
@@ -255,4 +306,4 @@ async def _slow(app, path):
         "headers": [(b"host", b"127.0.0.1"), (b"content-type", JSON.encode())],
     }  # fmt: skip
     await app(scope, receive, send)
-    return sent[0]["status"], orjson.loads(sent[1]["body"])
+    return sent[0]["status"], json.loads(sent[1]["body"])

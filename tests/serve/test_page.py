@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from perceptrons.serve import pages
+from perceptrons.serve.app import document
 from tests.report.test_report_browser import PALE
 from tests.support.browser import Page, browser, find_browser
 
@@ -147,7 +148,7 @@ def try_example(page, example, button="button"):
 # ---- without a browser
 
 
-@pytest.mark.parametrize("make", [pages.live, pages.docs])
+@pytest.mark.parametrize("make", [pages.live, lambda: pages.docs(document)], ids=["live", "docs"])
 def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(make):
     response = make()
     page, policy = response.body.decode(), response.headers["content-security-policy"]

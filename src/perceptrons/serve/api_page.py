@@ -1,163 +1,127 @@
-"""The OpenAPI document as HTML for people, made on the server: all of it is escaped, and it needs no script."""
+"""The page about the API: the OpenAPI document as HTML, made on the server, without a script or a network."""
 
 import json
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 from perceptrons.engine.html import Html, escaped
-from perceptrons.serve.openapi import JSON, document
 
-HERE = "http://127.0.0.1:8080"
+URL = "http://127.0.0.1:8080"
 INTRODUCTION = (
     "The examples call a server on this machine. If yours was started with `--token-file`, add "
     "`-H 'Authorization: Bearer TOKEN'` to each of them."
 )
+Json = dict[str, Any]
 
 
-def _tag(name: str, *content: Any, **attributes: str) -> Html:
-    said = "".join(f' {key.rstrip("_")}="{escaped(value)}"' for key, value in attributes.items())
-    return Html(f"<{name}{said}>{''.join(escaped(part) for part in content)}</{name}>")
+def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    """Return path, method and description of all routes."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
 
 
-def _words(text: str) -> Html:
-    """Text in which `this` is code."""
-    parts = re.split(r"`([^`]+)`", text)
-    return Html("".join(_tag("code", part) if k % 2 else escaped(part) for k, part in enumerate(parts)))
+def contents(document: Json) -> Html:
+    """Return links to all routes."""
+    links = (
+        f'<li><a href="#{one["operationId"]}">{method.upper()} {escaped(path)}</a></li>'
+        for path, method, one in operations(document)
+    )
+    return Html(
+        f'<ul>{"".join(links)}<li><a href="#schemas">Schemas</a></li><li><a href="#errors">Errors</a></li></ul>'
+    )
 
 
-def _table(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Html:
-    head = _tag("tr", *(_tag("th", name, scope="col") for name in header))
-    body = (_tag("tr", *(_tag("td", cell) for cell in row)) for row in rows)
-    return _tag("div", _tag("table", _tag("thead", head), _tag("tbody", *body)), class_="scroll")
+def content(document: Json) -> Html:
+    """Return the description of all routes and schemas."""
+    introduction = [*document["info"]["description"].split("\n\n"), INTRODUCTION]
+    routes = (_route(*one) for one in operations(document))
+    schemas = (_schema(name, schema) for name, schema in document["components"]["schemas"].items())
+    errors = (
+        f'<dt id="{name}">{name.removeprefix("Status")}</dt><dd>{_text(one["description"])}</dd>'
+        for name, one in document["components"]["responses"].items()
+    )
+    return Html(
+        "".join(f"<p>{_text(part)}</p>" for part in introduction)
+        + "".join(routes) + '<h2 id="schemas">Schemas</h2>' + "".join(schemas)
+        + '<h2 id="errors">Errors</h2><dl>' + "".join(errors) + "</dl>"
+    )  # fmt: skip
 
 
-def operations(described: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """All of (path, method, operation), in the order of the document."""
-    return [(path, method, found) for path, all_of in described["paths"].items() for method, found in all_of.items()]
+def curl(path: str, method: str, media_type: str = "", body: Any = None) -> str:
+    """Return the command that sends a request."""
+    if body is None:
+        return f"curl {'-X POST ' if method == 'post' else ''}{URL}{path}"
+    text = body.rstrip("\n") if isinstance(body, str) else json.dumps(body)
+    return f"curl {URL}{path} -H 'Content-Type: {media_type}' \\\n  --data-binary {shlex.quote(text)}"
 
 
-def curl(path: str, method: str, kind: str | None = None, value: Any = None) -> str:
-    """The command that sends a request."""
-    if kind is None:
-        return f"curl {'-X POST ' if method == 'post' else ''}{HERE}{path}"
-    body = json.dumps(value) if kind == JSON else str(value).rstrip("\n")
-    return f"curl {HERE}{path} -H 'Content-Type: {kind}' \\\n  --data-binary {shlex.quote(body)}"
+def _route(path: str, method: str, one: Json) -> str:
+    commands = [("", curl(path, method))] if "requestBody" not in one else []
+    body = ""
+    for media_type, described in one.get("requestBody", {}).get("content", {}).items():
+        body += f"<li>Body, {escaped(media_type)}: {_type(described['schema'])}</li>"
+        for example in described.get("examples", {}).values():
+            status = f": status {example['x-status']}" if example["x-status"] != 200 else ""
+            commands.append((example["summary"] + status, curl(path, method, media_type, example["value"])))
+    for parameter in one.get("parameters", ()):
+        meaning = f"{_type(parameter['schema'])}. {_text(parameter['description'])}"
+        body += f"<li>{parameter['in'].capitalize()} <code>{escaped(parameter['name'])}</code>: {meaning}</li>"
+    replies = ", ".join(
+        f"{escaped(media_type)}: {_type(described['schema'])}"
+        for media_type, described in one["responses"]["200"]["content"].items()
+    )
+    errors = ", ".join(f'<a href="#Status{status}">{status}</a>' for status in one["responses"] if status != "200")
+    examples = "".join(
+        f'<p>{escaped(summary)}</p><pre tabindex="0"><code>{escaped(command)}</code></pre>'
+        for summary, command in commands
+    )
+    return (
+        f'<section id="{one["operationId"]}"><h3><span class="method {method}">{method.upper()}</span> '
+        f"<code>{escaped(path)}</code></h3><p><strong>{escaped(one['summary'])}</strong></p>"
+        f"<p>{_text(one['description'])}</p><ul>{body}<li>Reply, {replies}</li><li>Errors: {errors}</li></ul>"
+        f"{examples}</section>"
+    )
 
 
-def contents() -> Html:
-    """Links to all routes, by tag."""
-    described = document()
-    parts = []
-    for tag in [one["name"] for one in described["tags"]]:
-        items = [
-            _tag("li", _tag("a", f"{method.upper()} {path}", href=f"#{found['operationId']}"))
-            for path, method, found in operations(described)
-            if tag in found["tags"]
-        ]
-        parts += [_tag("h2", tag), _tag("ul", *items)]
-    return Html("".join([*parts, _tag("h2", "More"), '<ul><li><a href="#schemas">Schemas</a></li></ul>']))
+def _schema(name: str, schema: Json) -> str:
+    required = schema.get("required", ())
+    rows = "".join(
+        f"<tr><td><code>{escaped(field)}</code></td><td>{_type(one)}</td><td>{'yes' if field in required else 'no'}"
+        f"</td><td>{_text(one.get('description', ''))}</td></tr>"
+        for field, one in schema.get("properties", {}).items()
+    )
+    head = "".join(f'<th scope="col">{title}</th>' for title in ("Property", "Type", "Always there", "Meaning"))
+    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    examples = "\n".join(map(json.dumps, schema.get("examples", ())))
+    return (
+        f'<section id="{name}"><h3>{name}</h3><p>{_text(schema.get("description", ""))}</p>'
+        f"{table if rows else f'<p>{_type(schema)}</p>'}"
+        + (f'<pre tabindex="0"><code>{escaped(examples)}</code></pre>' if examples else "")
+        + "</section>"
+    )
 
 
-def content() -> Html:
-    """Everything else."""
-    described = document()
-    parts = [_tag("p", _words(part)) for part in (*described["info"]["description"].split("\n\n"), INTRODUCTION)]
-    for tag in [one["name"] for one in described["tags"]]:
-        parts.append(_tag("h2", tag))
-        parts += [_operation(described, *one) for one in operations(described) if tag in one[2]["tags"]]
-    parts.append(_tag("h2", "Schemas", id="schemas"))
-    schemas = described["components"]["schemas"]
-    parts += [_tag("section", _tag("h3", name), *_schema(found), id=name) for name, found in schemas.items()]
-    return Html("".join(parts))
-
-
-def _operation(described: dict[str, Any], path: str, method: str, found: dict[str, Any]) -> Html:
-    title = _tag("span", method.upper(), class_=f"method {method}")
-    parts = [_tag("h3", title, " ", _tag("code", path)), _tag("p", _tag("strong", found["summary"]))]
-    parts.append(_tag("p", _words(found["description"])))
-    if found.get("parameters"):
-        rows = [
-            (_tag("code", one["name"]), one["in"], _type(one["schema"]), _words(one["description"]))
-            for one in found["parameters"]
-        ]
-        parts += [_tag("h4", "Parameters"), _table(("Name", "In", "Type", "Meaning"), rows)]
-    parts += [_tag("h4", "Request"), *_requests(path, method, found)]
-    answers = [
-        (_tag("strong", status), *_answer(_resolved(described, one))) for status, one in found["responses"].items()
-    ]
-    parts += [_tag("h4", "Answers"), _table(("Status", "Meaning", "Content"), answers)]
-    return _tag("section", *parts, id=found["operationId"])
-
-
-def _requests(path: str, method: str, found: dict[str, Any]) -> list[Html]:
-    """The examples as commands: the first one open, the others to unfold."""
-    if "requestBody" not in found:
-        return [_tag("pre", _tag("code", curl(path, method)), tabindex="0")]
-    parts = []
-    for kind, body in found["requestBody"]["content"].items():
-        if kind == JSON:
-            parts.append(_tag("p", "Body: ", _type(body["schema"])))
-        for example in body["examples"].values():
-            command = _tag("pre", _tag("code", curl(path, method, kind, example["value"])), tabindex="0")
-            said = example["summary"] + (f": status {example['x-status']}" if example["x-status"] != 200 else "")
-            if len(parts) < 2:
-                parts.append(command)
-            else:
-                parts.append(_tag("details", _tag("summary", said), command))
-    return parts
-
-
-def _resolved(described: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" in found:
-        return dict(described["components"]["responses"][found["$ref"].rpartition("/")[2]])
-    return found
-
-
-def _answer(found: dict[str, Any]) -> tuple[Html, Html]:
-    """Meaning and content of a response."""
-    kinds = [
-        _type(one["schema"]) if kind == JSON else _tag("span", kind) for kind, one in found.get("content", {}).items()
-    ]
-    headers = [_tag("span", ", header ", _tag("code", name)) for name in found.get("headers", {})]
-    return _words(found["description"]), Html(", ".join(kinds) + "".join(headers))
-
-
-def _type(schema: dict[str, Any]) -> Html:
-    """A schema in a few words, with links to others."""
+def _type(schema: Json) -> Html:
+    """Describe a schema in a few words, with links to others."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return _tag("a", name, href=f"#{name}")
-    for word in ("anyOf", "allOf"):
-        if word in schema:
-            return Html(escaped(" or " if word == "anyOf" else " and ").join(map(_type, schema[word])))
+        return Html(f'<a href="#{name}">{name}</a>')
+    if "anyOf" in schema:
+        return Html(" or ".join(map(_type, schema["anyOf"])))
     if "enum" in schema:
         return escaped(" or ".join(map(json.dumps, schema["enum"])))
     kind = schema.get("type", "anything")
-    if kind == "array" and "items" in schema:
+    if kind == "array" and isinstance(schema.get("items"), dict):
         return Html(f"list of {_type(schema['items'])}")
-    said = " or ".join(kind) if isinstance(kind, list) else kind
-    limits = {"minimum": "at least", "maximum": "at most", "default": "default:"}
-    more = [f"{words} {json.dumps(schema[name])}" for name, words in limits.items() if name in schema]
-    return escaped(", ".join([said, *more]))
+    limits = {"minimum": "at least", "maximum": "at most"}
+    more = [f"{words} {schema[name]}" for name, words in limits.items() if name in schema]
+    return escaped(", ".join([" or ".join(kind) if isinstance(kind, list) else kind, *more]))
 
 
-def _schema(found: dict[str, Any]) -> list[Html]:
-    """A schema: what it is for, its properties, examples."""
-    parts = [_tag("p", _words(found["description"]))] if "description" in found else []
-    for one in found.get("anyOf", found.get("allOf", [found])):
-        if "properties" not in one:
-            parts.append(_tag("p", _type(one), _words(f". {one['description']}" if one is not found and
-                                                      "description" in one else "")))  # fmt: skip
-            continue
-        required = one.get("required", [])
-        rows = [
-            (_tag("code", name), _type(of), "yes" if name in required else "no", _words(of.get("description", "")))
-            for name, of in one["properties"].items()
-        ]
-        parts.append(_table(("Property", "Type", "Required", "Meaning"), rows))
-    if "examples" in found:
-        shown = "\n".join(json.dumps(example) for example in found["examples"])
-        parts += [_tag("h4", "Examples"), _tag("pre", _tag("code", shown), tabindex="0")]
-    return parts
+def _text(text: str) -> Html:
+    """Return text in which `this` is code."""
+    parts = re.split(r"`([^`]+)`", text)
+    return Html("".join(f"<code>{escaped(part)}</code>" if k % 2 else escaped(part) for k, part in enumerate(parts)))

@@ -1,11 +1,13 @@
-"""The routes: what may be asked over HTTP, and what is answered."""
+"""The routes: what can be requested over HTTP, and the replies."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
+from functools import cache
 from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -15,180 +17,210 @@ from starlette.routing import Route
 
 from perceptrons.serve import openapi, pages, prometheus
 from perceptrons.serve.keys import digest, feedback_key
+from perceptrons.serve.openapi import endpoint
 from perceptrons.serve.requests import (
-    AFTER,
-    Asked,
+    RETRY_AFTER,
     BodyBudget,
     BodyBytes,
     Limits,
     Refusal,
-    answer,
-    answer_lines,
     check_depth,
-    checked_options,
-    is_number,
-    key_of,
+    convert,
+    json_response,
+    lines_response,
+    parse_number,
     read_examples,
     read_json,
+    read_key,
+    read_query,
+)
+from perceptrons.serve.schemas import (
+    Feedback,
+    FeedbackList,
+    FileQuery,
+    LearnLine,
+    LearnReply,
+    LearnRequest,
+    LogQuery,
+    PredictLine,
+    PredictOptions,
+    PredictReply,
+    PredictRequest,
+    RefusedLabel,
+    RoleReply,
+    RollbackReply,
+    RollbackRequest,
+    SnapshotEntry,
+    Stats,
+    StatusReply,
 )
 from perceptrons.serve.security import Guard
 from perceptrons.serve.service import Service
 from perceptrons.serve.writer import FULL, BusyError, NotLoggedError
 
-Submitted = tuple[list[Any], list[Any] | None, str | None, bytes]  # examples, labels, key, digest of what was asked
-INLINE = (
-    256  # examples that a linear model predicts at once; a thread does what takes longer, so that others need not wait
-)
-FRAMES = 2**21  # bytes of the log for a follower in one answer
+INLINE_EXAMPLES = 256  # that a linear model predicts in the event loop; with more, others would wait
+LOG_REPLY_BYTES = 2**21  # of the log for a follower in one reply
 CLIENT_CLOSED = 499  # the status in /metrics of a request whose client went away before all of it had arrived
+BINARY, HTML, PLAIN = "application/octet-stream", "text/html", "text/plain"
 
 
 class Routes:
-    """One method for each route."""
+    """One method for each route. The summary and the description of a route are its docstring."""
 
     def __init__(self, service: Service, limits: Limits, has_token: bool):
         self._service, self._limits, self._has_token = service, limits, has_token
         self._bodies = BodyBudget(limits.bodies)
 
     def all(self) -> list[Route]:
-        """What is to be found where."""
-        pages_and_state = [
-            ("/", self.page, "GET"), ("/docs", self.docs, "GET"), ("/openapi.json", self.openapi, "GET"),
-            ("/healthz", self.health, "GET"), ("/readyz", self.ready, "GET"), ("/metrics", self.metrics, "GET"),
-            ("/stats", self.stats, "GET"), ("/model", self.model, "GET"), ("/model/file", self.file, "GET"),
-            ("/log", self.log, "GET"), ("/snapshots", self.snapshots, "GET"),
-        ]  # fmt: skip
-        asked = [
-            ("/predict", self.predict, "POST"), ("/learn", self.learn, "POST"), ("/feedback", self.feedback, "POST"),
-            ("/snapshot", self.snapshot, "POST"), ("/rollback", self.rollback, "POST"),
-            ("/promote", self.promote, "POST"),
-        ]  # fmt: skip
+        """Return the route table."""
         return [
-            Route(path, self._watched(path, function), methods=[method])
-            for path, function, method in (*pages_and_state, *asked)
+            Route(function.endpoint.path, self._watched(getattr(self, name)), methods=[function.endpoint.method])
+            for name, function in vars(Routes).items()
+            if hasattr(function, "endpoint")
         ]
 
-    def _watched(self, path: str, function: Callable[[Request], Awaitable[Response]]) -> Any:
-        """The same route; what goes wrong becomes an answer, and how long it took is counted."""
+    def _watched(self, function: Any) -> Any:
+        """Return the same route, which turns refusals into replies and counts how long it takes."""
+        path = function.endpoint.path
 
         async def route(request: Request) -> Response:
-            began = time.perf_counter()
+            start = time.perf_counter()
             request.state.body_bytes = body_bytes = BodyBytes(self._bodies)
             try:
-                response = await function(request)
+                response: Response = await function(request)
             except Refusal as refusal:
-                response = refused(refusal)
+                response = refusal.response()
             except ClientDisconnect:
                 response = Response(status_code=CLIENT_CLOSED)
             finally:
                 body_bytes.release()
-            self._service.metrics.observe(path, response.status_code, time.perf_counter() - began)
+            self._service.metrics.observe(path, response.status_code, time.perf_counter() - start)
             return response
 
         return route
 
     # ---- examples
 
-    async def predict(self, request: Request) -> Response:
-        """Labels for examples, with scores, the best labels and reasons where asked for."""
-        self._check_ready()
-        asked = await read_examples(request, self._limits)
-        if asked.labels is not None:
-            raise Refusal(400, 'Examples to predict have no "labels": send them to /learn.')
-        options = checked_options(asked.options)
-        if options.get("explain") and len(asked.examples) > self._limits.explained:
-            raise Refusal(413, f"At most {self._limits.explained} examples are explained at a time.")
-        at_once = self._service.is_quick and len(asked.examples) <= INLINE and not options.get("explain")
-        work = self._service.predict if at_once else self._in_thread(self._service.predict)
-        try:
-            found = work(asked.examples, **options)
-            version, rows = await found if asyncio.iscoroutine(found) else found
-        except (ValueError, TypeError) as error:
-            raise Refusal(422, str(error)) from None
-        if asked.lines:
-            return answer_lines([{**row, "version": version} for row in rows])
-        return answer({"version": version, "predictions": rows})
-
-    @staticmethod
-    def _in_thread(function: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *given, **named: run_in_threadpool(function, *given, **named)
-
+    @endpoint(
+        "POST", "/learn", "Examples", reply=LearnReply, bodies=(LearnRequest,), line=LearnLine, takes_key=True,
+        errors=(409, 429, 503, 507),
+    )  # fmt: skip
     async def learn(self, request: Request) -> Response:
-        """Learn from labelled examples; the answer comes when they are safe."""
-        self._check_ready()
-        self._check_leader()
-        asked = await read_examples(request, self._limits)
-        if asked.options:
-            raise Refusal(400, f"{next(iter(asked.options))[:40]!r} is not an option of /learn.")
-        key = key_of(request)
-        of_key = b"" if key is None else digest([asked.examples, asked.labels])
-        learned = await self._awaited(self._submitted(request, (asked.examples, asked.labels, key, of_key)))
-        return self._told(asked, learned)
+        """Learn from labelled examples.
 
-    def _told(self, asked: Asked, learned: dict[str, Any]) -> Response:
-        if not asked.lines:
-            return answer(learned)
-        others = {name: value for name, value in learned.items() if name != "predictions"}
-        return answer_lines([{"prediction": one, **others} for one in learned["predictions"]])
-
-    async def feedback(self, request: Request) -> Response:
-        """The right labels of earlier predictions: learned from once, however often they are sent.
-
-        Each label of a list stands for itself: those that cannot be learned are named in the answer.
+        The answer comes when the examples are on disk. It says what the model would have answered before it learned
+        from the request, so that you see the progressive error. All examples of a request are learned, or none.
         """
         self._check_ready()
         self._check_leader()
-        content = await read_json(request, self._limits)
-        given = content.get("feedback", [content]) if isinstance(content, dict) else None
-        if not isinstance(given, list) or not all(
-            isinstance(one, dict) and isinstance(one.get("id"), str) and "label" in one for one in given
-        ):
-            raise Refusal(400, 'Send {"id": "...", "label": "..."}, or a list of such as {"feedback": [...]}.')
-        check_depth(given, self._limits)
-        if not 0 < len(given) <= self._limits.examples:
-            raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
-        examples = self._service.remembered.find([one["id"] for one in given])
-        waiting = [self._feedback_submitted(request, one["id"], one["label"], examples) for one in given]
-        learned, refusals = list[dict[str, Any]](), list[tuple[str, Refusal]]()
-        for one, submitted in zip(given, waiting, strict=True):
-            try:
-                learned.append(await self._awaited(submitted))
-            except Refusal as refusal:
-                refusals.append((one["id"], refusal))
-        if not learned:
-            raise refusals[0][1]
-        problems = [{"id": name, "status": refusal.status, "error": refusal.message} for name, refusal in refusals]
-        return answer({
-            "version": max(one["version"] for one in learned),
-            **{name: sum(one[name] for one in learned) for name in ("learned", "mistakes")},
-            "predictions": [label for one in learned for label in one["predictions"]],
-            "repeated": all(one["repeated"] for one in learned),
-            **({"refused": problems} if problems else {}),
-        })  # fmt: skip
+        if request.query_params:
+            raise Refusal(400, "/learn has no options in the query string.")
+        content, is_lines = await read_examples(request, self._limits, LearnRequest)
+        examples, labels = content.examples, content.labels
+        check_depth(labels, self._limits, ", in $.labels")
+        key = read_key(request)
+        key_digest = b"" if key is None else digest([examples, labels])
+        learned = await self._result(self._submit(request, examples, labels, key, key_digest))
+        if not is_lines:
+            return json_response(learned)
+        others = [learned[name] for name in ("version", "learned", "mistakes", "repeated")]
+        return lines_response([LearnLine(label, *others) for label in learned["predictions"]])
 
-    def _feedback_submitted(
-        self, request: Request, name: str, label: Any, examples: dict[str, Any]
+    @endpoint(
+        "POST", "/predict", "Examples", reply=PredictReply, bodies=(PredictRequest,), line=PredictLine,
+        query=PredictOptions, errors=(503,),
+    )  # fmt: skip
+    async def predict(self, request: Request) -> Response:
+        """Predict labels.
+
+        Predicting never waits for learning. Give options in the body or in the query string.
+        """
+        self._check_ready()
+        defaults = read_query(request, PredictOptions)
+        content, is_lines = await read_examples(request, self._limits, PredictRequest)
+        examples, options = content.examples, content.or_else(defaults)
+        if options.explain and len(examples) > self._limits.explained:
+            raise Refusal(413, f"At most {self._limits.explained} examples are explained at a time.")
+        try:
+            if self._service.is_quick and len(examples) <= INLINE_EXAMPLES and not options.explain:
+                reply = self._service.predict(examples, options)
+            else:
+                reply = await run_in_threadpool(self._service.predict, examples, options)
+        except (ValueError, TypeError, OverflowError) as error:  # OverflowError: of a number beyond the largest float
+            raise Refusal(422, str(error)) from None
+        if is_lines:
+            rows = (msgspec.structs.asdict(one) for one in reply.predictions)
+            return lines_response([PredictLine(version=reply.version, **row) for row in rows])
+        return json_response(reply)
+
+    @endpoint(
+        "POST", "/feedback", "Examples", reply=LearnReply, bodies=(Feedback, FeedbackList),
+        errors=(404, 409, 429, 503, 507),
+    )  # fmt: skip
+    async def feedback(self, request: Request) -> Response:
+        """Send the right label of an earlier prediction.
+
+        The server remembers the examples of recent predictions by their ids, and learns from them. A prediction is
+        learned from once, however often its label is sent. Each label of a list is learned on its own: those that
+        cannot be learned are listed under `refused`, with a status and a reason.
+        """
+        self._check_ready()
+        self._check_leader()
+        content = await read_json(request, self._limits, dict[str, Any])
+        is_list = "feedback" in content
+        feedbacks = convert(content, FeedbackList).feedback if is_list else [convert(content, Feedback)]
+        for one in feedbacks:
+            check_depth(one.label, self._limits, f", in the label of {one.id[:40]!r}")
+        if not 0 < len(feedbacks) <= self._limits.examples:
+            raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
+        examples = self._service.remembered.find([one.id for one in feedbacks])
+        waiting = [self._submit_feedback(request, one, examples) for one in feedbacks]
+        learned, refused = list[dict[str, Any]](), list[tuple[str, Refusal]]()
+        for one, submitted in zip(feedbacks, waiting, strict=True):
+            try:
+                learned.append(await self._result(submitted))
+            except Refusal as refusal:
+                refused.append((one.id, refusal))
+        if not learned:
+            raise refused[0][1]
+        reply = LearnReply(
+            version=max(one["version"] for one in learned),
+            learned=sum(one["learned"] for one in learned),
+            mistakes=sum(one["mistakes"] for one in learned),
+            predictions=[label for one in learned for label in one["predictions"]],
+            repeated=all(one["repeated"] for one in learned),
+        )
+        if refused:
+            reply.refused = [RefusedLabel(name, refusal.status, refusal.message) for name, refusal in refused]
+        return json_response(reply)
+
+    def _submit_feedback(
+        self, request: Request, feedback: Feedback, examples: dict[str, Any]
     ) -> "Future[Any] | Refusal":
         """Hand the label of one prediction to the writer, or return why that is not possible."""
-        key = feedback_key(name)
-        if name not in examples and key not in self._service.writer.keys:  # a known key needs no example
-            return Refusal(404, f"There is no recent prediction with the id {name[:40]!r}: send its example to /learn.")
+        key = feedback_key(feedback.id)
+        if feedback.id not in examples and key not in self._service.writer.keys:  # a known key needs no example
+            unknown = f"There is no recent prediction with the id {feedback.id[:40]!r}: send its example to /learn."
+            return Refusal(404, unknown)
         try:
-            return self._submitted(request, ([examples.get(name)], [label], key, digest(label)))
+            label = feedback.label
+            return self._submit(request, [examples.get(feedback.id)], [label], key, digest(label))
         except Refusal as refusal:
             return refusal
 
-    def _submitted(self, request: Request, job: Submitted) -> "Future[Any]":
+    def _submit(
+        self, request: Request, examples: list[Any], labels: list[Any] | None, key: str | None, key_digest: bytes
+    ) -> "Future[Any]":
         """Hand examples to the writer."""
         try:
-            waiting = self._service.writer.submit(*job)
+            waiting = self._service.writer.submit(examples, labels, key, key_digest)
         except BusyError as error:
-            raise Refusal(429, str(error), AFTER) from None
+            raise Refusal(429, str(error), RETRY_AFTER) from None
         request.state.body_bytes.keep_until(waiting)
         return waiting
 
-    async def _awaited(self, waiting: "Future[Any] | Refusal") -> Any:
-        """The result of the writer; what it refuses becomes the status that says why."""
+    async def _result(self, waiting: "Future[Any] | Refusal") -> Any:
+        """Return the result of the writer. What it refuses becomes a status with a reason."""
         if isinstance(waiting, Refusal):
             raise waiting
         try:
@@ -196,13 +228,13 @@ class Routes:
                 return await asyncio.shield(asyncio.wrap_future(waiting))
         except TimeoutError:
             what = "It takes too long, and may still be done: send the request again with the same Idempotency-Key."
-            raise Refusal(503, what, AFTER) from None
-        except BusyError as error:  # it failed before it came to this
-            raise Refusal(503, str(error), AFTER) from None
+            raise Refusal(503, what, RETRY_AFTER) from None
+        except BusyError as error:  # the writer failed before it came to this
+            raise Refusal(503, str(error), RETRY_AFTER) from None
         except NotLoggedError as error:
-            full = error.errno in FULL
-            what = "The disk is full" if full else f"The log cannot be written ({error.strerror})"
-            raise Refusal(507, f"{what}, so nothing was learned. The server still predicts.", AFTER) from None
+            is_full = error.errno in FULL
+            what = "The disk is full" if is_full else f"The log cannot be written ({error.strerror})"
+            raise Refusal(507, f"{what}, so nothing was learned. The server still predicts.", RETRY_AFTER) from None
         except LookupError as error:
             raise Refusal(404, str(error)) from None
         except (ValueError, TypeError) as error:
@@ -210,129 +242,180 @@ class Routes:
 
     # ---- the model
 
+    @endpoint("GET", "/model", "Model", reply=dict[str, Any], errors=(503,))
     async def model(self, request: Request) -> Response:
-        """What `perceptrons inspect --json` prints."""
-        self._check_ready()
-        return answer(await run_in_threadpool(self._service.inspected))
+        """Describe the model.
 
-    async def file(self, request: Request) -> Response:
-        """The model file, as it is at one version."""
+        The same as `perceptrons inspect --json` prints, with the version.
+        """
         self._check_ready()
-        wanted = "place" in request.query_params
-        copy = await self._saved(lambda: self._service.model_copy(wanted))
+        return json_response(await run_in_threadpool(self._service.inspected))
+
+    @endpoint("GET", "/model/file", "Model", reply=BINARY, query=FileQuery, errors=(404, 503, 507))
+    async def file(self, request: Request) -> Response:
+        """Download the model file.
+
+        A file of one version, which is in the header `Perceptrons-Version`; the model keeps learning. `perceptrons
+        predict` and `perceptrons.load` read it.
+        """
+        self._check_ready()
+        with_place = read_query(request, FileQuery).place is not None
+        copy = await self._after_learning(lambda: self._service.model_copy(with_place))
         headers = {
             "Perceptrons-Version": str(copy.place.version), "Perceptrons-Position": str(copy.place.position),
             "Content-Disposition": 'attachment; filename="model.perceptron"', "Content-Length": str(copy.n_bytes),
         }  # fmt: skip
-        return StreamingResponse(copy.pieces(), 200, headers, "application/octet-stream")
+        return StreamingResponse(copy.pieces(), 200, headers, BINARY)
 
-    async def snapshot(self, request: Request) -> Response:
-        """Write a snapshot now."""
-        self._check_ready()
-        found = await self._saved(self._service.writer.snapshot)
-        return answer(found.as_dict())
-
+    @endpoint("GET", "/snapshots", "Model", reply=list[SnapshotEntry], errors=(503,))
     async def snapshots(self, request: Request) -> Response:
-        """The snapshots that one can go back to."""
-        self._check_ready()
-        return answer([one.as_dict() for one in self._service.store.snapshots()])
+        """List the snapshots.
 
+        The snapshots that a rollback can go to, the oldest first.
+        """
+        self._check_ready()
+        return json_response([one.as_dict() for one in self._service.store.snapshots()])
+
+    @endpoint("POST", "/snapshot", "Model", reply=SnapshotEntry, errors=(503, 507))
+    async def snapshot(self, request: Request) -> Response:
+        """Write a snapshot now.
+
+        The server also writes snapshots by itself.
+        """
+        self._check_ready()
+        written = await self._after_learning(self._service.writer.snapshot)
+        return json_response(written.as_dict())
+
+    @endpoint("POST", "/rollback", "Model", reply=RollbackReply, bodies=(RollbackRequest,), errors=(404, 409, 503, 507))
     async def rollback(self, request: Request) -> Response:
-        """Go back to a snapshot."""
+        """Go back to a snapshot.
+
+        The model becomes that of the snapshot. The log keeps what was learned since, and the rollback itself.
+        """
         self._check_ready()
         self._check_leader()
-        content = await read_json(request, self._limits)
-        version = content.get("version") if isinstance(content, dict) else None
-        if type(version) is not int or version < 0:
-            raise Refusal(400, 'Send {"version": N}, the version of a snapshot: see /snapshots.')
-        return answer(await self._saved(lambda: self._service.writer.rollback(version)))
+        version = (await read_json(request, self._limits, RollbackRequest)).version
+        return json_response(await self._after_learning(lambda: self._service.writer.rollback(version)))
 
-    async def promote(self, request: Request) -> Response:
-        """Make a follower a leader."""
+    # ---- the server
+
+    @endpoint("GET", "/stats", "Server", reply=Stats, errors=(503,))
+    async def stats(self, request: Request) -> Response:
+        """Numbers of the live page.
+
+        Progressive error, throughput, recent mistakes, important features, log and snapshots.
+        """
         self._check_ready()
-        await self._saved(self._service.promote)
-        role, term = self._service.role, self._service.store.identity.term
-        return answer({"role": role, "term": term, "version": self._service.version})
+        return json_response(await run_in_threadpool(self._service.stats))
 
+    @endpoint("GET", "/metrics", "Server", reply=PLAIN)
+    async def metrics(self, request: Request) -> Response:
+        """Metrics for Prometheus.
+
+        Requests, latencies, examples, progressive error, sizes and the position of the log.
+        """
+        return Response(self._service.measured(), media_type=prometheus.CONTENT_TYPE)
+
+    @endpoint("GET", "/healthz", "Server", reply=StatusReply)
+    async def health(self, request: Request) -> Response:
+        """Check that the process is alive.
+
+        Needs no token.
+        """
+        return json_response(StatusReply("alive"))
+
+    @endpoint("GET", "/readyz", "Server", reply=StatusReply, errors=(503,))
+    async def ready(self, request: Request) -> Response:
+        """Check that the model can answer.
+
+        Needs no token. 503 while the server reads its log.
+        """
+        self._check_ready()
+        warning = self._service.warning
+        return json_response(StatusReply("ready", self._service.version, msgspec.UNSET if warning is None else warning))
+
+    # ---- followers
+
+    @endpoint("GET", "/log", "Followers", reply=BINARY, query=LogQuery, errors=(400, 410, 503))
     async def log(self, request: Request) -> Response:
-        """The frames from a position on, for followers; waits for new ones if there is none yet."""
+        """Read the log.
+
+        For followers: frames from a position on, as they were written.
+        """
         self._check_ready()
-        position, wait = (request.query_params.get(name, "0") for name in ("position", "wait"))
-        if not (is_number(position) and is_number(wait, 3)):
-            raise Refusal(400, "position and wait are whole numbers.")
-        term = request.headers.get("perceptrons-term", "0")  # no page of another site can send such a header
-        if not is_number(term):
+        query = read_query(request, LogQuery)
+        term = parse_number(request.headers.get("perceptrons-term", "0"))  # no page of another site can send it
+        if term is None:
             raise Refusal(400, "The header Perceptrons-Term is a whole number.")
-        self._service.meet_term(int(term))
-        log = self._service.store.log
-        ends = time.monotonic() + min(int(wait), self._limits.seconds)
-        while log.position == int(position) and time.monotonic() < ends and not self._service.ending():
+        self._service.meet_term(term)
+        log, end = self._service.store.log, time.monotonic() + min(query.wait, self._limits.seconds)
+        while log.position == query.position and time.monotonic() < end and not self._service.ending():
             await asyncio.sleep(0.02)
         try:
-            frames = await run_in_threadpool(self._service.frames, int(position), FRAMES)
+            frames = await run_in_threadpool(self._service.frames, query.position, LOG_REPLY_BYTES)
         except (LookupError, FileNotFoundError):
             what = "The log does not begin there, or does not go that far: begin with /model/file?place=1."
             raise Refusal(410, what, self._end_of_log()) from None
-        return StreamingResponse(iter(frames), 200, self._end_of_log(), "application/octet-stream")
+        return StreamingResponse(iter(frames), 200, self._end_of_log(), BINARY)
 
     def _end_of_log(self) -> dict[str, str]:
-        """Headers that say where the log ends, for followers."""
+        """Return headers that say where the log ends, for followers."""
         end, identity = self._service.store.end(), self._service.store.identity
-        told = {"Base": identity.base or "", "Term": identity.term, **end._asdict()}
-        return {f"Perceptrons-{name.capitalize()}": str(value) for name, value in told.items()}
+        fields = {"Base": identity.base or "", "Term": identity.term, **end._asdict()}
+        return {f"Perceptrons-{name.capitalize()}": str(value) for name, value in fields.items()}
 
-    # ---- how it is
+    @endpoint("POST", "/promote", "Followers", reply=RoleReply, errors=(503, 507))
+    async def promote(self, request: Request) -> Response:
+        """Make a follower a leader.
 
+        The server stops following, and learns, also after a restart. Its term grows by one. On a leader it changes
+        nothing.
+        """
+        self._check_ready()
+        await self._after_learning(self._service.promote)
+        role, term = self._service.role, self._service.store.identity.term
+        return json_response(RoleReply(role, term, self._service.version))
+
+    # ---- pages
+
+    @endpoint("GET", "/", "Pages", reply=HTML)
     async def page(self, request: Request) -> Response:
-        """The live page."""
+        """The live page.
+
+        Needs no token; the page asks for it.
+        """
         return pages.live(self._has_token)
 
+    @endpoint("GET", "/docs", "Pages", reply=HTML)
     async def docs(self, request: Request) -> Response:
-        """What may be asked, for people."""
-        return pages.docs()
+        """This documentation.
 
+        Needs no token.
+        """
+        return pages.docs(document)
+
+    @endpoint("GET", "/openapi.json", "Pages", reply=dict[str, Any])
     async def openapi(self, request: Request) -> Response:
-        """What may be asked, for programs."""
-        return answer(openapi.document())
+        """The OpenAPI document.
 
-    async def health(self, request: Request) -> Response:
-        """Is the process alive?"""
-        return answer({"status": "alive"})
-
-    async def ready(self, request: Request) -> Response:
-        """Can the model answer?"""
-        self._check_ready()
-        warning = self._service.warning
-        more = {} if warning is None else {"warning": warning}
-        return answer({"status": "ready", "version": self._service.version, **more})
-
-    async def metrics(self, request: Request) -> Response:
-        """Numbers for Prometheus."""
-        return Response(self._service.measured(), media_type=prometheus.CONTENT_TYPE)
-
-    async def stats(self, request: Request) -> Response:
-        """Numbers for the live page."""
-        self._check_ready()
-        return answer(await run_in_threadpool(self._service.stats))
+        Needs no token.
+        """
+        return json_response(document())
 
     # ---- refusing
 
-    def _ask(self, call: Callable[[], Any]) -> "Future[Any]":
+    async def _after_learning(self, call: Callable[[], Any]) -> Any:
+        """Return the result of a function that the writer calls between two groups, and that may write to disk."""
         try:
-            return self._service.writer.ask(call)
+            return await self._result(self._service.writer.ask(call))
         except BusyError as error:
-            raise Refusal(503, str(error), AFTER) from None
-
-    async def _saved(self, call: Callable[[], Any]) -> Any:
-        """The result of writing something; a full disk is said."""
-        try:
-            return await self._awaited(self._ask(call))
+            raise Refusal(503, str(error), RETRY_AFTER) from None
         except OSError as error:
             raise Refusal(507, f"Nothing could be written: {error.strerror}.") from None
 
     def _check_ready(self) -> None:
         if not self._service.ready:
-            raise Refusal(503, "The server is starting and reads its log: try again soon.", AFTER)
+            raise Refusal(503, "The server is starting and reads its log: try again soon.", RETRY_AFTER)
 
     def _check_leader(self) -> None:
         if self._service.leader is not None:
@@ -343,28 +426,30 @@ class Routes:
             raise Refusal(422, "A pipeline cannot learn example by example: train it again, and serve the new file.")
 
 
-def refused(refusal: Refusal) -> Response:
-    """The answer to a request that was refused."""
-    return answer({"error": refusal.message}, refusal.status, refusal.headers)
+@cache
+def document() -> dict[str, Any]:
+    """Return the OpenAPI document of all routes."""
+    return openapi.document([function for function in vars(Routes).values() if hasattr(function, "endpoint")])
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """What Starlette itself refuses: unknown paths and methods."""
+    """Answer what Starlette itself refuses: unknown paths and methods."""
     assert isinstance(error, HTTPException)
     known = {404: "There is nothing at this path: see /docs.", 405: "This path takes another method: see /docs."}
-    return answer({"error": known.get(error.status_code, error.detail)}, error.status_code, dict(error.headers or {}))
+    message = known.get(error.status_code, error.detail)
+    return Refusal(error.status_code, message, dict(error.headers or {})).response()
 
 
 async def _bug(request: Request, error: Exception) -> Response:
-    """Something that should not happen: the server's log has the details, which are nobody else's business."""
-    return answer({"error": "The server failed to answer; its own log says why."}, 500)
+    """Answer what should not happen. Only the server's log has the details, as clients must not see them."""
+    return Refusal(500, "The server failed to answer; its own log says why.").response()
 
 
 def application(service: Service, limits: Limits, token: str | None, hosts: frozenset[str]) -> Any:
-    """The whole, for uvicorn."""
+    """Return the ASGI application."""
     app = Starlette(
         routes=Routes(service, limits, token is not None).all(), lifespan=service.lifespan,
         exception_handlers={HTTPException: _http_error, Exception: _bug},
     )  # fmt: skip
-    app.router.redirect_slashes = False  # where to would come from the request's Host
+    app.router.redirect_slashes = False  # the target would come from the request's Host
     return Guard(app, token, hosts)

@@ -4,7 +4,7 @@ import hashlib
 from collections import OrderedDict
 from typing import Any
 
-import orjson
+from msgspec import Raw, json
 
 KEPT, KEPT_BYTES = 100_000, 2**26
 
@@ -15,7 +15,7 @@ class ReusedKeyError(ValueError):
 
 def digest(asked: Any) -> bytes:
     """A number for what a request asked, to tell whether another asks the same."""
-    return hashlib.sha256(orjson.dumps(asked)).digest()[:16]
+    return hashlib.sha256(json.encode(asked)).digest()[:16]
 
 
 def feedback_key(prediction_id: str) -> str:
@@ -41,13 +41,13 @@ class Keys:
     def from_json(cls, content: bytes) -> "Keys":
         """The keys that `as_json` wrote."""
         keys = cls()
-        for key, asked, answer in orjson.loads(content):
+        for key, asked, answer in json.decode(content):
             keys.remember(key, bytes.fromhex(asked), answer)
         return keys
 
     def as_json(self) -> bytes:
         """All keys with their answers, the oldest first: for snapshots and followers."""
-        return orjson.dumps([[k, asked.hex(), orjson.Fragment(kept)] for k, (asked, kept) in self._answers.items()])
+        return json.encode([[k, asked.hex(), Raw(kept)] for k, (asked, kept) in self._answers.items()])
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -63,11 +63,11 @@ class Keys:
         before, answer = kept
         if before != asked:
             raise reused(key)
-        return {**orjson.loads(answer), "repeated": True}
+        return {**json.decode(answer), "repeated": True}
 
     def remember(self, key: str, asked: bytes, answer: dict[str, Any]) -> None:
         """Keep an answer; the oldest ones are forgotten when there are too many."""
-        content = orjson.dumps(answer)
+        content = json.encode(answer)
         if key in self._answers:
             self._n_bytes -= len(key) + len(self._answers.pop(key)[1])
         self._answers[key] = asked, content

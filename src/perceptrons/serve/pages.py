@@ -6,9 +6,11 @@ page holds, by their hashes, so text that comes from requests cannot run even if
 
 import base64
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
@@ -64,15 +66,15 @@ def live(token: bool = False) -> Response:
 
 
 @cache
-def _docs() -> tuple[str, str]:
-    """The page about the API and its policy: it needs no script."""
+def _docs(document: Callable[[], dict[str, Any]]) -> tuple[str, str]:
+    """Return the page about the API and its policy: it needs no script."""
     style = _read("page.css") + _read("docs.css")
-    contents, main = api_page.contents(), api_page.content()
+    contents, main = api_page.contents(document()), api_page.content(document())
     page = Template(_read("docs.html")).substitute(style=style, icon=ICON, contents=contents, main=main)
     return page, policy(style)
 
 
-def docs() -> Response:
-    """The page about the API."""
-    page, allowed = _docs()
+def docs(document: Callable[[], dict[str, Any]]) -> Response:
+    """Return the page about the API. document: returns the OpenAPI document."""
+    page, allowed = _docs(document)
     return HTMLResponse(page, headers={**HEADERS, "Content-Security-Policy": allowed})

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from threading import Lock
 from typing import Any
 
-import orjson
+from msgspec import json
 
 MAX_EXAMPLES, MAX_BYTES = 100_000, 2**26
 REQUEST_BYTES = 200  # that a request takes beside its examples
@@ -25,7 +25,7 @@ class Remembered:
 
     def add(self, examples: list[Any]) -> list[str]:
         """Keep the examples of a request. Returns their ids."""
-        content = bytes(memoryview(orjson.dumps(examples)))  # a copy, since orjson may reserve twice the bytes
+        content = bytes(memoryview(json.encode(examples)))  # a copy, as the encoder reserves more memory than it needs
         with self._lock:
             first = self._next
             self._next += len(examples)
@@ -48,7 +48,7 @@ class Remembered:
                     continue
                 first, content = self._first[place], self._requests[place]
             if first not in requests:
-                requests[first] = orjson.loads(content)
+                requests[first] = json.decode(content)
             examples[name] = requests[first][int(number) - first]
         return examples
 

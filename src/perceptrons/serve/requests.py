@@ -1,19 +1,22 @@
-"""Requests and answers: bodies within limits, in JSON or JSON Lines, become examples and options, and back."""
+"""Bodies within limits: received, decoded as the types of schemas.py, and the replies as JSON."""
 
 import asyncio
+from collections.abc import Iterable
 from concurrent.futures import Future
+from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar, get_args
 
-import orjson
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from perceptrons.serve.schemas import ErrorReply, Example, Examples
+
 JSON, LINES = "application/json", ("application/x-ndjson", "application/jsonl", "application/json-lines")
-OPTIONS = ("scores", "probabilities", "explain", "top")
-TOP = 1000
-KEY_LENGTH = 200
-AFTER = {"Retry-After": "1"}
+MAX_KEY_LENGTH = 200
+RETRY_AFTER = {"Retry-After": "1"}
+T = TypeVar("T")
 
 
 class Limits(NamedTuple):
@@ -28,21 +31,16 @@ class Limits(NamedTuple):
     bodies: int = 2**26  # bytes of all bodies that are received, waiting or being learned at the same time
 
 
-class Refusal(Exception):  # noqa: N818 (it is an answer)
+class Refusal(Exception):  # noqa: N818 (it is a reply, not a failure of the server)
     """Ends a request with a status and a message."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None):
         super().__init__(message)
         self.status, self.message, self.headers = status, message, headers
 
-
-class Asked(NamedTuple):
-    """The content of a request: examples, their labels if they are beside them, and what else was said."""
-
-    examples: list[Any]
-    labels: list[Any] | None
-    options: dict[str, Any]
-    lines: bool  # JSON Lines, answered alike
+    def response(self) -> Response:
+        """Return the reply to the request that is refused."""
+        return json_response(ErrorReply(self.message), self.status, self.headers)
 
 
 class BodyBudget:
@@ -55,10 +53,13 @@ class BodyBudget:
         """Count bytes of a request that has `own` bytes so far. A single request is always let in."""
         with self._lock:
             if self._used + n_bytes > self._max_bytes and self._used > own:
-                raise Refusal(503, "The requests in progress fill the server's memory: send this one again.", AFTER)
+                raise Refusal(
+                    503, "The requests in progress fill the server's memory: send this one again.", RETRY_AFTER
+                )
             self._used += n_bytes
 
     def give_back(self, n_bytes: int) -> None:
+        """Stop counting bytes."""
         with self._lock:
             self._used -= n_bytes
 
@@ -70,6 +71,7 @@ class BodyBytes:
         self._budget, self._n_bytes, self._users, self._lock = budget, 0, 1, Lock()
 
     def add(self, n_bytes: int) -> None:
+        """Count bytes that have arrived."""
         self._budget.take(n_bytes, self._n_bytes)
         self._n_bytes += n_bytes
 
@@ -80,6 +82,7 @@ class BodyBytes:
         done.add_done_callback(lambda _: self.release())
 
     def release(self) -> None:
+        """Give the bytes back if nobody else uses them."""
         with self._lock:
             self._users -= 1
             is_last = self._users == 0
@@ -87,10 +90,117 @@ class BodyBytes:
             self._budget.give_back(self._n_bytes)
 
 
-async def read_body(request: Request, limits: Limits) -> bytes:
-    """The body, if it is not too long and does not take too long."""
-    said = request.headers.get("content-length", "0")
-    if is_number(said) and int(said) > limits.body:
+# ---- reading
+
+
+class ExamplesRequest(Protocol):
+    """A body with examples, as a list or under `examples`."""
+
+    examples: list[Any]
+
+    def __init__(self, *, examples: list[Any]) -> None: ...
+
+
+R = TypeVar("R", bound=ExamplesRequest)
+
+
+async def read_json(request: Request, limits: Limits, kind: type[T]) -> T:
+    """Read a body that is one JSON value of this type."""
+    if _content_type(request) != JSON:
+        raise Refusal(415, f"Send JSON with the header Content-Type: {JSON}.")
+    return decode(await _read_body(request, limits), kind)
+
+
+async def read_examples(request: Request, limits: Limits, kind: type[R]) -> tuple[R, bool]:
+    """Read examples: an object, a list of examples, or one example per line. True: they came as lines."""
+    media_type = _content_type(request)
+    if media_type not in (JSON, *LINES):
+        raise Refusal(415, f"Send JSON with the header Content-Type: {JSON}, or JSON Lines with {LINES[0]}.")
+    body, is_lines = await _read_body(request, limits), media_type != JSON
+    if is_lines:
+        lines = enumerate(body.splitlines(), 1)
+        content = kind(examples=[decode(line, Example, f"Line {number}") for number, line in lines if line.strip()])
+        if not content.examples:
+            raise Refusal(400, "The body has no example: send one per line.")
+    else:
+        decoded = decode(body, _examples_or(kind))
+        content = kind(examples=decoded) if isinstance(decoded, list) else decoded
+    _check_size(content.examples, limits)
+    return content, is_lines
+
+
+@cache
+def _examples_or(kind: type[R]) -> Any:
+    return kind | Examples
+
+
+def read_query(request: Request, kind: type[T]) -> T:
+    """Return the query string as this type."""
+    return convert(dict(request.query_params), kind, "The query string", strict=False)
+
+
+def convert(value: Any, kind: type[T], source: str = "The body", strict: bool = True) -> T:
+    """Return decoded JSON, or text if not strict, as this type. A refusal says what is wrong and where."""
+    try:
+        return msgspec.convert(value, kind, strict=strict)
+    except msgspec.ValidationError as error:
+        raise _invalid(source, kind, error) from None
+
+
+def decode(content: bytes, kind: Any, source: str = "The body") -> Any:
+    """Decode JSON as this type. A refusal says what is wrong, where, and what a valid body looks like."""
+    try:
+        return _decoder(kind).decode(content)
+    except msgspec.ValidationError as error:
+        raise _invalid(source, kind, error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refusal(400, f"{source} is not valid JSON: {error}.") from None
+    except RecursionError:
+        raise Refusal(400, f"{source} has lists or objects that are nested too deeply.") from None
+
+
+@cache
+def _decoder(kind: Any) -> "msgspec.json.Decoder[Any]":
+    return msgspec.json.Decoder(kind)
+
+
+def _invalid(source: str, kind: Any, error: msgspec.ValidationError) -> Refusal:
+    """Return the refusal of a value that does not fit, such as "The body, at $.top: expected `int` >= 1."."""
+    what, _, place = str(error).partition(" - at ")
+    where = f"{source}, at {place.strip('`')}" if place else source
+    examples = [
+        example for one in get_args(kind) or (kind,) for example in getattr(one, "request_examples", {}).values()
+    ]
+    advice = f" Send, for example, {msgspec.json.encode(examples[0].body).decode()}." if examples else ""
+    return Refusal(400, f"{where}: {what[:1].lower()}{what[1:].rstrip('.')}.{advice} See /docs.")
+
+
+def parse_number(text: str, digits: int = 18) -> int | None:
+    """Return a whole number in the digits 0 to 9, or None if the text is not one or too long."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
+def read_key(request: Request) -> str | None:
+    """Return the idempotency key of a request, or None if it has none."""
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= MAX_KEY_LENGTH and key.isprintable()):
+        raise Refusal(400, f"An idempotency key has 1 to {MAX_KEY_LENGTH} printable characters.")
+    return key
+
+
+def check_depth(value: Any, limits: Limits, where: str = "") -> None:
+    """Refuse lists and objects that are nested more deeply than allowed."""
+    if _is_deeper(value, limits.depth):
+        raise Refusal(400, f"There are lists or objects more than {limits.depth} deep{where}.")
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _read_body(request: Request, limits: Limits) -> bytes:
+    """Return the body, if it is not too long and does not take too long."""
+    if (parse_number(request.headers.get("content-length", "0")) or 0) > limits.body:
         raise _too_long(limits)
     parts, size = [], 0
     try:
@@ -106,48 +216,8 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     return b"".join(parts)
 
 
-def is_number(text: str, digits: int = 18) -> bool:
-    """Is this a whole number, in the digits 0 to 9 and not too long?"""
-    return text.isascii() and text.isdigit() and len(text) <= digits
-
-
 def _too_long(limits: Limits) -> Refusal:
     return Refusal(413, f"The body is longer than {limits.body:,} bytes (--max-body): send fewer examples at a time.")
-
-
-async def read_json(request: Request, limits: Limits) -> Any:
-    """A body that is one JSON value."""
-    if _content_type(request) != JSON:
-        raise Refusal(415, f"Send JSON with the header Content-Type: {JSON}.")
-    return _parsed(await read_body(request, limits))
-
-
-async def read_examples(request: Request, limits: Limits) -> Asked:
-    """Examples: a list, an object with a list `examples`, or one example per line."""
-    kind = _content_type(request)
-    if kind not in (JSON, *LINES):
-        raise Refusal(415, f"Send JSON with the header Content-Type: {JSON}, or JSON Lines with {LINES[0]}.")
-    body = await read_body(request, limits)
-    options: dict[str, Any] = {name: _option(value) for name, value in request.query_params.items()}
-    labels = None
-    if kind == JSON:
-        content = _parsed(body)
-        if isinstance(content, dict):
-            if not isinstance(content.get("examples"), list):
-                raise Refusal(400, 'There is no list of examples: send {"examples": [...]}.')
-            examples, labels = content.pop("examples"), content.pop("labels", None)
-            options |= content
-        else:
-            examples = content
-    else:
-        examples = [_parsed(line, number) for number, line in enumerate(body.splitlines(), 1) if line.strip()]
-    if not isinstance(examples, list) or not examples:
-        raise Refusal(400, 'There is no example: send {"examples": [...]} with at least one.')
-    if labels is not None and not isinstance(labels, list):
-        raise Refusal(400, '"labels" must be a list with one label for each example.')
-    check_depth(labels, limits)
-    _check_size(examples, limits)
-    return Asked(examples, labels, options, kind != JSON)
 
 
 def _check_size(examples: list[Any], limits: Limits) -> None:
@@ -160,14 +230,7 @@ def _check_size(examples: list[Any], limits: Limits) -> None:
             continue
         if isinstance(example, list | dict) and len(example) > limits.features:
             raise Refusal(413, f"Example {row} has more than {limits.features:,} features.")
-        if _is_deeper(example, limits.depth):
-            raise Refusal(400, f"Example {row} has lists or objects more than {limits.depth} deep.")
-
-
-def check_depth(value: Any, limits: Limits) -> None:
-    """Refuse what is beside the examples and nested as they may not be."""
-    if _is_deeper(value, limits.depth):
-        raise Refusal(400, f"There are lists or objects more than {limits.depth} deep.")
+        check_depth(example, limits, f", in $.examples[{row}]")
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
@@ -177,50 +240,14 @@ def _is_deeper(value: Any, depth: int) -> bool:
     return depth == 0 or any(isinstance(one, list | dict) and _is_deeper(one, depth - 1) for one in inside)
 
 
-def checked_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a prediction. Refusal for unknown ones and senseless values."""
-    for name, value in options.items():
-        if name not in OPTIONS:
-            raise Refusal(400, f"{name[:40]!r} is not an option: choose among {', '.join(OPTIONS)}.")
-        if name == "top" and not (value is None or (type(value) is int and 1 <= value <= TOP)):
-            raise Refusal(400, f"top must be a whole number from 1 to {TOP:,}.")
-        if name != "top" and not isinstance(value, bool | None):
-            raise Refusal(400, f"{name} must be true or false.")
-    return options
+# ---- replying
 
 
-def key_of(request: Request) -> str | None:
-    """The idempotency key of a request."""
-    key = request.headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= KEY_LENGTH and key.isprintable()):
-        raise Refusal(400, f"An idempotency key has 1 to {KEY_LENGTH} printable characters.")
-    return key
+def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a reply in JSON."""
+    return Response(msgspec.json.encode(content), status, headers, JSON)
 
 
-def answer(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A JSON answer."""
-    return Response(orjson.dumps(content), status, headers, JSON)
-
-
-def answer_lines(rows: list[dict[str, Any]]) -> Response:
-    """One line for each row."""
-    return Response(b"".join(orjson.dumps(row) + b"\n" for row in rows), media_type=LINES[0])
-
-
-def _content_type(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _parsed(content: bytes, line: int | None = None) -> Any:
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        where = "The body" if line is None else f"Line {line}"
-        raise Refusal(400, f"{where} is not valid JSON: {error}.") from None
-
-
-def _option(value: str) -> Any:
-    """An option in the query string."""
-    if value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    return int(value) if is_number(value, 9) else value
+def lines_response(rows: Iterable[Any]) -> Response:
+    """Return a reply in JSON Lines."""
+    return Response(msgspec.json.Encoder().encode_lines(rows), media_type=LINES[0])

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from perceptrons.serve.requests import answer
+from perceptrons.serve.requests import Refusal
 
 OPEN = frozenset(("/", "/docs", "/openapi.json", "/healthz", "/readyz"))  # routes that show no data
 LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
@@ -39,17 +39,17 @@ class Guard:
     def _refused(self, request: Request) -> Any:
         host = request.headers.get("host", "")
         if self._token is None and _name(host) not in self._hosts:
-            return answer({"error": "Call the server by the name localhost, or start it with --token-file."}, 403)
+            return Refusal(403, "Call the server by the name localhost, or start it with --token-file.").response()
         origin = request.headers.get("origin")
         if origin is not None and _netloc(origin) != host.lower():
-            return answer({"error": "Pages of other sites may not use this server."}, 403)
+            return Refusal(403, "Pages of other sites may not use this server.").response()
         if self._token is None or request.scope["path"] in OPEN:  # request.url would believe the Host header
             return None
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token):
             return None
         what = "Give the token: send the header Authorization: Bearer TOKEN."
-        return answer({"error": what}, 401, {"WWW-Authenticate": "Bearer"})
+        return Refusal(401, what, {"WWW-Authenticate": "Bearer"}).response()
 
 
 def _netloc(origin: str) -> str | None:

@@ -18,6 +18,7 @@ from perceptrons.serve.example_kinds import any_example, any_label, input_kind
 from perceptrons.serve.follower import Follower
 from perceptrons.serve.prometheus import Metrics
 from perceptrons.serve.remembered import Remembered
+from perceptrons.serve.schemas import PredictOptions, PredictReply, Role
 from perceptrons.serve.store import Place, Store, StoreError
 from perceptrons.serve.writer import FULL, Writer
 
@@ -162,22 +163,19 @@ class Service:
 
     # ---- answers
 
-    def predict(
-        self, examples: list[Any], scores: bool = False, probabilities: bool = False, explain: bool = False,
-        top: int | None = None,
-    ) -> tuple[int, list[dict[str, Any]]]:  # fmt: skip
-        """The version, and for each example its id, its label and what else is asked for."""
+    def predict(self, examples: list[Any], options: PredictOptions) -> PredictReply:
+        """Predict examples. Their ids are remembered for feedback."""
         with self.writer.sides.reading() as state:
-            found = state.predict(examples, bool(scores), bool(probabilities), top)
-            if explain:
-                for one, example in zip(found, examples, strict=True):
-                    one["explanation"] = state.explain(example)
+            predictions = state.predict(examples, bool(options.scores), bool(options.probabilities), options.top)
+            if options.explain:
+                for prediction, example in zip(predictions, examples, strict=True):
+                    prediction.explanation = state.explain(example)
             version = state.version
-        for one, name in zip(found, self.remembered.add(examples), strict=True):
-            one["id"] = name
+        for prediction, name in zip(predictions, self.remembered.add(examples), strict=True):
+            prediction.id = name
         self._example = examples[-1]
         self.writer.progress.predicted(len(examples))
-        return version, found
+        return PredictReply(version, predictions)
 
     def inspected(self) -> dict[str, Any]:
         """What `perceptrons inspect --json` prints, and the version."""
@@ -226,7 +224,7 @@ class Service:
         return None if self._follower is None else self._follower.url
 
     @property
-    def role(self) -> str:
+    def role(self) -> Role:
         return "leader" if self._follower is None else "follower"
 
     @property
@@ -311,17 +309,13 @@ class Service:
                 with self.writer.sides.reading() as state:
                     features = None
                     if input_kind(state.model) not in (None, "pipeline") and hasattr(state.model, "coef_"):
-                        features = _by_class(inspected(state.model, SHOWN).get("weights"))
+                        features = inspected(state.model, SHOWN).get("weights")
                 self._features = version, now, features
             return features
 
     def _model_bytes(self) -> int:
         snapshots = self.store.snapshots()
         return snapshots[-1].n_bytes if snapshots else 0
-
-
-def _by_class(weights: Any) -> Any:
-    return weights
 
 
 def prepared(store: Store, model: Any, path: Path | None) -> None:

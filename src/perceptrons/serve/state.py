@@ -14,6 +14,7 @@ from perceptrons.inspection.evaluation import probabilities, several_labels, win
 from perceptrons.linear import Perceptron
 from perceptrons.serve import example_kinds as examples_of
 from perceptrons.serve.example_kinds import UnfitError
+from perceptrons.serve.schemas import Prediction
 
 MAX_BLOCK = 4096  # examples that are learned in one block where it makes no difference
 LABELS = (str, int, bool)
@@ -143,60 +144,60 @@ class State:
     def predict(
         self, examples: list[Any], scores: bool = False, probable: bool = False, top: int | None = None,
         new_columns: bool = False,
-    ) -> list[dict[str, Any]]:  # fmt: skip
-        """For each example the label, and what else is asked for.
+    ) -> list[Prediction]:  # fmt: skip
+        """Return for each example the label, and what else is asked for.
 
         new_columns: of sparse rows, columns that the model does not have are left out.
         """
         kind = self.kind
         if kind is None or not _knows_classes(self.model):
-            return [{"label": None} for _ in examples]
+            return [Prediction(None) for _ in examples]
         read = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
         if kind == "tokens":
             return self._tagged(read, scores, top)
         return self._scored(examples_of.rows_of(self.model, read, kind, new_columns), scores, probable, top)
 
-    def _tagged(self, sentences: list[Any], scores: bool, top: int | None) -> list[dict[str, Any]]:
+    def _tagged(self, sentences: list[Any], scores: bool, top: int | None) -> list[Prediction]:
         if top is not None:
             raise UnfitError('"top" is not for taggers: ask for "scores", the lead of each label over the next best.')
-        found: list[dict[str, Any]] = [{"label": labels} for labels in self.model.predict(sentences)]
+        predictions = [Prediction(labels) for labels in self.model.predict(sentences)]
         if scores:
-            for one, leads in zip(found, self.model.token_confidence(sentences), strict=True):
-                one["scores"] = [float(lead) if abs(lead) < float("inf") else None for lead in leads]
-        return found
+            for prediction, leads in zip(predictions, self.model.token_confidence(sentences), strict=True):
+                prediction.scores = [float(lead) if abs(lead) < float("inf") else None for lead in leads]
+        return predictions
 
-    def _scored(self, X: Any, scores: bool, probable: bool, top: int | None) -> list[dict[str, Any]]:
+    def _scored(self, X: Any, scores: bool, probable: bool, top: int | None) -> list[Prediction]:
         model = self.model
         if not hasattr(model, "_learner"):  # a pipeline
-            return [{"label": label} for label in model.predict(X).tolist()]
+            return [Prediction(label) for label in model.predict(X).tolist()]
         points, classes = model.decision_function(X), model.classes_.tolist()
-        won, found = winners(model, points), list[dict[str, Any]]()
+        won = winners(model, points)
         if several_labels(model):
-            found = [{"label": [classes[k] for k in flags.nonzero()[0]]} for flags in won]
+            predictions = [Prediction([classes[k] for k in flags.nonzero()[0]]) for flags in won]
         else:
-            found = [{"label": classes[k]} for k in won.tolist()]
+            predictions = [Prediction(classes[k]) for k in won.tolist()]
         rows = points.reshape(len(points), -1)
         names = [str(label) for label in classes[-rows.shape[1] :]]
         if scores:
-            for one, row in zip(found, rows.tolist(), strict=True):
-                one["scores"] = dict(zip(names, row, strict=True))
+            for prediction, row in zip(predictions, rows.tolist(), strict=True):
+                prediction.scores = dict(zip(names, row, strict=True))
         if probable:
             shares = probabilities(model, points)
             if shares is None:
                 raise UnfitError("The model is not calibrated, so its scores are not probabilities: ask for scores.")
-            for one, row in zip(found, shares.tolist(), strict=True):
-                one["probabilities"] = dict(zip(map(str, classes), row, strict=True))
+            for prediction, row in zip(predictions, shares.tolist(), strict=True):
+                prediction.probabilities = dict(zip(map(str, classes), row, strict=True))
         if top is not None:
-            self._add_top(found, rows, classes, top)
-        return found
+            self._add_top(predictions, rows, classes, top)
+        return predictions
 
     @staticmethod
-    def _add_top(found: list[dict[str, Any]], rows: Any, classes: list[Any], top: int) -> None:
+    def _add_top(predictions: list[Prediction], rows: Any, classes: list[Any], top: int) -> None:
         if rows.shape[1] == 1 < len(classes):  # two classes have one score
             rows = rows * [[-1.0, 1.0]]
         best = (-rows).argsort(axis=1, kind="stable")[:, :top].tolist()
-        for one, row, order in zip(found, rows.tolist(), best, strict=True):
-            one["top"] = [[classes[k], row[k]] for k in order]
+        for prediction, row, order in zip(predictions, rows.tolist(), best, strict=True):
+            prediction.top = [(classes[k], row[k]) for k in order]
 
     def explain(self, example: Any) -> dict[str, Any]:
         """What the features of one example add to its scores."""

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
+from msgspec import DecodeError, Raw, json
 
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
@@ -76,13 +76,13 @@ class Identity(NamedTuple):
     def read(cls, path: Path) -> "Identity | None":
         """What a file says, None if there is none. StoreError if it is damaged."""
         try:
-            content = orjson.loads(path.read_bytes())
+            content = json.decode(path.read_bytes())
             identity = cls(**{name: content[name] for name in cls._fields})
             if content["checksum"] == identity._checksum():
                 return identity
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError, IsADirectoryError):
+        except (DecodeError, ValueError, TypeError, KeyError, IsADirectoryError):
             pass
         raise StoreError(
             f"{path}: the file is damaged. Restore it from a backup, or delete it: the server then forgets whether it "
@@ -91,11 +91,11 @@ class Identity(NamedTuple):
 
     def write(self, path: Path) -> None:
         """Write the file, whole or not at all."""
-        write_whole(path, orjson.dumps(self._asdict() | {"checksum": self._checksum()}, option=orjson.OPT_INDENT_2))
+        write_whole(path, json.format(json.encode(self._asdict() | {"checksum": self._checksum()})))
         sync_folder(path.parent)
 
     def _checksum(self) -> int:
-        return zlib.crc32(orjson.dumps(self._asdict()))
+        return zlib.crc32(json.encode(self._asdict()))
 
 
 class Copy(NamedTuple):
@@ -129,7 +129,7 @@ class Logged(NamedTuple):
 
     @classmethod
     def of(cls, frame: Frame) -> "Logged":
-        kept = orjson.loads(frame.payload)
+        kept = json.decode(frame.payload)
         if isinstance(kept, dict):
             return cls(frame.version, [], kept["rollback"])
         return cls(frame.version, [Change.from_json(one) for one in kept], None)
@@ -143,8 +143,8 @@ class Logged(NamedTuple):
 
     def payload(self) -> bytes:
         if self.rollback is not None:
-            return orjson.dumps({"rollback": self.rollback})
-        return orjson.dumps([change.as_json() for change in self.changes])
+            return json.encode({"rollback": self.rollback})
+        return json.encode([change.as_json() for change in self.changes])
 
 
 class Store:
@@ -475,12 +475,12 @@ class Store:
     def content(state: State, place: Place) -> bytes:
         """The file of a snapshot. Of a model that has seen nothing it has the place alone."""
         if state.kind is None:
-            return EMPTY + _with_check(orjson.dumps(place._asdict()))
+            return EMPTY + _with_check(json.encode(place._asdict()))
         return as_bytes(state.model, place._asdict())
 
     def copy_content(self, state: State, place: Place, keys: Keys) -> bytes:
         """A copy for a follower, as `read_copy` reads it."""
-        head = orjson.dumps({"identity": self.identity._asdict(), "keys": orjson.Fragment(keys.as_json())})
+        head = json.encode({"identity": self.identity._asdict(), "keys": Raw(keys.as_json())})
         return COPY_HEAD.pack(COPY_MAGIC, len(head)) + _with_check(head) + self.content(state, place)
 
     def read_copy(self, content: bytes, leader: str) -> Copy:
@@ -493,9 +493,9 @@ class Store:
         head = content[COPY_HEAD.size : end]
         if magic != COPY_MAGIC or content[COPY_HEAD.size : end + CHECK.size] != _with_check(head):
             raise ModelFileError(what)
-        told = orjson.loads(head)
+        told = json.decode(head)
         identity = Identity(**told["identity"])._replace(role="follower", leader=leader)
-        keys = Keys.from_json(orjson.dumps(told["keys"]))
+        keys = Keys.from_json(json.encode(told["keys"]))
         return Copy(*_loaded_content(content[end + CHECK.size :], self.folder), identity, keys)
 
 
@@ -524,7 +524,7 @@ def _empty(path: Path, content: bytes) -> tuple[Any, Any]:
     place = content[len(EMPTY) : -CHECK.size]
     if content != EMPTY + _with_check(place):
         raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
-    return Perceptron(), orjson.loads(place)
+    return Perceptron(), json.decode(place)
 
 
 def _with_check(content: bytes) -> bytes:

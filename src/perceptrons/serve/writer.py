@@ -276,7 +276,7 @@ class Writer(Thread):
         read = [back.read(job.examples, job.labels) for job in jobs]
         said = iter(back.predict([example for examples, _ in read for example in examples], new_columns=True))
         changes = [
-            Change(job.key, examples, labels, [next(said)["label"] for _ in examples], job.asked)
+            Change(job.key, examples, labels, [next(said).label for _ in examples], job.asked)
             for job, (examples, labels) in zip(jobs, read, strict=True)
         ]
         self._growth.check_labels(back, changes)
