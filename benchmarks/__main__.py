@@ -8,7 +8,7 @@ NAMES = (
     "linear", "online", "drift", "defaults", "margins", "imbalance", "calibration", "raw_tables", "single_pass",
     "wrappers", "penalty", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
-    "against", "exports", "startup", "serve", "alarms",
+    "against", "exports", "startup", "serve",
 )  # fmt: skip
 ON_DEVICES = ("freund_schapire",)
 WITH_COMMIT = ("against", "startup")

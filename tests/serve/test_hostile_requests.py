@@ -197,7 +197,9 @@ def test_a_sparse_row_that_its_reader_passes_over_is_refused_and_shifts_no_label
 @pytest.mark.parametrize("example", ["[%s, 1]", '{"a": %s}'])
 def test_a_number_beyond_the_largest_float_is_refused(server, number, example):
     taught = example % 1
-    assert server.ask("POST", "/learn", b'{"examples": [%s], "labels": [1]}' % taught.encode(), json_headers())[0] == 200
+    assert (
+        server.ask("POST", "/learn", b'{"examples": [%s], "labels": [1]}' % taught.encode(), json_headers())[0] == 200
+    )
     body = b'{"examples": [%s]' % (example % number).encode()
     assert server.ask("POST", "/predict", body + b"}", json_headers())[0] == 422
     assert server.ask("POST", "/learn", body + b', "labels": [1]}', json_headers())[0] == 422

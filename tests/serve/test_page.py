@@ -297,26 +297,6 @@ def test_every_kind_of_example_can_be_tried_and_learned(chromium, tmp_path, kind
 
 @pytest.mark.slow
 @needs_browser
-def test_the_page_shows_drift_when_the_error_rises(chromium, tmp_path):
-    with serving(tmp_path / "data") as server:
-        examples, labels = [f"word{k % 2} other{k}" for k in range(1_000)], ["ab"[k % 2] for k in range(1_000)]
-        server.learn(examples[:100], labels[:100])
-        server.learn(examples[100:], labels[100:])
-        page = opened(chromium, server, width=360)
-        assert text(page, "drift-words") == "Stable. The progressive error is not rising."
-        assert page.ask("document.querySelectorAll('#error-chart .event').length") == 0
-        server.learn(examples[:200], ["ba"[k % 2] for k in range(200)])
-        wait_for(lambda: text(page, "drift-state") == "▲ drift", "the alarm")
-        assert re.match(r"Drift\. The progressive error rose from \d+\.\d % to \d+\.\d %", text(page, "drift-words"))
-        (event,) = server.stats["drift"]["events"]
-        assert f"{event['version']:,}" in text(page, "drift-events")
-        assert page.ask("document.querySelectorAll('#error-chart .event').length") == 1
-        assert page.complaints == []
-        page.close()
-
-
-@pytest.mark.slow
-@needs_browser
 def test_the_page_asks_for_the_token_once_and_keeps_it_in_the_tab(chromium, tmp_path):
     def give(token):
         page.ask(f"document.getElementById('token').value = {token!r}")

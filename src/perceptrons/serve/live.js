@@ -80,32 +80,6 @@ function showCards(stats) {
   }
 }
 
-function driftOf(stats) {
-  const drift = stats.drift || {}, events = drift.events || [];
-  const state = drift.state || (drift.alarm ? "drift" : drift.warned ? "warning" : "stable");
-  return { state, since: drift.since ?? null, events };
-}
-
-function showDrift({ state, since, events }) {
-  const last = events.at(-1), from = since === null ? "" : `since example ${whole(since)}`;
-  const words = {
-    stable: "Stable. The progressive error is not rising.",
-    warning: `Warning. The progressive error has been rising ${from}.`,
-    drift: last && `Drift. The progressive error rose from ${percent(last.error_before)} to `
-      + `${percent(last.error_after)}; `
-      + `the alarm came at example ${whole(last.version)}. `
-      + "The data may have changed: check the recent mistakes.",
-  };
-  write("drift-state", { stable: "● stable", warning: "▲ warning", drift: "▲ drift" }[state] || state);
-  write("drift-more", from || (events.length ? counted(events.length, "earlier alarm") : "no alarm yet"));
-  by("drift-card").classList.toggle("bad", state !== "stable");
-  write("drift-words", words[state] || "");
-  if (!changed("events", events)) return;
-  const rows = [...events].reverse().map(one =>
-    [whole(one.version), percent(one.error_before), percent(one.error_after)]);
-  put("drift-events", ...(rows.length ? [table(["#At example", "#Error before", "#After"], rows)] : []));
-}
-
 // An example in one line: a record by its names, numbers to four digits. What was cut by the server cannot be tried.
 function inLine(example) {
   if (example === null || typeof example !== "object") return shown(example);
@@ -209,15 +183,13 @@ function show(stats) {
   by("all").hidden = false;
   by("main").classList.remove("stale");
   say("good", "Live");
-  const drift = driftOf(stats);
   tryBox.show(stats);
   write("error-note", model.input === "tokens" ? "A sequence with one wrong label is wrong." : "");
   showCards(stats);
-  showDrift(drift);
   showMistakes(stats.recent_mistakes || []);
   showFeatures(stats.features ?? null);
   showServer(stats);
-  errorChart.show(stats.history || [], drift.events);
+  errorChart.show(stats.history || []);
   rateChart.show(stats.throughput?.series || []);
 }
 

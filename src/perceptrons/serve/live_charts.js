@@ -49,19 +49,10 @@ function pointsOf(history) {
   return points;
 }
 
-function placeOf(points, version) { // after a rollback a version comes twice: the later one is meant
-  for (let k = points.length - 1; k >= 0; k -= 1) {
-    const { version: first, n, from } = points[k];
-    if (first <= version && version <= first + n) return from + version - first;
-  }
-  return null;
-}
-
 class ErrorChart {
   constructor() {
     this.svg = by("error-chart");
     this.points = [];
-    this.events = [];
     this.at = null; // the number of the point that is read
     new ResizeObserver(() => this.paint()).observe(this.svg);
     this.svg.addEventListener("pointermove", event => this.read(this.nearest(event)));
@@ -70,10 +61,9 @@ class ErrorChart {
     this.svg.addEventListener("keydown", event => this.key(event));
   }
 
-  show(history, events) {
-    if (!changed("error-chart", [history, events])) return;
+  show(history) {
+    if (!changed("error-chart", history)) return;
     this.points = pointsOf(history);
-    this.events = events;
     this.paint();
   }
 
@@ -99,20 +89,15 @@ class ErrorChart {
       ...frame(svg, height, steps(most, 5), tick => `${(100 * tick).toFixed(digits)} %`, this.y),
       ...across(ticks, this.x, whole, height, width),
       draw("path", { class: "raw", d: curve("error") }), draw("path", { class: "main", d: curve("mean") }),
-      ...this.events.map(event => placeOf(points, event.version)).filter(place => place !== null).flatMap(place => [
-        draw("line", { class: "event", x1: this.x(place), x2: this.x(place), y1: TOP, y2: height - FLOOR }),
-        draw("path", { class: "event-mark", d: `M${this.x(place)} ${TOP + 9}l-6 -10h12z` }),
-      ]),
     );
     this.mark = draw("g");
     svg.append(this.mark);
-    const last = points.at(-1), drifts = this.events.length ? `, ${counted(this.events.length, "drift alarm")}` : "";
+    const last = points.at(-1);
     svg.setAttribute("aria-label", `Progressive error over ${counted(end - begin, "example")}: now `
-      + `${percent(last.mean)}, highest ${percent(Math.max(...points.map(point => point.mean)))}${drifts}.`);
+      + `${percent(last.mean)}, highest ${percent(Math.max(...points.map(point => point.mean)))}.`);
     const one = points[Math.floor(points.length / 2)];
     legend("error-legend", [["main", `mean of about ${counted(one.over, "example")}`],
-      ["raw", `of ${counted(points[0].n, "example")} each`],
-      ...(this.events.length ? [["event", "drift alarm"]] : [])]);
+      ["raw", `of ${counted(points[0].n, "example")} each`]]);
     this.read(this.at);
   }
 

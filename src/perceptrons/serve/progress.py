@@ -1,4 +1,4 @@
-"""How learning goes: progressive error in windows and over time, throughput, recent mistakes, drift.
+"""How learning goes: progressive error in windows and over time, throughput, recent mistakes.
 
 All of it comes from what the log holds, in its order, so a server that starts again shows what it showed before; only
 throughput is of the moment.
@@ -10,8 +10,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-
-from perceptrons.serve.drift import DriftDetector
 
 WINDOWS = (100, 1000, 10_000)
 POINTS = 400  # of the history
@@ -32,7 +30,6 @@ class Progress:
         self._history: list[list[int]] = []  # [version, mistakes, examples]
         self._bin = FIRST_BIN
         self._recent: deque[dict[str, Any]] = deque(maxlen=MISTAKES)
-        self._drift = DriftDetector()
         self._rates: deque[list[int]] = deque(maxlen=SECONDS + 1)  # [second, learned, predicted]
 
     def learned(
@@ -52,7 +49,6 @@ class Progress:
             self._mistakes += mistakes
             self._slide(np.array(wrong, bool))
             self._add_points(wrong, version)
-            self._drift.extend(wrong, version)
             if mistakes:
                 for offset in [row for row, mistake in enumerate(wrong) if mistake][-MISTAKES:]:
                     self._recent.appendleft(
@@ -90,7 +86,6 @@ class Progress:
                 "learned": self._learned, "mistakes": self._mistakes, "windows": self.windows(),
                 "history": [{"version": at, "error": wrong / n, "n": n} for at, wrong, n in self._history],
                 "throughput": self._throughput(), "recent_mistakes": list(self._recent),
-                "drift": self._drift.as_dict(),
             }  # fmt: skip
 
     def _slide(self, wrong: np.ndarray) -> None:
