@@ -530,7 +530,7 @@ def test_jumps_of_the_clock_change_nothing(tmp_path, monkeypatch):
     assert made(tmp_path / "jumping", 10, snapshots=(4,), clock=lambda: next(jumps)) == contents
     server = Server(tmp_path / "jumping", clock=lambda: next(jumps))
     assert server.content == contents[-1]
-    assert len(server.writer.progress.as_dict()["throughput"]["series"]) == 60
+    assert len(server.writer.progress.stats().throughput.series) == 60
     server.close()
 
 
@@ -552,9 +552,9 @@ def test_numbers_are_told_while_segments_and_snapshots_come_and_go(tmp_path, mon
 
     for _ in range(20):
         monkeypatch.setattr(Path, "stat", learns)
-        service.measured()
+        service.render_metrics()
         assert server.store.log.n_bytes > 0
-        [one.as_dict() for one in server.store.snapshots()]
+        [one.entry() for one in server.store.snapshots()]
         monkeypatch.setattr(Path, "stat", stat)
     size = sum(path.stat().st_size for path in segments(tmp_path / "data"))
     assert server.store.log.n_bytes == size

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from perceptrons.serve import openapi, pages, prometheus
+from perceptrons.serve import metrics, openapi, pages
 from perceptrons.serve.keys import digest, feedback_key
 from perceptrons.serve.openapi import endpoint
 from perceptrons.serve.requests import (
@@ -274,7 +274,7 @@ class Routes:
         The snapshots that a rollback can go to, the oldest first.
         """
         self._check_ready()
-        return json_response([one.as_dict() for one in self._service.store.snapshots()])
+        return json_response([one.entry() for one in self._service.store.snapshots()])
 
     @endpoint("POST", "/snapshot", "Model", reply=SnapshotEntry, errors=(503, 507))
     async def snapshot(self, request: Request) -> Response:
@@ -284,7 +284,7 @@ class Routes:
         """
         self._check_ready()
         written = await self._after_learning(self._service.writer.snapshot)
-        return json_response(written.as_dict())
+        return json_response(written.entry())
 
     @endpoint("POST", "/rollback", "Model", reply=RollbackReply, bodies=(RollbackRequest,), errors=(404, 409, 503, 507))
     async def rollback(self, request: Request) -> Response:
@@ -314,7 +314,7 @@ class Routes:
 
         Requests, latencies, examples, progressive error, sizes and the position of the log.
         """
-        return Response(self._service.measured(), media_type=prometheus.CONTENT_TYPE)
+        return Response(self._service.render_metrics(), media_type=metrics.CONTENT_TYPE)
 
     @endpoint("GET", "/healthz", "Server", reply=StatusReply)
     async def health(self, request: Request) -> Response:

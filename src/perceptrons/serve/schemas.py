@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-MAX_TOP = 1000
 TEXTS = ["Free entry: text WIN to 80082", "See you at noon"]
 
 # What an example and a label may be depends on the model, which checks them. So the decoder lets every value pass.
@@ -67,12 +66,8 @@ class PredictOptions(Struct, kw_only=True, forbid_unknown_fields=True):
 
     scores: Annotated[bool | None, _about("Add the score of every class.")] = None
     probabilities: Annotated[bool | None, _about("Add probabilities. The model must be calibrated.")] = None
-    top: Annotated[
-        Annotated[int, Meta(ge=1, le=MAX_TOP)] | None, _about("Add this many best labels with their scores.")
-    ] = None
-    explain: Annotated[bool | None, _about("Add what each feature adds to the scores, for at most 100 examples.")] = (
-        None
-    )
+    top: Annotated[Annotated[int, Meta(ge=1, le=1000)] | None, _about("Add this many best labels and scores.")] = None
+    explain: Annotated[bool | None, _about("Add what each feature adds, for at most 100 examples.")] = None
 
     def or_else(self, defaults: "PredictOptions") -> "PredictOptions":
         """Return these options; those that are not given come from the defaults."""
@@ -102,16 +97,14 @@ class PredictRequest(PredictOptions):
 
 
 class LearnRequest(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Examples to learn from. A list of examples that hold their labels will do."""
+    """Examples to learn from.
+
+    Without `labels`, examples hold their labels: as `label`, the label column of the table, `labels` beside `tokens`,
+    or at the beginning of a line. Then a list of examples alone will do.
+    """
 
     examples: Examples
-    labels: Annotated[
-        list[Label] | None,
-        _about(
-            "One label for each example. Without it, examples hold their labels: as `label`, the label column of the "
-            "table, `labels` beside `tokens`, or at the beginning of a line."
-        ),
-    ] = None
+    labels: Annotated[list[Label] | None, _about("One label for each example.")] = None
 
     request_examples: ClassVar[dict[str, RequestExample]] = {
         "labels beside the examples": RequestExample(
@@ -148,7 +141,12 @@ class FeedbackList(Struct):
 
 
 class Prediction(Struct):
-    """The predicted label of one example, and what else was asked for."""
+    """The predicted label of one example, and what else was asked for.
+
+    The server remembers at least the last 90,000 predictions by their ids, less if they are large. `scores` has the
+    score of every class; of two classes that of the second one. For taggers, it has the lead of each label over the
+    next best. Scores are not probabilities.
+    """
 
     label: Label
     id: Annotated[
@@ -276,7 +274,10 @@ class RoleReply(Struct):
 
 
 class StatusReply(Struct, omit_defaults=True):
-    """Whether the server can answer."""
+    """Whether the server can answer.
+
+    There is a warning if a follower does not follow its leader, or another server was promoted.
+    """
 
     status: Literal["alive", "ready"]
     version: Version | UnsetType = UNSET
@@ -287,17 +288,17 @@ class StatusReply(Struct, omit_defaults=True):
 
 
 class HistoryPoint(Struct):
-    """The progressive error of some consecutive examples."""
+    """The progressive error of `n` consecutive examples after a version."""
 
-    version: Annotated[int, _about("The version before the first of them.")]
+    version: int
     error: float
-    n: Annotated[int, _about("The number of examples.")]
+    n: int
 
 
 class Rate(Struct):
-    """What happened in one second."""
+    """How many examples were learned and predicted in one second; `t` is its distance from now, negative."""
 
-    t: Annotated[int, _about("Seconds from now, negative.")]
+    t: int
     learned: int
     predicted: int
 
@@ -320,14 +321,14 @@ class RecentMistake(Struct):
 
 
 class ModelShape(Struct):
-    """The model in short."""
+    """The model in short: at most 50 classes, the size of the newest snapshot, the example that was predicted last."""
 
     kind: str
     input: Annotated[str | None, _about("What an example is; null: the model has learned nothing yet.")]
-    classes: Annotated[list[Label], _about("At most 50 of them.")]
+    classes: list[Label]
     n_features: int
-    bytes: Annotated[int, _about("The size of the newest snapshot.")]
-    example: Annotated[Any, _about("The example that was predicted last.")]
+    bytes: int
+    example: Any
 
 
 class LogSize(Struct):
@@ -338,7 +339,20 @@ class LogSize(Struct):
     snapshots: list[SnapshotEntry]
 
 
-class Stats(Struct):
+class ProgressStats(Struct):
+    """How learning goes."""
+
+    learned: Annotated[int, _about("Examples learned since the log began.")]
+    mistakes: Annotated[int, _about("How many of them were predicted wrongly before.")]
+    windows: Annotated[
+        dict[str, float | None], _about("The progressive error of this many newest examples.")
+    ]
+    history: Annotated[list[HistoryPoint], _about("The progressive error over time, in at most 400 points.")]
+    throughput: Throughput
+    recent_mistakes: Annotated[list[RecentMistake], _about("At most 20, the newest first.")]
+
+
+class Stats(ProgressStats, kw_only=True):
     """The numbers of the live page."""
 
     version: Version
@@ -350,17 +364,8 @@ class Stats(Struct):
     term: Term
     warning: Annotated[str | None, _about("What a person has to decide, as in /readyz.")]
     uptime: Annotated[float, _about("Seconds.")]
-    learned: Annotated[int, _about("Examples learned since the log began.")]
-    mistakes: Annotated[int, _about("How many of them were predicted wrongly before.")]
-    windows: Annotated[
-        dict[str, float | None], _about("The progressive error of the newest 100, 1,000 and 10,000 examples.")
-    ]
-    history: Annotated[list[HistoryPoint], _about("The progressive error over time, in at most 400 points.")]
-    throughput: Throughput
-    recent_mistakes: Annotated[list[RecentMistake], Meta(max_length=20)]
     features: Annotated[
-        list[dict[str, Any]] | None,
-        _about("The most important features of each class; null where features have no weights of their own."),
+        list[dict[str, Any]] | None, _about("The most important features of each class; null: they have no weights.")
     ]
     model: ModelShape
     log: LogSize

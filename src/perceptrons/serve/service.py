@@ -11,19 +11,23 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import IO, Any
 
+from msgspec import structs
+
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.inspected import inspected
 from perceptrons.serve.example_kinds import any_example, any_label, input_kind
 from perceptrons.serve.follower import Follower
-from perceptrons.serve.prometheus import Metrics
+from perceptrons.serve.metrics import Metrics
 from perceptrons.serve.remembered import Remembered
-from perceptrons.serve.schemas import PredictOptions, PredictReply, Role
+from perceptrons.serve.schemas import LogSize, ModelShape, PredictOptions, PredictReply, Role, Stats
 from perceptrons.serve.store import Place, Store, StoreError
 from perceptrons.serve.writer import FULL, Writer
 
-CLOSING = 10.0  # seconds to learn what waits when the server ends
-SHOWN = 8  # features of each class on the page
+CLOSE_SECONDS = 10.0  # to learn what waits when the server ends
+SHOWN_FEATURES = 8  # of each class on the page
+MAX_SHOWN_CLASSES = 50
+FEATURES_SECONDS = 2.0  # between two computations of the most important features
 PIECE_BYTES = 2**18  # of a model file that is read from disk at a time
 logger = logging.getLogger("perceptrons.serve")
 
@@ -69,12 +73,13 @@ class Service:
         self.error: BaseException | None = None
         self.failed: Callable[[], None] = lambda: None
         self.ending: Callable[[], bool] = lambda: False  # was the server told to end? Requests are still answered
-        self._began = time.monotonic()
+        self._start_time = time.monotonic()
         self._follower = None if follow is None else Follower(writer, *follow, accept_older)
         self._newest_term = 0  # that another server has told
         self._copies: dict[bool, ModelCopy] = {}
-        self._features: tuple[int, int, Any] = (-1, -1, None)
-        self._features_lock, self._example = Lock(), None
+        self._features: list[dict[str, Any]] | None = None  # of the version for which they were last computed
+        self._features_version, self._features_due, self._features_lock = -1, 0.0, Lock()
+        self._example: Any = None  # that was predicted last
         self._end = Event()
         writer.failed = self._fail
 
@@ -89,7 +94,7 @@ class Service:
             yield
         finally:
             self._end.set()
-            starting.join(CLOSING)
+            starting.join(CLOSE_SECONDS)
             self._close()
 
     def _start(self) -> None:
@@ -158,8 +163,8 @@ class Service:
         self.ready = False
         if self.writer.unsaved:
             self.writer.ask(self.writer.snapshot)
-        if not self.writer.close(CLOSING):
-            logger.error("Learning took longer than %g seconds to end. What was answered is safe.", CLOSING)
+        if not self.writer.close(CLOSE_SECONDS):
+            logger.error("Learning took longer than %g seconds to end. What was answered is safe.", CLOSE_SECONDS)
 
     # ---- answers
 
@@ -174,7 +179,7 @@ class Service:
         for prediction, name in zip(predictions, self.remembered.add(examples), strict=True):
             prediction.id = name
         self._example = examples[-1]
-        self.writer.progress.predicted(len(examples))
+        self.writer.progress.add_predicted(len(examples))
         return PredictReply(version, predictions)
 
     def inspected(self) -> dict[str, Any]:
@@ -268,8 +273,8 @@ class Service:
         warning = None if self._follower is None else self._follower.warning
         return None if warning is None else f"This server does not follow its leader: {warning}"
 
-    def measured(self) -> bytes:
-        """For Prometheus."""
+    def render_metrics(self) -> bytes:
+        """Return the numbers for Prometheus."""
         if not self.ready:
             return self.metrics.render()
         progress = self.writer.progress
@@ -280,38 +285,33 @@ class Service:
             model_bytes=self._model_bytes(), log_bytes=self.store.log.n_bytes,
         )  # fmt: skip
 
-    def stats(self) -> dict[str, Any]:
-        """For the live page."""
+    def stats(self) -> Stats:
+        """Return the numbers of the live page."""
         with self.writer.sides.reading() as state:
             model, kind, version = state.model, state.kind, state.version
-            classes = [] if kind in (None, "pipeline") else model.classes_.tolist()
-            shape = {"kind": type(model).__name__, "input": kind, "classes": classes[:50]}
-            shape |= {"n_features": int(getattr(model, "n_features_in_", 0)), "bytes": self._model_bytes()}
-        return {
-            "version": version, "generation": self.writer.generation, "position": self.store.log.position,
-            "role": self.role, "leader": self.leader, "ready": self.ready,
-            "term": self.store.identity.term, "warning": self.warning,
-            "uptime": round(time.monotonic() - self._began, 1),
-            **self.writer.progress.as_dict(),
-            "features": self._important(version), "model": {**shape, "example": self._example},
-            "log": {
-                "bytes": self.store.log.n_bytes, "segments": len(self.store.log.segments),
-                "snapshots": [one.as_dict() for one in self.store.snapshots()],
-            },
-        }  # fmt: skip
+            classes = [] if kind in (None, "pipeline") else model.classes_.tolist()[:MAX_SHOWN_CLASSES]
+            n_features = int(getattr(model, "n_features_in_", 0))
+            shape = ModelShape(type(model).__name__, kind, classes, n_features, self._model_bytes(), self._example)
+        log, snapshots = self.store.log, [one.entry() for one in self.store.snapshots()]
+        return Stats(
+            **structs.asdict(self.writer.progress.stats()),
+            version=version, generation=self.writer.generation, position=log.position, role=self.role,
+            leader=self.leader, ready=self.ready, term=self.store.identity.term, warning=self.warning,
+            uptime=round(time.monotonic() - self._start_time, 1), features=self._important_features(version),
+            model=shape, log=LogSize(log.n_bytes, len(log.segments), snapshots),
+        )  # fmt: skip
 
-    def _important(self, version: int) -> Any:
-        """The most important features of each class, looked for at most every two seconds."""
+    def _important_features(self, version: int) -> list[dict[str, Any]] | None:
+        """Return the most important features of each class. They are updated at most every two seconds."""
         with self._features_lock:
-            known, at, features = self._features
-            now = int(time.monotonic() / 2)
-            if known != version and at != now:
+            now = time.monotonic()
+            if self._features_version != version and now >= self._features_due:
                 with self.writer.sides.reading() as state:
-                    features = None
-                    if input_kind(state.model) not in (None, "pipeline") and hasattr(state.model, "coef_"):
-                        features = inspected(state.model, SHOWN).get("weights")
-                self._features = version, now, features
-            return features
+                    has_weights = input_kind(state.model) not in (None, "pipeline") and hasattr(state.model, "coef_")
+                    described = inspected(state.model, SHOWN_FEATURES) if has_weights else {}
+                self._features, self._features_version = described.get("weights"), version
+                self._features_due = now + FEATURES_SECONDS
+            return self._features
 
     def _model_bytes(self) -> int:
         snapshots = self.store.snapshots()

@@ -33,6 +33,7 @@ from perceptrons.serve.journal import (
     sync_folder,
 )
 from perceptrons.serve.keys import Keys
+from perceptrons.serve.schemas import SnapshotEntry
 from perceptrons.serve.state import Change, State
 
 KEPT_SNAPSHOTS = 5
@@ -116,8 +117,9 @@ class Snapshot(NamedTuple):
     position: int
     n_bytes: int
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"version": self.version, "generation": self.generation, "bytes": self.n_bytes}
+    def entry(self) -> SnapshotEntry:
+        """Return what the service says about the snapshot."""
+        return SnapshotEntry(self.version, self.generation, self.n_bytes)
 
 
 class Logged(NamedTuple):

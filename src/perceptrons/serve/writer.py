@@ -19,7 +19,7 @@ from perceptrons.serve.example_kinds import UnfitError
 from perceptrons.serve.growth import Growth
 from perceptrons.serve.journal import Frame, framed
 from perceptrons.serve.keys import Keys, ReusedKeyError, reused
-from perceptrons.serve.progress import Progress
+from perceptrons.serve.metrics import Progress
 from perceptrons.serve.sides import RestoreError, Sides
 from perceptrons.serve.state import Change, State, several_labels_of
 from perceptrons.serve.store import Copy, Logged, Place, Snapshot, Store
@@ -106,7 +106,7 @@ class Writer(Thread):
         version, answers = logged.version, []
         for change in logged.changes:
             said = change.examples, change.labels, change.predictions
-            mistakes = self.progress.learned(*said, version, sets, now)
+            mistakes = self.progress.add_learned(*said, version, sets, now)
             version += len(change.examples)
             answer = {
                 "version": version, "learned": len(change.examples), "mistakes": mistakes,

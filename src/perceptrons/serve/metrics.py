@@ -1,0 +1,195 @@
+"""How the service does: the numbers of the live page (`Progress`) and those for Prometheus (`Metrics`).
+
+Progress comes from what the log holds, in its order, so a server that starts again shows what it showed before. Only
+throughput is of the moment.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from itertools import compress
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from perceptrons.serve.schemas import HistoryPoint, ProgressStats, Rate, RecentMistake, Throughput
+
+WINDOWS = (100, 1000, 10_000)  # examples over which the progressive error is taken
+MAX_POINTS = 400  # of the history
+FIRST_POINT_EXAMPLES = 10  # of one point at first; when there are too many points, neighbours are merged
+MAX_MISTAKES = 20
+RATE_SECONDS, MEAN_RATE_SECONDS = 60, 10
+MAX_SHOWN_CHARACTERS, MAX_SHOWN_ITEMS = 500, 30  # of an example
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+LATENCY_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
+GAUGES = {
+    "version": "Examples that the published model has learned while it was served",
+    "position": "Frames in the log",
+    "queue": "Examples that wait to be learned",
+    "learned": "Examples learned since the log began",
+    "mistakes": "Examples that were predicted wrongly before they were learned",
+    "predicted": "Examples predicted since the server began",
+    "model_bytes": "Size of the newest snapshot",
+    "log_bytes": "Size of the log",
+}
+
+
+class Progress:
+    """Counts what is learned and predicted. clock: seconds that never jump."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock, self._lock = clock, Lock()
+        self._learned, self._mistakes, self.predictions = 0, 0, 0
+        self._ring, self._n_seen = np.zeros(WINDOWS[-1], bool), 0  # the newest errors, and how many there ever were
+        self._window_mistakes = dict.fromkeys(WINDOWS, 0)
+        self._history: list[list[int]] = []  # [version, mistakes, examples]
+        self._point_examples = FIRST_POINT_EXAMPLES
+        self._recent: deque[RecentMistake] = deque(maxlen=MAX_MISTAKES)
+        self._rates: deque[Rate] = deque(maxlen=RATE_SECONDS + 1)  # t: a second of the clock
+
+    def add_learned(
+        self,
+        examples: list[Any],
+        labels: list[Any],
+        predictions: list[Any],
+        version: int,
+        has_label_sets: bool,
+        is_live: bool = True,
+    ) -> int:
+        """Count a block that was predicted and then learned. Return the number of mistakes.
+
+        version: before the block. is_live: it is learned now, and not replayed from the log.
+        """
+        pairs = zip(labels, predictions, strict=True)
+        if has_label_sets:
+            mistakes = [set(label) != set(predicted or ()) for label, predicted in pairs]
+        else:
+            mistakes = [label != predicted for label, predicted in pairs]
+        n_mistakes = sum(mistakes)
+        with self._lock:
+            self._learned += len(mistakes)
+            self._mistakes += n_mistakes
+            self._move_windows(np.array(mistakes, bool))
+            self._add_points(mistakes, version)
+            for row in list(compress(range(len(mistakes)), mistakes))[-MAX_MISTAKES:]:
+                shown = (shorten(one[row]) for one in (examples, labels, predictions))
+                self._recent.appendleft(RecentMistake(version + row, *shown))
+            if is_live:
+                self._current_rate().learned += len(mistakes)
+        return n_mistakes
+
+    def add_predicted(self, n: int) -> None:
+        """Count predictions."""
+        with self._lock:
+            self.predictions += n
+            self._current_rate().predicted += n
+
+    def totals(self) -> tuple[int, int]:
+        """Return the number of examples that were ever learned, and of the mistakes made before."""
+        return self._learned, self._mistakes
+
+    def set_totals(self, learned: int, mistakes: int) -> None:
+        """Set what was counted before the oldest part of the log that is still there."""
+        self._learned, self._mistakes = learned, mistakes
+
+    def windows(self) -> dict[str, float | None]:
+        """Return the progressive error by window size; None where there are too few examples."""
+        return {str(n): None if self._n_seen < n else self._window_mistakes[n] / n for n in WINDOWS}
+
+    def stats(self) -> ProgressStats:
+        """Return what the live page shows."""
+        with self._lock:
+            history = [HistoryPoint(version, mistakes / n, n) for version, mistakes, n in self._history]
+            return ProgressStats(
+                self._learned, self._mistakes, self.windows(), history, self._throughput(), list(self._recent)
+            )
+
+    def _move_windows(self, mistakes: np.ndarray) -> None:
+        """Move the windows over a block, in parts no longer than the smallest window."""
+        for start in range(0, len(mistakes), WINDOWS[0]):
+            part = mistakes[start : start + WINDOWS[0]]
+            for n in WINDOWS:
+                leaving = np.arange(self._n_seen - n, self._n_seen - n + len(part))
+                left = self._ring[leaving[leaving >= 0] % len(self._ring)]
+                self._window_mistakes[n] += int(part.sum()) - int(left.sum())
+            self._ring[np.arange(self._n_seen, self._n_seen + len(part)) % len(self._ring)] = part
+            self._n_seen += len(part)
+
+    def _add_points(self, mistakes: list[bool], version: int) -> None:
+        start = 0
+        while start < len(mistakes):
+            if not self._history or self._history[-1][2] >= self._point_examples:
+                self._history.append([version + start, 0, 0])
+                if len(self._history) > MAX_POINTS:
+                    self._merge_points()
+            last = self._history[-1]
+            part = mistakes[start : start + self._point_examples - last[2]]
+            last[1] += sum(part)
+            last[2] += len(part)
+            start += len(part)
+
+    def _merge_points(self) -> None:
+        """Merge neighbouring points, so that there are half as many."""
+        self._point_examples *= 2
+        full, last = self._history[:MAX_POINTS], self._history[MAX_POINTS:]
+        pairs = zip(full[::2], full[1::2], strict=True)
+        self._history = [[a[0], a[1] + b[1], a[2] + b[2]] for a, b in pairs] + last
+
+    def _current_rate(self) -> Rate:
+        """Return the counts of this second."""
+        second = int(self._clock())
+        if not self._rates or self._rates[-1].t != second:
+            self._rates.append(Rate(second, 0, 0))
+        return self._rates[-1]
+
+    def _throughput(self) -> Throughput:
+        now, by_second = int(self._clock()), {one.t: one for one in self._rates}
+        none = Rate(0, 0, 0)
+        rates = [by_second.get(now + t, none) for t in range(-RATE_SECONDS, 0)]
+        series = [Rate(t, one.learned, one.predicted) for t, one in zip(range(-RATE_SECONDS, 0), rates, strict=True)]
+        newest = series[-MEAN_RATE_SECONDS:]
+        learned, predicted = sum(one.learned for one in newest), sum(one.predicted for one in newest)
+        return Throughput(learned / len(newest), predicted / len(newest), series)
+
+
+def shorten(value: Any) -> Any:
+    """Return an example to show to people: whole if it is short, else its beginning."""
+    if value is None or isinstance(value, int | float | bool):
+        return value
+    if isinstance(value, str):
+        return value if len(value) <= MAX_SHOWN_CHARACTERS else value[:MAX_SHOWN_CHARACTERS] + " ..."
+    beginning = dict(list(value.items())[:MAX_SHOWN_ITEMS]) if isinstance(value, dict) else value[:MAX_SHOWN_ITEMS]
+    text = str(beginning)
+    is_short = len(beginning) == len(value) and len(text) <= MAX_SHOWN_CHARACTERS
+    return value if is_short else text[:MAX_SHOWN_CHARACTERS] + " ..."
+
+
+class Metrics:
+    """The numbers for Prometheus."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        self._requests = Counter(
+            "perceptrons_requests", "Requests by route and status", ["route", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            "perceptrons_request_seconds", "Time to answer", ["route"], buckets=LATENCY_BUCKETS, registry=registry
+        )
+        self._gauges = {name: Gauge(f"perceptrons_{name}", about, registry=registry) for name, about in GAUGES.items()}
+        about_error = "Error of the newest examples, each predicted before it was learned"
+        self._error = Gauge("perceptrons_progressive_error", about_error, ["window"], registry=registry)
+
+    def observe(self, route: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests.labels(route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def render(self, windows: dict[str, float | None] | None = None, **gauges: float) -> bytes:
+        """Return all numbers as text."""
+        for name, number in gauges.items():
+            self._gauges[name].set(number)
+        for window, error in (windows or {}).items():
+            if error is not None:
+                self._error.labels(window).set(error)
+        return generate_latest(self._registry)
