@@ -13,18 +13,18 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import local
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 __all__ = ["Client", "ServerError"]
 
 JSON = {"Content-Type": "application/json"}
 BUSY = (429, 503)  # statuses after which the same request may succeed later
-LONGEST_PAUSE = 5.0  # seconds
+MAX_PAUSE_SECONDS = 5.0
 
 
 class ServerError(RuntimeError):
-    """The server refused a request. `status` is its HTTP status, `message` what it said."""
+    """The server refused a request. `status` is the HTTP status, `message` says what is wrong."""
 
     def __init__(self, status: int, message: str):
         super().__init__(f"{message} (status {status})")
@@ -109,10 +109,12 @@ class Client:
         top : int or None
             Add this many of the best labels with their scores.
         """
-        asked: dict[str, Any] = {"examples": list(examples), "scores": scores, "probabilities": probabilities}
-        return self._json("POST", "/predict", {**asked, "explain": explain, "top": top})
+        options = {"scores": scores, "probabilities": probabilities, "explain": explain, "top": top}
+        return self._json("POST", "/predict", {"examples": list(examples), **options})
 
-    def learn(self, examples: Sequence[Any], labels: Sequence[Any] | None = None, *, key: str | None = None) -> Any:
+    def learn(
+        self, examples: Sequence[Any], labels: Sequence[Any] | None = None, *, key: str | None = None
+    ) -> dict[str, Any]:
         """Learn from labelled examples. It returns when they are safe on the server's disk.
 
         Parameters
@@ -129,8 +131,8 @@ class Client:
         dict
             `version`, `learned`, `mistakes`, `predictions` (made before learning) and `repeated`.
         """
-        asked = {"examples": list(examples)} | ({} if labels is None else {"labels": list(labels)})
-        return self._json("POST", "/learn", asked, {"Idempotency-Key": key or uuid.uuid4().hex})
+        body = {"examples": list(examples)} | ({} if labels is None else {"labels": list(labels)})
+        return self._json("POST", "/learn", body, {"Idempotency-Key": key or uuid.uuid4().hex})
 
     def feedback(self, labels: Mapping[str, Any]) -> dict[str, Any]:
         """Learn the right labels of earlier predictions, by their ids."""
@@ -144,10 +146,9 @@ class Client:
 
     def download(self, path: str | Path) -> int:
         """Write the model file to a path. Returns the version of the model."""
-        status, headers, content = self._sent("GET", "/model/file")
-        self._check(status, content)
-        Path(path).write_bytes(content)
-        return int(headers["perceptrons-version"])
+        reply = self._checked(self._send("GET", "/model/file"))
+        Path(path).write_bytes(reply.content)
+        return int(reply.headers["perceptrons-version"])
 
     def stats(self) -> dict[str, Any]:
         """Return what the live page shows."""
@@ -170,9 +171,9 @@ class Client:
         return self._json("POST", "/promote")
 
     def is_ready(self) -> bool:
-        """Can the server answer now?"""
+        """Return whether the server can answer now."""
         try:
-            return self._once("GET", "/readyz", None, {})[0] == http.client.OK
+            return self._send_once("GET", "/readyz", None, {}).status == http.client.OK
         except OSError:
             return False
 
@@ -193,17 +194,14 @@ class Client:
             The newest term that you know. A leader of an older term learns from it that another server was promoted.
         """
         query = urlencode({"position": position, "wait": wait})
-        status, headers, content = self._sent("GET", f"/log?{query}", headers={"Perceptrons-Term": str(term)})
-        if status == http.client.GONE:
-            return None, headers
-        self._check(status, content)
-        return content, headers
+        reply = self._send("GET", f"/log?{query}", headers={"Perceptrons-Term": str(term)})
+        if reply.status == http.client.GONE:
+            return None, reply.headers
+        return self._checked(reply).content, reply.headers
 
     def copy(self) -> bytes:
         """Return what a new follower begins with: the model file, its place in the log, and the idempotency keys."""
-        status, _, content = self._sent("GET", "/model/file?place=1")
-        self._check(status, content)
-        return content
+        return self._checked(self._send("GET", "/model/file?place=1")).content
 
     # ---- requests
 
@@ -211,47 +209,45 @@ class Client:
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None, repeatable: bool = True
     ) -> Any:
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
-        status, _, answer = self._sent(method, path, content, headers, repeatable)
-        self._check(status, answer)
-        return json.loads(answer)
+        return json.loads(self._checked(self._send(method, path, content, headers, repeatable)).content)
 
-    def _sent(
+    def _send(
         self,
         method: str,
         path: str,
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
         repeatable: bool = True,
-    ) -> tuple[int, dict[str, str], bytes]:
-        """Send a request, again if need be. OSError if the server cannot be reached."""
+    ) -> "_Reply":
+        """Send a request, again if it fails and is repeatable. Raise OSError if the server cannot be reached."""
         retries = self._retries if repeatable else 0
         for attempt in range(retries + 1):
-            pause = min(LONGEST_PAUSE, 0.1 * 2**attempt)
+            pause = min(MAX_PAUSE_SECONDS, 0.1 * 2**attempt)
             try:
-                status, received, content = self._once(method, path, body, headers or {})
+                reply = self._send_once(method, path, body, headers or {})
             except OSError:
                 if attempt == retries:
                     raise
             else:
-                if status not in BUSY or attempt == retries:
-                    return status, received, content
-                asked = received.get("retry-after", "")
-                pause = max(pause, min(LONGEST_PAUSE, float(asked))) if asked.isdigit() else pause
+                if reply.status not in BUSY or attempt == retries:
+                    return reply
+                retry_after = reply.headers.get("retry-after", "")
+                if retry_after.isdigit():
+                    pause = max(pause, min(MAX_PAUSE_SECONDS, float(retry_after)))
             time.sleep(pause * random.uniform(0.5, 1.0))
         raise AssertionError("unreachable")
 
-    def _once(
-        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
-    ) -> tuple[int, dict[str, str], bytes]:
-        sent = {**self._headers, **headers, **({} if body is None else JSON)}
+    def _send_once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> "_Reply":
+        headers = {**self._headers, **headers, **({} if body is None else JSON)}
         if self._http is not None:
-            answer = self._http.request(method, self.url + path, content=body, headers=sent)
-            return answer.status_code, dict(answer.headers), answer.content
+            response = self._http.request(method, self.url + path, content=body, headers=headers)
+            return _Reply(response.status_code, dict(response.headers), response.content)
         connection = self._connection()
         try:
-            connection.request(method, self._parts.path.rstrip("/") + path, body, sent)
-            received = connection.getresponse()
-            return received.status, {name.lower(): text for name, text in received.getheaders()}, received.read()
+            connection.request(method, self._parts.path.rstrip("/") + path, body, headers)
+            response = connection.getresponse()
+            reply_headers = {name.lower(): value for name, value in response.getheaders()}
+            return _Reply(response.status, reply_headers, response.read())
         except http.client.HTTPException as error:
             connection.close()
             raise ConnectionError(f"{self.url}: the connection broke ({type(error).__name__}).") from error
@@ -260,25 +256,34 @@ class Client:
             raise
 
     def _connection(self) -> http.client.HTTPConnection:
-        """The connection of this thread, which stays open between requests."""
+        """Return the connection of this thread, which stays open between requests."""
         if not hasattr(self._open, "connection"):
             host, port = str(self._parts.hostname), self._parts.port
             if self._parts.scheme == "https":
-                made: http.client.HTTPConnection = http.client.HTTPSConnection(
+                self._open.connection = http.client.HTTPSConnection(
                     host, port, timeout=self._timeout, context=self._context
                 )
             else:
-                made = http.client.HTTPConnection(host, port, timeout=self._timeout)
-            self._open.connection = made
-            self._connections.append(made)
-        return self._open.connection
+                self._open.connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+            self._connections.append(self._open.connection)
+        connection: http.client.HTTPConnection = self._open.connection
+        return connection
 
     @staticmethod
-    def _check(status: int, content: bytes) -> None:
-        if status == http.client.OK:
-            return
+    def _checked(reply: "_Reply") -> "_Reply":
+        """Return the reply of a request that succeeded. Raise ServerError for any other."""
+        if reply.status == http.client.OK:
+            return reply
         try:
-            message = json.loads(content)["error"]
+            message = json.loads(reply.content)["error"]
         except (ValueError, TypeError, KeyError):
             message = "The server did not say what is wrong."
-        raise ServerError(status, message)
+        raise ServerError(reply.status, message)
+
+
+class _Reply(NamedTuple):
+    """The reply to one request, with the names of its headers in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    content: bytes

@@ -82,7 +82,7 @@ class Load:
 
 @pytest.fixture
 def servers(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(client, "LONGEST_PAUSE", 0.05)  # requests come again at once
+    monkeypatch.setattr(client, "MAX_PAUSE_SECONDS", 0.05)  # requests come again at once
     name = request.param
     model = model_file(name, tmp_path)
     often = ["--snapshot-every", SNAPSHOT_EVERY]
