@@ -25,10 +25,10 @@ from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.cli import main as command
 from perceptrons.sequence import FeatureTemplates
 from perceptrons.serve.app import application
-from perceptrons.serve.growth import Growth
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.security import LOCAL
 from perceptrons.serve.service import Service, prepared
+from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
 from tools.forging import RECORDS, SVMLIGHT, TEXTS, VW
@@ -62,7 +62,9 @@ NAMES = ("label", "labels", "text", "x", "tokens", "size", "shop", "a", "b", "",
 class Asgi:
     """A server without sockets: requests go to the application, answers come back."""
 
-    def __init__(self, store: Store, growth: Growth, limits: Limits, token: str | None = None, waiting: int = 50_000):
+    def __init__(
+        self, store: Store, growth: GrowthLimits, limits: Limits, token: str | None = None, waiting: int = 50_000
+    ):
         writer = Writer(store, growth, waiting, snapshot_every=5000)
         self.service = Service(store, writer)
         self.app = application(self.service, limits, token, LOCAL)
@@ -117,7 +119,7 @@ class Asgi:
     def close(self) -> None:
         self.service._close()
         self._loop.close()
-        del self.service.writer.sides  # two models, which would stay until garbage is collected
+        del self.service.writer.buffer  # two models, which would stay until garbage is collected
 
 
 # ---- models
@@ -170,7 +172,7 @@ def served(name: str, folder: Path) -> Asgi:
     store = Store(folder / "data", sync=False, segment_bytes=2**16, keep_bytes=2**18)
     prepared(store, MODELS[name](folder), None)
     limits = Limits(body=2**16, examples=200, features=2000, seconds=5)
-    return Asgi(store, Growth(features=2**12, classes=30), limits)
+    return Asgi(store, GrowthLimits(features=2**12, classes=30), limits)
 
 
 # ---- requests

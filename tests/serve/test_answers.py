@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from msgspec import structs
 
 import perceptrons
 from perceptrons.cli import main
@@ -305,11 +306,11 @@ def test_requests_of_a_group_are_refused_one_by_one(tmp_path):
         writer = http.service.writer
         waiting = [
             writer.submit(["free cash"], ["spam"]), writer.submit(["free"], [2**70]),
-            writer.submit(["see"], ["ham"], "k", b"1"),
-            writer.submit(["see"], ["ham"], "k", b"1"), writer.submit(["see"], ["spam"], "k", b"2"),
+            writer.submit(["see"], ["ham"], "k", "1"),
+            writer.submit(["see"], ["ham"], "k", "1"), writer.submit(["see"], ["spam"], "k", "2"),
         ]  # fmt: skip
         assert [isinstance(one.exception(), ValueError) for one in waiting] == [False, True, False, False, True]
-        assert waiting[3].result() == {**waiting[2].result(), "repeated": True}
+        assert waiting[3].result() == structs.replace(waiting[2].result(), repeated=True)
         learned = http.get("/model/file").content
     requests = [{"x": ["free cash"], "y": ["spam"]}, {"x": ["see"], "y": ["ham"]}]
     assert learned == as_bytes(trained_offline("text", path, requests))

@@ -9,9 +9,9 @@ import pytest
 
 from perceptrons import Perceptron
 from perceptrons.serve import journal
-from perceptrons.serve.growth import Growth
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepared
+from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
 from tests.support.served import Examples, as_text, read_log
 from tools.fuzz_requests import Asgi
@@ -23,7 +23,7 @@ def served(folder, segment_bytes=2000):
     store = Store(folder, segment_bytes=segment_bytes)
     if store.is_new:
         prepared(store, Perceptron(), None)
-    return Asgi(store, Growth(), Limits())
+    return Asgi(store, GrowthLimits(), Limits())
 
 
 class Learner:

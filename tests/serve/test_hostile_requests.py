@@ -16,10 +16,10 @@ import pytest
 
 from perceptrons.client import Client, ServerError
 from perceptrons.linear import Perceptron
-from perceptrons.serve import remembered
-from perceptrons.serve.growth import Growth
+from perceptrons.serve import recent
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepared
+from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
 from tests.support.processes import started
 from tests.support.served import Examples, WarmServer, as_text, free_port, read_log
@@ -42,7 +42,7 @@ def server(request, tmp_path):
 def served(folder, token=None, growth=None, limits=None, **options):
     store = Store(folder / "data", sync=False)
     prepared(store, Perceptron(), None)
-    return Asgi(store, growth or Growth(), limits or Limits(body=2**20, seconds=1.0), token, **options)
+    return Asgi(store, growth or GrowthLimits(), limits or Limits(body=2**20, seconds=1.0), token, **options)
 
 
 def json_headers(*more):
@@ -161,12 +161,12 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(tmp_path):
 
 
 def test_labels_beyond_the_limit_are_refused_before_the_model_makes_room_for_them(tmp_path, monkeypatch):
-    server = served(tmp_path, growth=Growth(classes=3))
+    server = served(tmp_path, growth=GrowthLimits(classes=3))
     try:
         assert server.json("/learn", {"examples": ["a"] * 3, "labels": ["x", "y", "z"]})[0] == 200
-        assert server.ask("GET", "/model/file")[0] == 200  # comes after both sides have learned
+        assert server.ask("GET", "/model/file")[0] == 200  # comes after both copies have learned
         with monkeypatch.context() as patch:
-            patch.setattr(type(server.service.writer.sides.back), "learn_all", None)
+            patch.setattr(type(server.service.writer.buffer.back), "learn_all", None)
             status, told = server.json("/learn", {"examples": ["a"] * 2, "labels": ["x", "v"]})
         assert status == 422
         assert "grow to 4 classes. At most 3 are allowed (--max-classes)" in told["error"]
@@ -227,14 +227,14 @@ def test_labels_that_do_not_fit_are_named_and_the_others_of_the_same_feedback_ar
 def test_feedback_to_many_predictions_of_one_request_parses_that_request_once(server, monkeypatch):
     ids = [one["id"] for one in server.json("/predict", {"examples": ["a"] * 50})[1]["predictions"]]
     parsed = []
-    monkeypatch.setattr(remembered.json, "decode", lambda content: parsed.append(content) or json.loads(content))
-    assert len(server.service.remembered.find(ids)) == 50
+    monkeypatch.setattr(recent.json, "decode", lambda content: parsed.append(content) or json.loads(content))
+    assert len(server.service.recent_examples.find(ids)) == 50
     assert len(parsed) == 1
 
 
 def test_remembered_examples_take_no_more_memory_than_they_may(monkeypatch):
-    monkeypatch.setattr(remembered, "MAX_BYTES", 2**20)
-    kept = remembered.Remembered()
+    monkeypatch.setattr(recent, "MAX_EXAMPLE_BYTES", 2**20)
+    kept = recent.RecentExamples()
     examples = [{f"feature {k}": [0.5, 1.5] for k in range(40)} for _ in range(20)]
     tracemalloc.start()
     try:
@@ -256,7 +256,7 @@ def test_bodies_in_progress_are_bounded_and_counted_off_when_they_are_done(tmp_p
 
     async def both():
         first = asyncio.ensure_future(server._asked("POST", "/learn", body, json_headers(), b""))
-        while not writer.waiting:
+        while not writer.n_waiting:
             await asyncio.sleep(0.001)
         second = await server._asked("POST", "/predict", body, json_headers(), b"")
         free.set()
@@ -374,7 +374,7 @@ def test_a_chunked_body_without_an_end_is_cut_off_at_the_limit(process):
 
 @POSIX
 def test_more_examples_than_may_wait_get_429_and_a_time_to_try_again(tmp_path):
-    server = served(tmp_path, waiting=5)
+    server = served(tmp_path, max_waiting=5)
     writer = server.service.writer
     held, free = Event(), Event()
     writer.ask(lambda: held.set() or free.wait(60))
@@ -388,7 +388,7 @@ def test_more_examples_than_may_wait_get_429_and_a_time_to_try_again(tmp_path):
         free.set()
         assert waiting.result(60)["learned"] == 4
         until = time.monotonic() + 60
-        while server.ask("POST", "/learn", sent, json_headers())[0] == 429:  # counted off once both sides have learned
+        while server.ask("POST", "/learn", sent, json_headers())[0] == 429:  # counted off once both copies have learned
             assert time.monotonic() < until
         assert server.service.version == 6
     finally:

@@ -66,7 +66,8 @@ def changes_of(state, rows):
     for n in [1, 1, 3, 1, 2] * len(rows):
         part = rows[at : at + n]
         if part:
-            found.append(Change(None, *state.read([row for row, _ in part], [label for _, label in part]), []))
+            read, labels = state.read([row for row, _ in part], [label for _, label in part])
+            found.append(Change(examples=read, labels=labels, predictions=[]))
         at += n
     return found
 
@@ -143,14 +144,14 @@ class Learning:
     def learn(self, rows, shortage=None, n=0):
         """The future of a request, after the loop of the writer has ended."""
         done = self.writer.submit([row for row, _ in rows], [label for _, label in rows])
-        group, tried = [self.writer._jobs.get()], Writer._tried
+        group, tried = [self.writer._jobs.get()], Writer._try_to_learn
 
         def begin_and_try(*arguments):
             shortage.begin(n)  # again where requests are tried singly
             return tried(self.writer, *arguments)
 
         if shortage is not None:
-            self.writer._tried = begin_and_try
+            self.writer._try_to_learn = begin_and_try
         try:
             try:
                 self.writer._learn_group(group)
@@ -164,8 +165,8 @@ class Learning:
 
     def contents(self):
         """The bytes of both copies of the model."""
-        with self.writer.sides.reading() as front:
-            return as_bytes(front.model), as_bytes(self.writer.sides.back.model)
+        with self.writer.buffer.reading() as front:
+            return as_bytes(front.model), as_bytes(self.writer.buffer.back.model)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of generators that were closed

@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import json
 
 from perceptrons import Perceptron, load, save
 from perceptrons.cli import main
 from perceptrons.modelfile import ModelFileError
 from perceptrons.serve.journal import Log, Start, framed
-from perceptrons.serve.keys import Keys
+from perceptrons.serve.recent import RecentReplies
+from perceptrons.serve.schemas import LearnReply
 from perceptrons.serve.service import Service, prepared
 from perceptrons.serve.store import Copy, Identity, Store, StoreError
 from perceptrons.serve.writer import Writer
@@ -38,15 +40,15 @@ class Server:
         self.writer = Writer(self.store, snapshot_every=every, **options)
         self.writer.recover()
 
-    def learn(self, examples, labels, key=None, asked=b""):
-        done = self.writer.submit(examples, labels, key, asked)
+    def learn(self, examples, labels, key=None, digest=""):
+        done = self.writer.submit(examples, labels, key, digest)
         self.writer._learn_group([self.writer._jobs.get()])
         return done.result()
 
     @property
     def content(self):
         """The whole of what was learned, in bytes."""
-        return self.store.content(self.writer.sides.back, self.writer.place())
+        return self.store.content(self.writer.buffer.back, self.writer.place())
 
     def close(self):
         self.store.close()
@@ -57,7 +59,7 @@ def made(folder, requests=8, snapshots=(), segment_bytes=400, **options):
     server, examples, found = Server(folder, segment_bytes, **options), Examples("features"), []
     found.append(server.content)
     for number in range(requests):
-        server.learn(*examples.some(2), key=f"k{number}", asked=b"%d" % number)
+        server.learn(*examples.some(2), key=f"k{number}", digest=f"{number}")
         found.append(server.content)
         if number in snapshots:
             server.writer.snapshot()
@@ -442,7 +444,7 @@ def test_keys_are_remembered_after_their_part_of_the_log_was_dropped(tmp_path):
     assert segments(folder)[0].stem != "0" * 20
     server = Server(folder)
     for number in range(12):
-        assert server.learn([{"a": 1}], ["b"], key=f"k{number}", asked=b"%d" % number)["repeated"]
+        assert server.learn([{"a": 1}], ["b"], key=f"k{number}", digest=f"{number}").repeated
     server.close()
     path = sorted((folder / "snapshots").glob("*.keys"))[-1]
     path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -507,19 +509,19 @@ def test_keys_are_remembered_across_starts(tmp_path):
     folder = tmp_path / "data"
     contents = made(folder, 4)
     server = Server(folder)
-    again = server.learn([{"a": 1}], ["b"], key="k2", asked=b"2")
-    assert again["repeated"]
+    again = server.learn([{"a": 1}], ["b"], key="k2", digest="2")
+    assert again.repeated
     with pytest.raises(ValueError, match="was used for another request"):
-        server.learn([{"a": 1}], ["b"], key="k2", asked=b"other")
+        server.learn([{"a": 1}], ["b"], key="k2", digest="other")
     assert server.content == contents[-1]
     server.close()
 
 
 def test_a_key_that_comes_again_after_it_was_forgotten_is_counted_once():
-    keys = Keys()
+    replies, reply = RecentReplies(), LearnReply(1, 1, 0, ["a"], repeated=False)
     for _ in range(5):
-        keys.remember("k", b"", {"version": 1})
-    assert keys._n_bytes == len("k") + len(b'{"version":1}')
+        replies.add("k", "", reply)
+    assert replies._n_bytes == len("k") + len(json.encode(reply))
 
 
 def test_jumps_of_the_clock_change_nothing(tmp_path, monkeypatch):
@@ -571,7 +573,7 @@ def test_a_follower_may_ask_while_the_first_frame_of_a_segment_is_being_written(
     log.close()
 
 
-def test_a_frame_that_a_follower_cannot_learn_leaves_both_of_its_sides_as_they_were(tmp_path):
+def test_a_frame_that_a_follower_cannot_learn_leaves_both_of_its_copies_as_they_were(tmp_path):
     server = Server(tmp_path / "data")
     server.learn([{"a": 1.0}], ["x"])
     before = server.content
@@ -580,9 +582,9 @@ def test_a_frame_that_a_follower_cannot_learn_leaves_both_of_its_sides_as_they_w
         server.writer.apply(framed(server.store.log.last, 1, payload))
     assert server.content == before
     server.learn([{"b": 1.0}], ["y"])
-    with server.writer.sides.reading() as front:
+    with server.writer.buffer.reading() as front:
         place = server.writer.place()
-        assert server.store.content(front, place) == server.store.content(server.writer.sides.back, place)
+        assert server.store.content(front, place) == server.store.content(server.writer.buffer.back, place)
     server.close()
 
 
@@ -591,7 +593,7 @@ def test_a_follower_that_cannot_write_its_new_model_keeps_the_old_one(tmp_path, 
     leader.learn(*Examples("features").some(3))
     follower.learn(*Examples("features", 1).some(2))
     before = follower.content
-    copy = Copy(leader.writer.sides.back.copied(), leader.writer.place(), Identity("", "follower"), Keys())
+    copy = Copy(leader.writer.buffer.back.copied(), leader.writer.place(), Identity("", "follower"), RecentReplies())
 
     def full(*_):
         raise OSError(28, "No space left on device")

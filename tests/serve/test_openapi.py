@@ -271,7 +271,7 @@ def _break(app, status, monkeypatch, path):
         return fail
 
     if path == "/feedback" and status in (422, 429, 507):
-        monkeypatch.setattr(service.remembered, "find", lambda names: dict.fromkeys(names, "a"))
+        monkeypatch.setattr(service.recent_examples, "find", lambda names: dict.fromkeys(names, "a"))
     if status == 409:
         monkeypatch.setattr(type(service), "leader", "http://leader:8080")
     elif status == 410:

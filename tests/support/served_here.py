@@ -42,7 +42,7 @@ def served(folder, model=None, limits=None, token=None, store=None, follow=None,
         yield http
     if follower is not None and follower.is_alive():
         follower.join(30)  # its leader must not end while it asks
-    del service.writer.sides  # two models, which would stay until garbage is collected
+    del service.writer.buffer  # two models, which would stay until garbage is collected
 
 
 def follow_through(service, leader):

@@ -80,10 +80,10 @@ def _store(folder: Path, asked: Any) -> "Store":
 
 def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
     from perceptrons.linear import Perceptron
-    from perceptrons.serve.growth import Growth
     from perceptrons.serve.requests import Limits
     from perceptrons.serve.server import serve as run
     from perceptrons.serve.service import Service, prepared
+    from perceptrons.serve.state import GrowthLimits
     from perceptrons.serve.writer import Writer
 
     store = _store(folder, asked)
@@ -96,7 +96,7 @@ def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
         prepared(store, model, asked.model)
     elif asked.model is not None:
         prepared(store, None, asked.model)
-    writer = Writer(store, Growth(asked.max_features, asked.max_classes), asked.max_queue, asked.snapshot_every)
+    writer = Writer(store, GrowthLimits(asked.max_features, asked.max_classes), asked.max_queue, asked.snapshot_every)
     limits = Limits(body=asked.max_body, examples=asked.max_examples)
 
     def said(url: str) -> None:

@@ -16,8 +16,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from perceptrons.serve import metrics, openapi, pages
-from perceptrons.serve.keys import digest, feedback_key
 from perceptrons.serve.openapi import endpoint
+from perceptrons.serve.recent import digest, feedback_key
 from perceptrons.serve.requests import (
     RETRY_AFTER,
     BodyBudget,
@@ -56,7 +56,7 @@ from perceptrons.serve.schemas import (
 )
 from perceptrons.serve.security import Guard
 from perceptrons.serve.service import Service
-from perceptrons.serve.writer import FULL, BusyError, NotLoggedError
+from perceptrons.serve.writer import DISK_FULL, BusyError, NotLoggedError
 
 INLINE_EXAMPLES = 256  # that a linear model predicts in the event loop; with more, others would wait
 LOG_REPLY_BYTES = 2**21  # of the log for a follower in one reply
@@ -119,12 +119,12 @@ class Routes:
         examples, labels = content.examples, content.labels
         check_depth(labels, self._limits, ", in $.labels")
         key = read_key(request)
-        key_digest = b"" if key is None else digest([examples, labels])
+        key_digest = "" if key is None else digest([examples, labels])
         learned = await self._result(self._submit(request, examples, labels, key, key_digest))
         if not is_lines:
             return json_response(learned)
-        others = [learned[name] for name in ("version", "learned", "mistakes", "repeated")]
-        return lines_response([LearnLine(label, *others) for label in learned["predictions"]])
+        counts = learned.version, learned.learned, learned.mistakes, learned.repeated
+        return lines_response([LearnLine(label, *counts) for label in learned.predictions])
 
     @endpoint(
         "POST", "/predict", "Examples", reply=PredictReply, bodies=(PredictRequest,), line=PredictLine,
@@ -173,9 +173,9 @@ class Routes:
             check_depth(one.label, self._limits, f", in the label of {one.id[:40]!r}")
         if not 0 < len(feedbacks) <= self._limits.examples:
             raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
-        examples = self._service.remembered.find([one.id for one in feedbacks])
+        examples = self._service.recent_examples.find([one.id for one in feedbacks])
         waiting = [self._submit_feedback(request, one, examples) for one in feedbacks]
-        learned, refused = list[dict[str, Any]](), list[tuple[str, Refusal]]()
+        learned, refused = list[LearnReply](), list[tuple[str, Refusal]]()
         for one, submitted in zip(feedbacks, waiting, strict=True):
             try:
                 learned.append(await self._result(submitted))
@@ -184,11 +184,11 @@ class Routes:
         if not learned:
             raise refused[0][1]
         reply = LearnReply(
-            version=max(one["version"] for one in learned),
-            learned=sum(one["learned"] for one in learned),
-            mistakes=sum(one["mistakes"] for one in learned),
-            predictions=[label for one in learned for label in one["predictions"]],
-            repeated=all(one["repeated"] for one in learned),
+            version=max(one.version for one in learned),
+            learned=sum(one.learned for one in learned),
+            mistakes=sum(one.mistakes for one in learned),
+            predictions=[label for one in learned for label in one.predictions],
+            repeated=all(one.repeated for one in learned),
         )
         if refused:
             reply.refused = [RefusedLabel(name, refusal.status, refusal.message) for name, refusal in refused]
@@ -199,7 +199,7 @@ class Routes:
     ) -> "Future[Any] | Refusal":
         """Hand the label of one prediction to the writer, or return why that is not possible."""
         key = feedback_key(feedback.id)
-        if feedback.id not in examples and key not in self._service.writer.keys:  # a known key needs no example
+        if feedback.id not in examples and key not in self._service.writer.replies:  # a known key needs no example
             unknown = f"There is no recent prediction with the id {feedback.id[:40]!r}: send its example to /learn."
             return Refusal(404, unknown)
         try:
@@ -209,7 +209,7 @@ class Routes:
             return refusal
 
     def _submit(
-        self, request: Request, examples: list[Any], labels: list[Any] | None, key: str | None, key_digest: bytes
+        self, request: Request, examples: list[Any], labels: list[Any] | None, key: str | None, key_digest: str
     ) -> "Future[Any]":
         """Hand examples to the writer."""
         try:
@@ -232,7 +232,7 @@ class Routes:
         except BusyError as error:  # the writer failed before it came to this
             raise Refusal(503, str(error), RETRY_AFTER) from None
         except NotLoggedError as error:
-            is_full = error.errno in FULL
+            is_full = error.errno in DISK_FULL
             what = "The disk is full" if is_full else f"The log cannot be written ({error.strerror})"
             raise Refusal(507, f"{what}, so nothing was learned. The server still predicts.", RETRY_AFTER) from None
         except LookupError as error:

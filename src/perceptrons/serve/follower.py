@@ -142,7 +142,7 @@ class Follower(Thread):
         if end.position < log.position:
             return (
                 f"it is older than this server. It has version {end.version:,} ({end.position:,} entries), and this "
-                f"server has version {self._writer.sides.version:,} ({log.position:,} entries)."
+                f"server has version {self._writer.buffer.version:,} ({log.position:,} entries)."
             )
         if end.position == log.position and end.chain != log.last.chain:
             return f"the last of its {end.position:,} entries is another one than here."

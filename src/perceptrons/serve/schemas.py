@@ -344,9 +344,7 @@ class ProgressStats(Struct):
 
     learned: Annotated[int, _about("Examples learned since the log began.")]
     mistakes: Annotated[int, _about("How many of them were predicted wrongly before.")]
-    windows: Annotated[
-        dict[str, float | None], _about("The progressive error of this many newest examples.")
-    ]
+    windows: Annotated[dict[str, float | None], _about("The progressive error of this many newest examples.")]
     history: Annotated[list[HistoryPoint], _about("The progressive error over time, in at most 400 points.")]
     throughput: Throughput
     recent_mistakes: Annotated[list[RecentMistake], _about("At most 20, the newest first.")]

@@ -19,10 +19,10 @@ from perceptrons.modelfile.inspected import inspected
 from perceptrons.serve.example_kinds import any_example, any_label, input_kind
 from perceptrons.serve.follower import Follower
 from perceptrons.serve.metrics import Metrics
-from perceptrons.serve.remembered import Remembered
+from perceptrons.serve.recent import RecentExamples
 from perceptrons.serve.schemas import LogSize, ModelShape, PredictOptions, PredictReply, Role, Stats
 from perceptrons.serve.store import Place, Store, StoreError
-from perceptrons.serve.writer import FULL, Writer
+from perceptrons.serve.writer import DISK_FULL, Writer
 
 CLOSE_SECONDS = 10.0  # to learn what waits when the server ends
 SHOWN_FEATURES = 8  # of each class on the page
@@ -47,7 +47,7 @@ class ModelCopy:
         except OSError as error:
             with suppress(OSError):
                 self._file.close()
-            if error.errno not in FULL:
+            if error.errno not in DISK_FULL:
                 raise
             self._file = io.BytesIO(content)
         weakref.finalize(self, self._file.close)
@@ -68,7 +68,7 @@ class Service:
         self, store: Store, writer: Writer, follow: tuple[str, str | None] | None = None, accept_older: bool = False
     ):
         self.store, self.writer = store, writer
-        self.remembered, self.metrics = Remembered(), Metrics()
+        self.recent_examples, self.metrics = RecentExamples(), Metrics()
         self.ready = False
         self.error: BaseException | None = None
         self.failed: Callable[[], None] = lambda: None
@@ -146,7 +146,7 @@ class Service:
 
     def _compile(self) -> None:
         """Predict and learn once, on a copy, so that the first requests need not wait for the compiler."""
-        with self.writer.sides.reading() as state:
+        with self.writer.buffer.reading() as state:
             example = any_example(state.model, state.kind)
             if example is not None:
                 state.predict([example])
@@ -161,7 +161,7 @@ class Service:
         if not self.ready:
             return
         self.ready = False
-        if self.writer.unsaved:
+        if self.writer.is_unsaved:
             self.writer.ask(self.writer.snapshot)
         if not self.writer.close(CLOSE_SECONDS):
             logger.error("Learning took longer than %g seconds to end. What was answered is safe.", CLOSE_SECONDS)
@@ -170,13 +170,13 @@ class Service:
 
     def predict(self, examples: list[Any], options: PredictOptions) -> PredictReply:
         """Predict examples. Their ids are remembered for feedback."""
-        with self.writer.sides.reading() as state:
+        with self.writer.buffer.reading() as state:
             predictions = state.predict(examples, bool(options.scores), bool(options.probabilities), options.top)
             if options.explain:
                 for prediction, example in zip(predictions, examples, strict=True):
                     prediction.explanation = state.explain(example)
             version = state.version
-        for prediction, name in zip(predictions, self.remembered.add(examples), strict=True):
+        for prediction, name in zip(predictions, self.recent_examples.add(examples), strict=True):
             prediction.id = name
         self._example = examples[-1]
         self.writer.progress.add_predicted(len(examples))
@@ -184,7 +184,7 @@ class Service:
 
     def inspected(self) -> dict[str, Any]:
         """What `perceptrons inspect --json` prints, and the version."""
-        with self.writer.sides.reading() as state:
+        with self.writer.buffer.reading() as state:
             if state.kind is None:
                 return {"kind": type(state.model).__name__, "version": state.version, "classes": []}
             return {**inspected(state.model), "version": state.version}
@@ -200,10 +200,10 @@ class Service:
             return copy
         if with_place:
             content, place = self.writer.copy_content()
-        elif self.writer.sides.back.kind is None:
+        elif self.writer.buffer.back.kind is None:
             raise LookupError("The model has learned nothing yet, so there is no file of it.")
         else:
-            content = as_bytes(self.writer.sides.back.model)
+            content = as_bytes(self.writer.buffer.back.model)
         self._copies[with_place] = copy = ModelCopy(content, place, self.store.folder)
         return copy
 
@@ -221,7 +221,7 @@ class Service:
 
     @property
     def version(self) -> int:
-        return self.writer.sides.version
+        return self.writer.buffer.version
 
     @property
     def leader(self) -> str | None:
@@ -235,12 +235,12 @@ class Service:
     @property
     def is_quick(self) -> bool:
         """Does a prediction take less time than it takes to have a thread do it?"""
-        with self.writer.sides.reading() as state:
+        with self.writer.buffer.reading() as state:
             return isinstance(state.model, Perceptron)
 
     @property
     def can_learn(self) -> bool:
-        with self.writer.sides.reading() as state:
+        with self.writer.buffer.reading() as state:
             return state.can_learn
 
     def promote(self) -> None:
@@ -280,14 +280,14 @@ class Service:
         progress = self.writer.progress
         learned, mistakes = progress.totals()
         return self.metrics.render(
-            version=self.version, position=self.store.log.position, queue=self.writer.waiting, learned=learned,
+            version=self.version, position=self.store.log.position, queue=self.writer.n_waiting, learned=learned,
             mistakes=mistakes, predicted=progress.predictions, windows=progress.windows(),
             model_bytes=self._model_bytes(), log_bytes=self.store.log.n_bytes,
         )  # fmt: skip
 
     def stats(self) -> Stats:
         """Return the numbers of the live page."""
-        with self.writer.sides.reading() as state:
+        with self.writer.buffer.reading() as state:
             model, kind, version = state.model, state.kind, state.version
             classes = [] if kind in (None, "pipeline") else model.classes_.tolist()[:MAX_SHOWN_CLASSES]
             n_features = int(getattr(model, "n_features_in_", 0))
@@ -306,7 +306,7 @@ class Service:
         with self._features_lock:
             now = time.monotonic()
             if self._features_version != version and now >= self._features_due:
-                with self.writer.sides.reading() as state:
+                with self.writer.buffer.reading() as state:
                     has_weights = input_kind(state.model) not in (None, "pipeline") and hasattr(state.model, "coef_")
                     described = inspected(state.model, SHOWN_FEATURES) if has_weights else {}
                 self._features, self._features_version = described.get("weights"), version

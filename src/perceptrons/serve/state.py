@@ -1,13 +1,15 @@
 """A model being served, and what one change of the log does to it: the same on every side, after every restart.
 
 `State.learn_all` depends on the model and the changes alone, and not on how the changes are grouped. So whoever learns
-the same changes in the same order has the same model, bit for bit: the two sides of a server, a server that starts
+the same changes in the same order has the same model, bit for bit: the two copies of a server, a server that starts
 again, a follower.
 """
 
 import copy
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from perceptrons.engine.training.one_pass import MANY_CLASSES
 from perceptrons.inspection.evaluation import probabilities, several_labels, winners
@@ -20,23 +22,26 @@ MAX_BLOCK = 4096  # examples that are learned in one block where it makes no dif
 LABELS = (str, int, bool)
 
 
-class Change(NamedTuple):
-    """What a request asked the model to learn, and what the model said before it did."""
+class Change(
+    Struct,
+    kw_only=True,
+    omit_defaults=True,
+    rename={"key": "k", "digest": "d", "examples": "x", "labels": "y", "predictions": "p"},
+):
+    """What a request asked the model to learn, and what the model predicted before it did.
 
-    key: str | None
+    In the log the names are short, as there are many changes.
+    """
+
+    key: str | None = None
+    digest: str = ""  # of the request, where it had a key
     examples: list[Any]
     labels: list[Any]
     predictions: list[Any]
-    digest: bytes = b""  # of what the request asked, where it had a key
 
-    def as_json(self) -> dict[str, Any]:
-        """For the log, whose keys are short as there are many."""
-        keyed = {} if self.key is None else {"k": self.key, "d": self.digest.hex()}
-        return keyed | {"x": self.examples, "y": self.labels, "p": self.predictions}
 
-    @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> "Change":
-        return cls(kept.get("k"), kept["x"], kept["y"], kept["p"], bytes.fromhex(kept.get("d", "")))
+class GrowthError(ValueError):
+    """The model would grow beyond its limits."""
 
 
 class State:
@@ -224,3 +229,28 @@ def _check_labels(row: int, labels: Any, tokens: int | None) -> None:
 
 def _knows_classes(model: Any) -> bool:
     return hasattr(model, "steps") or len(getattr(getattr(model, "_learner", None), "classes", ())) > 0
+
+
+class GrowthLimits(NamedTuple):
+    """How large the model may become by learning. A model that is larger already may stay so."""
+
+    features: int = 2**24
+    classes: int = 1000
+
+    def check_labels(self, state: State, changes: list[Change]) -> None:
+        """Raise GrowthError before the model makes room for more classes than it may have."""
+        known = set() if state.kind is None else {*state.model.classes_.tolist()}
+        labels = (label if isinstance(label, list) else [label] for change in changes for label in change.labels)
+        _check_growth("classes", len(known.union(*labels)), len(known), self.classes)
+
+    def check(self, state: State, before: State) -> None:
+        """Raise GrowthError if the model has grown beyond its limits. before: the same model before it learned."""
+        model, old = state.model, None if before.kind is None else before.model
+        n_features = 0 if old is None else int(old.n_features_in_)
+        _check_growth("features", int(model.n_features_in_), n_features, self.features)
+        _check_growth("classes", len(model.classes_), 0 if old is None else len(old.classes_), self.classes)
+
+
+def _check_growth(noun: str, n: int, n_before: int, limit: int) -> None:
+    if n > max(limit, n_before):
+        raise GrowthError(f"The model would grow to {n:,} {noun}. At most {limit:,} are allowed (--max-{noun}).")

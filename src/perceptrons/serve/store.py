@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import DecodeError, Raw, json
+from msgspec import DecodeError, Raw, Struct, json
 
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
@@ -32,7 +32,7 @@ from perceptrons.serve.journal import (
     start_of,
     sync_folder,
 )
-from perceptrons.serve.keys import Keys
+from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import SnapshotEntry
 from perceptrons.serve.state import Change, State
 
@@ -105,7 +105,7 @@ class Copy(NamedTuple):
     state: State
     place: Place
     identity: Identity
-    keys: Keys
+    replies: RecentReplies
 
 
 class Snapshot(NamedTuple):
@@ -122,31 +122,45 @@ class Snapshot(NamedTuple):
         return SnapshotEntry(self.version, self.generation, self.n_bytes)
 
 
+class Rollback(Struct):
+    """The way back to a snapshot: its version and the name of its file, and the generation that begins with it."""
+
+    to: int
+    snapshot: str
+    generation: int
+
+
+class _RollbackFrame(Struct):
+    """The payload of a frame that is a rollback."""
+
+    rollback: Rollback
+
+
 class Logged(NamedTuple):
-    """What a frame of the log holds: the version before it, and changes or a way back to a snapshot."""
+    """What a frame of the log holds: the version before it, and changes or a rollback."""
 
     version: int
     changes: list[Change]
-    rollback: dict[str, Any] | None
+    rollback: Rollback | None = None
 
     @classmethod
-    def of(cls, frame: Frame) -> "Logged":
-        kept = json.decode(frame.payload)
-        if isinstance(kept, dict):
-            return cls(frame.version, [], kept["rollback"])
-        return cls(frame.version, [Change.from_json(one) for one in kept], None)
+    def from_frame(cls, frame: Frame) -> "Logged":
+        """Return what a frame holds."""
+        content = json.decode(frame.payload, type=list[Change] | _RollbackFrame)
+        if isinstance(content, _RollbackFrame):
+            return cls(frame.version, [], content.rollback)
+        return cls(frame.version, content)
 
     @property
     def version_after(self) -> int:
         """The version once it is learned."""
         if self.rollback is not None:
-            return int(self.rollback["to"])
+            return self.rollback.to
         return self.version + sum(len(change.examples) for change in self.changes)
 
     def payload(self) -> bytes:
-        if self.rollback is not None:
-            return json.encode({"rollback": self.rollback})
-        return json.encode([change.as_json() for change in self.changes])
+        """Return the payload of the frame."""
+        return json.encode(self.changes if self.rollback is None else _RollbackFrame(self.rollback))
 
 
 class Store:
@@ -164,7 +178,7 @@ class Store:
         self._snapshots.mkdir(parents=True, exist_ok=True)
         self._watermark, self._identity_path = Watermark(folder / "acknowledged"), folder / "server.json"
         self.identity = Identity.read(self._identity_path) or Identity()
-        self.keys = Keys()  # of the snapshot that was recovered
+        self.replies = RecentReplies()  # of the snapshot that was recovered
 
     # ---- beginning
 
@@ -208,7 +222,7 @@ class Store:
                 "begin this follower in another folder (--data)."
             )
         self.set_identity(**copy.identity._asdict())
-        self.save(copy.state, copy.place, copy.keys)
+        self.save(copy.state, copy.place, copy.replies)
 
     def clear(self) -> None:
         """Remove all that is there, to begin again with another model."""
@@ -227,7 +241,7 @@ class Store:
             self.folder / "beginning.keys": self._snapshots / _name(copy.place, KEYS_ENDING),
             self.folder / "beginning": self._snapshots / _name(copy.place),
         }
-        for path, content in zip(beside, (_with_check(copy.keys.as_json()), self.content(*copy[:2])), strict=True):
+        for path, content in zip(beside, (_with_check(copy.replies.as_json()), self.content(*copy[:2])), strict=True):
             write_whole(path, content)
         self.log.close()
         kept = self._move_apart() if keep else None
@@ -271,7 +285,7 @@ class Store:
         if not self._identity_path.exists():
             self.complaints.append(f"{self._identity_path} is gone, so this server does not know if it was promoted.")
             self.set_identity()
-        state, place, self.keys = self._newest()
+        state, place, self.replies = self._newest()
         self.place = place
         yield state
         segments, reached = paths(self._log_folder), self._reached()
@@ -285,7 +299,7 @@ class Store:
                 )
             if frame is not None:
                 self.position = frame.position
-                logged = Logged.of(frame)
+                logged = Logged.from_frame(frame)
                 version = logged.version_after if end > place.position else place.version
                 yield logged
         self._check_end(max(end, place.position), version)
@@ -376,7 +390,7 @@ class Store:
         """Open the log for appending; one that is empty begins at this place."""
         self.log = Log(self._log_folder, Start(place.position, place.chain), self.sync, self._segment_bytes)
 
-    def _newest(self) -> tuple[State, Place, Keys]:
+    def _newest(self) -> tuple[State, Place, RecentReplies]:
         snapshots = self.snapshots()
         if not snapshots:
             raise StoreError(
@@ -385,24 +399,24 @@ class Store:
             )
         for snapshot in reversed(snapshots):
             try:
-                return *self.load(snapshot), self._keys_of(snapshot)
+                return *self.load(snapshot), self._replies_of(snapshot)
             except ModelFileError as error:
                 self.complaints.append(f"{error} An older snapshot is used.")
         raise StoreError(f"{self.folder}: no snapshot is sound: {' '.join(self.complaints)}")
 
-    def _keys_of(self, snapshot: Snapshot) -> Keys:
+    def _replies_of(self, snapshot: Snapshot) -> RecentReplies:
         """The idempotency keys that were remembered when the snapshot was made."""
         path = snapshot.path.with_suffix(KEYS_ENDING)
         try:
             content = path.read_bytes()
         except FileNotFoundError:  # there were none
-            return Keys()
+            return RecentReplies()
         if content != _with_check(content[: -CHECK.size]):
             self.complaints.append(
                 f"{path}: the file is damaged. A request that is older than the log may be learned a second time."
             )
-            return Keys()
-        return Keys.from_json(content[: -CHECK.size])
+            return RecentReplies()
+        return RecentReplies.from_json(content[: -CHECK.size])
 
     def repair(self) -> list[Path]:
         """Set aside what is damaged of the log, or all of it if no snapshot fits. Returns what was set aside.
@@ -424,7 +438,7 @@ class Store:
             for end, chain, frame in checked_frames(self._log_folder):
                 self._check_fits(place, end, chain, frame)
                 if frame is not None and end > place.position:
-                    reached = Reached(end, chain, Logged.of(frame).version_after)
+                    reached = Reached(end, chain, Logged.from_frame(frame).version_after)
         except StoreError as error:
             first = paths(self._log_folder)[0]
             moved += set_aside(self._log_folder, DamagedLogError(first, 0, str(error)))
@@ -449,11 +463,11 @@ class Store:
                     found.append(Snapshot(path, version, generation, position, path.stat().st_size))
         return found
 
-    def save(self, state: State, place: Place, keys: Keys | None = None) -> Snapshot:
+    def save(self, state: State, place: Place, replies: RecentReplies | None = None) -> Snapshot:
         """Write a snapshot; old ones, and what of the log nobody needs any more, are removed."""
         path, content = self._snapshots / _name(place), self.content(state, place)
-        if keys:
-            write_whole(path.with_suffix(KEYS_ENDING), _with_check(keys.as_json()))
+        if replies:
+            write_whole(path.with_suffix(KEYS_ENDING), _with_check(replies.as_json()))
         write_whole(path, content)
         sync_folder(self._snapshots)
         kept = self.snapshots()
@@ -480,9 +494,9 @@ class Store:
             return EMPTY + _with_check(json.encode(place._asdict()))
         return as_bytes(state.model, place._asdict())
 
-    def copy_content(self, state: State, place: Place, keys: Keys) -> bytes:
+    def copy_content(self, state: State, place: Place, replies: RecentReplies) -> bytes:
         """A copy for a follower, as `read_copy` reads it."""
-        head = json.encode({"identity": self.identity._asdict(), "keys": Raw(keys.as_json())})
+        head = json.encode({"identity": self.identity._asdict(), "keys": Raw(replies.as_json())})
         return COPY_HEAD.pack(COPY_MAGIC, len(head)) + _with_check(head) + self.content(state, place)
 
     def read_copy(self, content: bytes, leader: str) -> Copy:
@@ -497,8 +511,8 @@ class Store:
             raise ModelFileError(what)
         told = json.decode(head)
         identity = Identity(**told["identity"])._replace(role="follower", leader=leader)
-        keys = Keys.from_json(json.encode(told["keys"]))
-        return Copy(*_loaded_content(content[end + CHECK.size :], self.folder), identity, keys)
+        replies = RecentReplies.from_json(json.encode(told["keys"]))
+        return Copy(*_loaded_content(content[end + CHECK.size :], self.folder), identity, replies)
 
 
 def _name(place: Place, ending: str = ENDING) -> str:

@@ -1,8 +1,8 @@
 """The one thread that learns: it takes what waits, learns it, logs it with one sync, publishes it, and answers.
 
-The order matters. The back of the two sides learns first, so a request that the model cannot take is refused before
+The order matters. The back of the double buffer learns first, so a request that the model cannot take is refused before
 anything is logged. The log is synced before readers see the new model and before anybody is answered, so what was
-answered is never lost. Then the other side learns the same.
+answered is never lost. Then the other copy learns the same.
 """
 
 import errno
@@ -15,121 +15,119 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from perceptrons.serve.example_kinds import UnfitError
-from perceptrons.serve.growth import Growth
-from perceptrons.serve.journal import Frame, framed
-from perceptrons.serve.keys import Keys, ReusedKeyError, reused
-from perceptrons.serve.metrics import Progress
-from perceptrons.serve.sides import RestoreError, Sides
-from perceptrons.serve.state import Change, State, several_labels_of
-from perceptrons.serve.store import Copy, Logged, Place, Snapshot, Store
+from msgspec import structs
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-GROUP = 20_000  # examples that are learned between two syncs
-REPLAYED = 2000  # changes that are learned together when the server starts again
+from perceptrons.serve.double_buffer import DoubleBuffer, RestoreError
+from perceptrons.serve.example_kinds import UnfitError
+from perceptrons.serve.journal import Frame, framed
+from perceptrons.serve.metrics import Progress
+from perceptrons.serve.recent import RecentReplies, ReusedKeyError
+from perceptrons.serve.schemas import LearnReply, RollbackReply
+from perceptrons.serve.state import Change, GrowthLimits, State, several_labels_of
+from perceptrons.serve.store import Copy, Logged, Place, Rollback, Snapshot, Store
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+MAX_GROUP_EXAMPLES = 20_000  # that are learned between two syncs
+REPLAY_EXAMPLES = 2000  # changes that are learned together when the server starts again
+DEFAULT_LIMITS = GrowthLimits()
 logger = logging.getLogger("perceptrons.serve")
 
 
 class BusyError(RuntimeError):
-    """More is waiting than the server takes."""
+    """More is waiting than the server takes, or it ends."""
 
 
 class NotLoggedError(OSError):
     """The log could not be written, so nothing was learned."""
 
 
-DEFAULT_GROWTH = Growth()
-
-
 class Job(NamedTuple):
-    """What waits for the writer: examples to learn, or something to do while nobody learns."""
+    """What waits for the writer: examples to learn, or a function to call while nothing is learned."""
 
     done: "Future[Any]"
     key: str | None = None
-    asked: bytes = b""  # a digest of what the request with the key asked
+    digest: str = ""  # of the request that has the key
     examples: list[Any] = []  # noqa: RUF012 (never changed)
     labels: list[Any] | None = None
     call: Callable[[], Any] | None = None
 
 
 class Writer(Thread):
-    """Learns for all. `submit` gives it examples, `ask` something else to do between two groups."""
+    """Learns for all. `submit` gives it examples, `ask` a function to call between two groups."""
 
     def __init__(
-        self, store: Store, growth: Growth = DEFAULT_GROWTH, waiting: int = 50_000, snapshot_every: int = 100_000,
-        clock: Callable[[], float] = time.monotonic,
+        self, store: Store, limits: GrowthLimits = DEFAULT_LIMITS, max_waiting: int = 50_000,
+        snapshot_every: int = 100_000, clock: Callable[[], float] = time.monotonic,
     ):  # fmt: skip
         super().__init__(name="writer", daemon=True)
-        self.store, self.keys, self.progress = store, Keys(), Progress(clock)
+        self.store, self.replies, self.progress = store, RecentReplies(), Progress(clock)
         self.generation = 0
-        self._growth, self._most, self._every = growth, waiting, snapshot_every
+        self._limits, self._max_waiting, self._snapshot_every = limits, max_waiting, snapshot_every
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._waiting, self._lock, self._closed = 0, Lock(), False
-        self.sides: Sides
-        self._since_snapshot = 0
+        self._n_waiting, self._lock, self._is_closed = 0, Lock(), False
+        self.buffer: DoubleBuffer
+        self._n_since_snapshot = 0
         self.failed: Callable[[BaseException], None] = lambda error: None  # called when it can learn no more
 
     # ---- starting again
 
     def recover(self) -> None:
-        """Have the model that the folder holds, and all that was counted and answered."""
-        found = self.store.recovered()
-        state, pending, reached = next(found), list[Change](), False
+        """Load the model, its counters and the remembered replies from the folder."""
+        recovered = self.store.recovered()
+        state, pending, is_past_snapshot = next(recovered), list[Change](), False
         assert isinstance(state, State)
-        place, self.keys = self.store.place, self.store.keys
+        place, self.replies = self.store.place, self.store.replies
         self.generation = place.generation
-        for logged in found:
+        for logged in recovered:
             assert isinstance(logged, Logged)
-            new = self.store.position >= place.position
-            if new and not reached:
+            is_new = self.store.position >= place.position
+            if is_new and not is_past_snapshot:
                 self.progress.set_totals(place.learned, place.mistakes)
-                reached = True
-            self._count(logged, several_labels_of(state.model), now=False)
-            if not new:
+                is_past_snapshot = True
+            self._count(logged, several_labels_of(state.model), is_live=False)
+            if not is_new:
                 continue
             pending += logged.changes
-            if logged.rollback is not None or len(pending) > REPLAYED:
+            if logged.rollback is not None or len(pending) > REPLAY_EXAMPLES:
                 state.learn_all(pending)
-                self._since_snapshot += sum(len(change.examples) for change in pending)
+                self._n_since_snapshot += _n_examples(pending)
                 pending = []
             if logged.rollback is not None:
-                state, self.generation = self._snapshot_of(logged.rollback)
-                self.store.needed[logged.rollback["snapshot"]] = self.store.position
+                state, self.generation = self._load_rollback(logged.rollback), logged.rollback.generation
+                self.store.needed[logged.rollback.snapshot] = self.store.position
         state.learn_all(pending)
-        self._since_snapshot += sum(len(change.examples) for change in pending)
-        if not reached:
+        self._n_since_snapshot += _n_examples(pending)
+        if not is_past_snapshot:
             self.progress.set_totals(place.learned, place.mistakes)
-        self.sides = Sides(state)
+        self.buffer = DoubleBuffer(state)
 
-    def _count(self, logged: Logged, sets: bool, now: bool = True) -> list[dict[str, Any]]:
-        """Count what was learned, remember what was answered; returns the answers."""
-        version, answers = logged.version, []
+    def _count(self, logged: Logged, has_label_sets: bool, is_live: bool = True) -> list[LearnReply]:
+        """Count what was learned, and remember the replies. Return them."""
+        version, replies = logged.version, list[LearnReply]()
         for change in logged.changes:
-            said = change.examples, change.labels, change.predictions
-            mistakes = self.progress.add_learned(*said, version, sets, now)
+            mistakes = self.progress.add_learned(
+                change.examples, change.labels, change.predictions, version, has_label_sets, is_live
+            )
             version += len(change.examples)
-            answer = {
-                "version": version, "learned": len(change.examples), "mistakes": mistakes,
-                "predictions": change.predictions, "repeated": False,
-            }  # fmt: skip
+            reply = LearnReply(version, len(change.examples), mistakes, change.predictions, repeated=False)
             if change.key is not None:
-                self.keys.remember(change.key, change.digest, answer)
-            answers.append(answer)
-        return answers
+                self.replies.add(change.key, change.digest, reply)
+            replies.append(reply)
+        return replies
 
     # ---- what others ask
 
     def submit(
-        self, examples: list[Any], labels: list[Any] | None, key: str | None = None, asked: bytes = b""
-    ) -> "Future[Any]":
-        """Learn from examples. BusyError if too many wait already. asked: a digest of the request that has the key."""
+        self, examples: list[Any], labels: list[Any] | None, key: str | None = None, digest: str = ""
+    ) -> "Future[LearnReply]":
+        """Learn from examples. BusyError if too many wait already. digest: of the request that has the key."""
         with self._lock:
-            if self._closed:
+            if self._is_closed:
                 raise BusyError("The server is shutting down.")
-            if self._waiting + len(examples) > self._most and self._waiting:
-                raise BusyError(f"{self._waiting:,} examples wait to be learned already: send them again later.")
-            self._waiting += len(examples)
-            job = Job(Future(), key, asked, examples, labels)
+            if self._n_waiting + len(examples) > self._max_waiting and self._n_waiting:
+                raise BusyError(f"{self._n_waiting:,} examples wait to be learned already: send them again later.")
+            self._n_waiting += len(examples)
+            job = Job(Future(), key, digest, examples, labels)
             self._jobs.put(job)
         return job.done
 
@@ -137,20 +135,20 @@ class Writer(Thread):
         """Call a function while nothing is learned."""
         job = Job(Future(), call=call)
         with self._lock:
-            if self._closed:
+            if self._is_closed:
                 raise BusyError("The server is shutting down.")
             self._jobs.put(job)
         return job.done
 
     @property
-    def waiting(self) -> int:
+    def n_waiting(self) -> int:
         """The number of examples that wait."""
-        return self._waiting
+        return self._n_waiting
 
     def close(self, seconds: float) -> bool:
-        """Learn what waits, then end. False if that took too long."""
+        """Learn what waits, then end. Return False if that took too long."""
         with self._lock:
-            self._closed = True
+            self._is_closed = True
             self._jobs.put(None)
         self.join(seconds)
         return not self.is_alive()
@@ -158,15 +156,15 @@ class Writer(Thread):
     # ---- the thread
 
     def run(self) -> None:
-        ended, group, call = False, list[Job](), None
+        is_end, group, call = False, list[Job](), None
         try:
-            while not ended:
-                group, call, ended = self._taken()
+            while not is_end:
+                group, call, is_end = self._next_group()
                 if group:
                     self._learn_group(group)
                 if call is not None:
                     self._call(call)
-        except BaseException as error:  # the two sides may differ now, so nothing more may be learned or published
+        except BaseException as error:  # the two copies may differ now, so nothing more may be learned or published
             logger.critical("The server stops, as learning failed. What was acknowledged is safe.", exc_info=error)
             self._give_up([*group, *([] if call is None else [call])], error)
         finally:
@@ -175,7 +173,7 @@ class Writer(Thread):
     def _give_up(self, group: list[Job], error: BaseException) -> None:
         """Tell the server to end, and refuse all that waits."""
         with self._lock:
-            self._closed = True
+            self._is_closed = True
         self.failed(error)
         while not self._jobs.empty():
             job = self._jobs.get_nowait()
@@ -185,15 +183,15 @@ class Writer(Thread):
             if not job.done.done():
                 job.done.set_exception(BusyError("The server failed and ends: send the request again later."))
 
-    def _taken(self) -> tuple[list[Job], Job | None, bool]:
-        """All that waits to be learned, up to something else that is to be done; and whether that was the end."""
+    def _next_group(self) -> tuple[list[Job], Job | None, bool]:
+        """Return all that waits to be learned up to a function to call, the function, and whether that was the end."""
         group, n, job = list[Job](), 0, self._jobs.get()
         while True:
             if job is None or job.call is not None:
                 return group, job, job is None
             group.append(job)
             n += len(job.examples)
-            if n >= GROUP:
+            if n >= MAX_GROUP_EXAMPLES:
                 return group, None, False
             try:
                 job = self._jobs.get_nowait()
@@ -212,192 +210,201 @@ class Writer(Thread):
     # ---- learning
 
     def _learn_group(self, group: list[Job]) -> None:
-        new, again = self._without_known(group)
-        learned = self._learned(new)
+        new, repeated = self._without_known(group)
+        learned = self._learn_jobs(new)
         if learned:
             self._commit(learned)
-        for job, first in again:
+        for job, first in repeated:
             error = first.done.exception()
             if error is None:
-                job.done.set_result({**first.done.result(), "repeated": True})
+                job.done.set_result(structs.replace(first.done.result(), repeated=True))
             else:
                 job.done.set_exception(error)
         with self._lock:
-            self._waiting -= sum(len(job.examples) for job in group)
-        if self._since_snapshot >= self._every:
-            self._snapshot_in_passing()
+            self._n_waiting -= sum(len(job.examples) for job in group)
+        self._snapshot_if_due()
 
     def _without_known(self, group: list[Job]) -> tuple[list[Job], list[tuple[Job, Job]]]:
-        """Answer requests that were answered before. Returns the others, and those that come twice in the group."""
-        new, again, first = list[Job](), list[tuple[Job, Job]](), dict[str, Job]()
+        """Answer requests that were answered before. Return the others, and those that come twice in the group."""
+        new, repeated, by_key = list[Job](), list[tuple[Job, Job]](), dict[str, Job]()
         for job in group:
             try:
-                known = self.keys.answer(job.key, job.asked)
+                known = self.replies.find(job.key, job.digest)
                 if known is not None:
                     job.done.set_result(known)
-                elif job.key is None or job.key not in first:
+                elif job.key is None or job.key not in by_key:
                     new.append(job)
                     if job.key is not None:
-                        first[job.key] = job
-                elif first[job.key].asked != job.asked:
-                    raise reused(job.key)
+                        by_key[job.key] = job
+                elif by_key[job.key].digest != job.digest:
+                    raise ReusedKeyError(job.key)
                 else:
-                    again.append((job, first[job.key]))
+                    repeated.append((job, by_key[job.key]))
             except ReusedKeyError as error:
                 job.done.set_exception(error)
-        return new, again
+        return new, repeated
 
-    def _learned(self, jobs: list[Job]) -> list[tuple[Job, Change]]:
+    def _learn_jobs(self, jobs: list[Job]) -> list[tuple[Job, Change]]:
         """Let the back learn from all requests at once; if one of them does not fit, from one after the other.
 
         Those that do not fit are refused, and leave no trace in the model.
         """
         try:
-            return self._tried(jobs, []) if jobs else []
+            return self._try_to_learn(jobs, []) if jobs else []
         except RestoreError:
             raise
         except Exception:
             logger.debug("One of %d requests does not fit", len(jobs), exc_info=True)
-        found = list[tuple[Job, Change]]()
+        learned = list[tuple[Job, Change]]()
         for job in jobs:
             try:
-                found += self._tried([job], [change for _, change in found])
+                learned += self._try_to_learn([job], [change for _, change in learned])
             except RestoreError:
                 raise
             except Exception as error:
-                job.done.set_exception(_in_words(error))
-        return found
+                job.done.set_exception(_error_for_client(error))
+        return learned
 
-    def _tried(self, jobs: list[Job], before: list[Change]) -> list[tuple[Job, Change]]:
-        """What the requests ask, learned by the back. If it cannot, it becomes again what it was after `before`."""
-        back = self.sides.back
+    def _try_to_learn(self, jobs: list[Job], before: list[Change]) -> list[tuple[Job, Change]]:
+        """Let the back learn from requests. If it cannot, restore it to what it was after the changes `before`."""
+        back = self.buffer.back
         if back.kind is None and len(jobs) > 1:
             raise UnfitError("The first request alone says what an example is.")
         read = [back.read(job.examples, job.labels) for job in jobs]
-        said = iter(back.predict([example for examples, _ in read for example in examples], new_columns=True))
+        predictions = iter(back.predict([example for examples, _ in read for example in examples], new_columns=True))
         changes = [
-            Change(job.key, examples, labels, [next(said).label for _ in examples], job.asked)
+            Change(
+                key=job.key, digest=job.digest, examples=examples, labels=labels,
+                predictions=[next(predictions).label for _ in examples],
+            )
             for job, (examples, labels) in zip(jobs, read, strict=True)
-        ]
-        self._growth.check_labels(back, changes)
+        ]  # fmt: skip
+        self._limits.check_labels(back, changes)
         try:
             back.learn_all(changes)
-            with self.sides.reading() as front:
-                self._growth.check(back, front)
+            with self.buffer.reading() as front:
+                self._limits.check(back, front)
         except BaseException:
-            self.sides.restore(before)
+            self.buffer.restore(before)
             raise
         return list(zip(jobs, changes, strict=True))
 
     def _commit(self, learned: list[tuple[Job, Change]]) -> None:
-        """Log, publish, answer, and let the other side learn. If the log cannot be written, nothing was learned."""
-        changes = [change for _, change in learned]
-        logged = Logged(self.sides.version, changes, None)
+        """Log, publish, answer, and let the other copy learn. If the log cannot be written, nothing was learned."""
+        logged = Logged(self.buffer.version, [change for _, change in learned])
         try:
             frame = framed(self.store.log.last, logged.version, logged.payload())
         except MemoryError as error:
-            self.sides.restore()
-            for job, _ in learned:
-                job.done.set_exception(_in_words(error))
+            self._refuse(learned, _error_for_client(error))
             return
         try:
             self.store.append(frame, logged.version_after)
         except OSError as error:
-            self.sides.restore()
-            for job, _ in learned:
-                job.done.set_exception(NotLoggedError(error.errno, error.strerror))
+            self._refuse(learned, NotLoggedError(error.errno, error.strerror))
             logger.error("The log cannot be written: %s", error)
             return
-        self.sides.publish()
-        for (job, _), answer in zip(learned, self._count(logged, self._sets), strict=True):
-            job.done.set_result(answer)
-        self.sides.catch_up(changes)
-        self._since_snapshot += sum(len(change.examples) for change in changes)
+        self.buffer.publish()
+        for (job, _), reply in zip(learned, self._count(logged, self._has_label_sets), strict=True):
+            job.done.set_result(reply)
+        self._catch_up(logged)
+
+    def _refuse(self, learned: list[tuple[Job, Change]], error: Exception) -> None:
+        """Take back what the back has learned."""
+        self.buffer.restore()
+        for job, _ in learned:
+            job.done.set_exception(error)
+
+    def _catch_up(self, logged: Logged) -> None:
+        """Let the other copy learn what was published."""
+        self.buffer.catch_up(logged.changes)
+        self._n_since_snapshot += _n_examples(logged.changes)
 
     @property
-    def _sets(self) -> bool:
-        """Does each example have a set of labels?"""
-        return several_labels_of(self.sides.back.model)
+    def _has_label_sets(self) -> bool:
+        return several_labels_of(self.buffer.back.model)
 
     def apply(self, frame: Frame) -> bool:
-        """Learn what a leader has logged: for followers. False if the leader went back to a snapshot.
+        """Learn what a leader has logged: for followers. Return False if the leader went back to a snapshot.
 
         Called while nothing else is learned (`ask`).
         """
-        logged = Logged.of(frame)
+        logged = Logged.from_frame(frame)
         if logged.rollback is not None:
             return False
         try:
-            self.sides.back.learn_all(logged.changes)
+            self.buffer.back.learn_all(logged.changes)
             self.store.append(frame, logged.version_after)
         except BaseException:
-            self.sides.restore()
+            self.buffer.restore()
             raise
-        self.sides.publish()
-        self._count(logged, self._sets)
-        self.sides.catch_up(logged.changes)
-        self._since_snapshot += sum(len(change.examples) for change in logged.changes)
-        if self._since_snapshot >= self._every:
-            self._snapshot_in_passing()
+        self.buffer.publish()
+        self._count(logged, self._has_label_sets)
+        self._catch_up(logged)
+        self._snapshot_if_due()
         return True
 
     # ---- snapshots
 
     def place(self) -> Place:
-        """Where the log and the counts are."""
-        last, total = self.store.log.last, self.progress.totals()
-        return Place(self.store.log.position, last.chain, self.sides.version, self.generation, *total)
+        """Return where the log and the counts are."""
+        last, totals = self.store.log.last, self.progress.totals()
+        return Place(self.store.log.position, last.chain, self.buffer.version, self.generation, *totals)
 
     @property
-    def unsaved(self) -> bool:
-        """Was anything learned since the newest snapshot?"""
-        return self._since_snapshot > 0
+    def is_unsaved(self) -> bool:
+        """Whether anything was learned since the newest snapshot."""
+        return self._n_since_snapshot > 0
 
     def snapshot(self) -> Snapshot:
         """Write a snapshot now. Called while nothing is learned (`ask`)."""
-        found = self.store.save(self.sides.back, self.place(), self.keys)
-        self._since_snapshot = 0
-        return found
+        snapshot = self.store.save(self.buffer.back, self.place(), self.replies)
+        self._n_since_snapshot = 0
+        return snapshot
 
-    def _snapshot_in_passing(self) -> None:
-        """A snapshot is a convenience: the log has everything, so a full disk is no reason to stop."""
+    def _snapshot_if_due(self) -> None:
+        if self._n_since_snapshot >= self._snapshot_every:
+            self._try_snapshot()
+
+    def _try_snapshot(self) -> None:
+        """Write a snapshot. A full disk is no reason to stop, as the log has everything."""
         try:
             self.snapshot()
         except (OSError, ValueError) as error:  # ValueError: of weights that are not finite
-            self._since_snapshot = 0
+            self._n_since_snapshot = 0
             logger.error("A snapshot cannot be written: %s. The log has everything, so nothing is lost.", error)
 
     def copy_content(self) -> tuple[bytes, Place]:
-        """The model as it is now with all that a follower needs. Called while nothing is learned."""
+        """Return the model as it is now with all that a follower needs. Called while nothing is learned."""
         place = self.place()
-        return self.store.copy_content(self.sides.back, place, self.keys), place
+        return self.store.copy_content(self.buffer.back, place, self.replies), place
 
-    def rollback(self, version: int) -> dict[str, Any]:
+    def rollback(self, version: int) -> RollbackReply:
         """Go back to the newest snapshot of this version. Called while nothing is learned."""
-        found = [one for one in self.store.snapshots() if one.version == version]
-        if not found:
-            there = ", ".join(f"{one.version:,}" for one in self.store.snapshots())
-            raise LookupError(f"There is no snapshot of version {version:,}, only of {there}.")
-        told = {"to": version, "snapshot": found[-1].path.name, "generation": self.generation + 1}
-        state, generation = self._snapshot_of(told)
+        snapshots = self.store.snapshots()
+        names = [one.path.name for one in snapshots if one.version == version]
+        if not names:
+            known = ", ".join(f"{one.version:,}" for one in snapshots)
+            raise LookupError(f"There is no snapshot of version {version:,}, only of {known}.")
+        rollback = Rollback(version, names[-1], self.generation + 1)
+        state = self._load_rollback(rollback)
         log = self.store.log
         try:
-            logged = Logged(self.sides.version, [], told)
+            logged = Logged(self.buffer.version, [], rollback)
             self.store.append(framed(log.last, logged.version, logged.payload()), version)
         except OSError as error:
             raise NotLoggedError(error.errno, error.strerror) from error
-        self.store.needed[found[-1].path.name] = log.position - 1
-        self.generation = generation
-        self.sides.replace(state)
-        self._snapshot_in_passing()
-        return {"version": version, "generation": generation}
+        self.store.needed[rollback.snapshot] = log.position - 1
+        self.generation = rollback.generation
+        self.buffer.replace(state)
+        self._try_snapshot()
+        return RollbackReply(version, rollback.generation)
 
-    def _snapshot_of(self, told: dict[str, Any]) -> tuple[State, int]:
-        """The model that a rollback goes to, and the generation that begins with it."""
-        for one in self.store.snapshots():
-            if one.path.name == told["snapshot"]:
-                return self.store.load(one)[0], told["generation"]
-        raise LookupError(f"The snapshot {told['snapshot']} is gone, to which the log goes back.")
+    def _load_rollback(self, rollback: Rollback) -> State:
+        """Return the model that a rollback goes to."""
+        for snapshot in self.store.snapshots():
+            if snapshot.path.name == rollback.snapshot:
+                return self.store.load(snapshot)[0]
+        raise LookupError(f"The snapshot {rollback.snapshot} is gone, to which the log goes back.")
 
     def become(self, copy: Copy, keep: bool) -> Path | None:
         """Begin again with a leader's model. Called while nothing is learned.
@@ -406,14 +413,18 @@ class Writer(Thread):
         """
         kept = self.store.begin_again(copy, keep)
         place = copy.place
-        self.generation, self.keys = place.generation, copy.keys
+        self.generation, self.replies = place.generation, copy.replies
         self.progress.set_totals(place.learned, place.mistakes)
-        self.sides.replace(State(copy.state.model, place.version))
+        self.buffer.replace(State(copy.state.model, place.version))
         return kept
 
 
-def _in_words(error: Exception) -> Exception:
-    """What to answer: errors that say what is wrong with the examples as they are, others as such an error."""
+def _n_examples(changes: list[Change]) -> int:
+    return sum(len(change.examples) for change in changes)
+
+
+def _error_for_client(error: Exception) -> Exception:
+    """Return an error that says what is wrong with the request, or that it cannot be learned now."""
     if isinstance(error, ValueError | TypeError):
         return error
     logger.error("Learning failed", exc_info=error)

@@ -1,0 +1,145 @@
+"""What the server remembers of recent requests: replies by idempotency key, and examples by the ids of predictions.
+
+Both are kept as JSON, since Python objects would take ten times the memory, and within bounds of number and memory.
+"""
+
+import hashlib
+import secrets
+from bisect import bisect_right
+from collections import OrderedDict
+from threading import Lock
+from typing import Any
+
+from msgspec import Raw, json
+
+from perceptrons.serve.schemas import LearnReply
+
+MAX_KEYS, MAX_KEY_BYTES = 100_000, 2**26
+MAX_EXAMPLES, MAX_EXAMPLE_BYTES = 100_000, 2**26
+REQUEST_BYTES = 200  # that a request takes beside its examples
+FEEDBACK = "feedback\n"  # how the keys of feedback begin; no client can send such a key, as it has a line break
+
+
+class ReusedKeyError(ValueError):
+    """A key came a second time, with another request."""
+
+    def __init__(self, key: str):
+        if key.startswith(FEEDBACK):
+            prediction_id = key.removeprefix(FEEDBACK)[:40]
+            message = f"The prediction {prediction_id!r} was given another label before, by another request."
+        else:
+            message = f"The idempotency key {key[:40]!r} was used for another request: give every request its own."
+        super().__init__(message)
+
+
+def digest(content: Any) -> str:
+    """Return a digest of the content of a request, by which a repeated request is recognised."""
+    return hashlib.sha256(json.encode(content)).hexdigest()[:32]
+
+
+def feedback_key(prediction_id: str) -> str:
+    """Return the key under which the feedback on a prediction is remembered."""
+    return f"{FEEDBACK}{prediction_id[:60]}"
+
+
+class RecentReplies:
+    """The replies to the newest requests that had an idempotency key. The oldest are forgotten when there are many."""
+
+    def __init__(self) -> None:
+        self._replies: OrderedDict[str, tuple[str, bytes]] = OrderedDict()  # digests of requests, replies as JSON
+        self._n_bytes = 0
+
+    @classmethod
+    def from_json(cls, content: bytes) -> "RecentReplies":
+        """Return the replies that `as_json` wrote."""
+        replies = cls()
+        for key, request_digest, reply in json.decode(content, type=list[tuple[str, str, Raw]]):
+            replies._add(key, request_digest, bytes(reply))
+        return replies
+
+    def as_json(self) -> bytes:
+        """Return all keys with their replies, the oldest first: for snapshots and followers."""
+        return json.encode([(key, of, Raw(reply)) for key, (of, reply) in self._replies.items()])
+
+    def __len__(self) -> int:
+        return len(self._replies)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._replies
+
+    def find(self, key: str | None, request_digest: str) -> LearnReply | None:
+        """Return the reply to the earlier request with this key, or None. ReusedKeyError if it was another request."""
+        known = None if key is None else self._replies.get(key)
+        if key is None or known is None:
+            return None
+        known_digest, content = known
+        if known_digest != request_digest:
+            raise ReusedKeyError(key)
+        reply = json.decode(content, type=LearnReply)
+        reply.repeated = True
+        return reply
+
+    def add(self, key: str, request_digest: str, reply: LearnReply) -> None:
+        """Remember a reply."""
+        self._add(key, request_digest, json.encode(reply))
+
+    def _add(self, key: str, request_digest: str, content: bytes) -> None:
+        if key in self._replies:
+            self._n_bytes -= len(key) + len(self._replies.pop(key)[1])
+        self._replies[key] = request_digest, content
+        self._n_bytes += len(key) + len(content)
+        while len(self._replies) > MAX_KEYS or (self._n_bytes > MAX_KEY_BYTES and len(self._replies) > 1):
+            oldest, (_, forgotten) = self._replies.popitem(last=False)
+            self._n_bytes -= len(oldest) + len(forgotten)
+
+
+class RecentExamples:
+    """The newest examples that were predicted, for feedback that comes later by the id of a prediction."""
+
+    def __init__(self) -> None:
+        self._prefix = secrets.token_hex(4)  # ids of a server that ran before are not taken for ids of this one
+        self._starts: list[int] = []  # numbers of the first examples of requests
+        self._requests: list[bytes] = []  # the examples of each request, as JSON
+        self._n_bytes, self._next, self._lock = 0, 0, Lock()
+
+    def add(self, examples: list[Any]) -> list[str]:
+        """Keep the examples of a request. Return their ids."""
+        content = bytes(memoryview(json.encode(examples)))  # a copy, as the encoder reserves more memory than it needs
+        with self._lock:
+            start = self._next
+            self._next += len(examples)
+            self._starts.append(start)
+            self._requests.append(content)
+            self._n_bytes += len(content) + REQUEST_BYTES
+            self._forget()
+        return [f"{self._prefix}-{number}" for number in range(start, start + len(examples))]
+
+    def find(self, ids: list[str]) -> dict[str, Any]:
+        """Return the examples with these ids. Ids that are unknown or were forgotten are missing from the result."""
+        examples, requests = dict[str, Any](), dict[int, list[Any]]()  # a request is parsed once for all its ids
+        for prediction_id in ids:
+            prefix, _, digits = prediction_id.partition("-")
+            if prefix != self._prefix or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+                continue
+            number = int(digits)
+            with self._lock:
+                place = bisect_right(self._starts, number) - 1
+                if place < 0 or number >= self._next:
+                    continue
+                start, content = self._starts[place], self._requests[place]
+            if start not in requests:
+                requests[start] = json.decode(content)
+            examples[prediction_id] = requests[start][number - start]
+        return examples
+
+    def _forget(self) -> None:
+        """Forget the oldest requests, many at a time, so that it costs little."""
+        if self._next - self._starts[0] <= MAX_EXAMPLES and self._n_bytes <= MAX_EXAMPLE_BYTES:
+            return
+        n = 0
+        while n < len(self._starts) - 1 and (
+            self._next - self._starts[n] > MAX_EXAMPLES * 0.9 or self._n_bytes > MAX_EXAMPLE_BYTES * 0.9
+        ):
+            self._n_bytes -= len(self._requests[n]) + REQUEST_BYTES
+            n += 1
+        del self._starts[:n], self._requests[:n]
