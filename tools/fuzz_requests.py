@@ -27,7 +27,7 @@ from perceptrons.sequence import FeatureTemplates
 from perceptrons.serve.app import application
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.security import LOCAL
-from perceptrons.serve.service import Service, prepared
+from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
@@ -170,7 +170,7 @@ def served(name: str, folder: Path) -> Asgi:
     """A server of a kind in a new folder."""
     folder.mkdir(parents=True)
     store = Store(folder / "data", sync=False, segment_bytes=2**16, keep_bytes=2**18)
-    prepared(store, MODELS[name](folder), None)
+    prepare(store, MODELS[name](folder), None)
     limits = Limits(body=2**16, examples=200, features=2000, seconds=5)
     return Asgi(store, GrowthLimits(features=2**12, classes=30), limits)
 

@@ -13,7 +13,7 @@ from perceptrons.serve import connection
 from perceptrons.serve.app import application
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.security import LOCAL
-from perceptrons.serve.service import Service, prepared
+from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
 
@@ -25,7 +25,7 @@ N_FEATURES = 2**19  # of the model: its file has 8 MB, more than buffers of sock
 def listening(folder, model=None):
     """The port of a server in a thread, and the server."""
     store = Store(folder, sync=False)
-    prepared(store, model or Perceptron(), None)
+    prepare(store, model or Perceptron(), None)
     app = application(Service(store, Writer(store)), Limits(), None, LOCAL)
     config = uvicorn.Config(
         app, http=connection.Connection, lifespan="on", log_level="error", timeout_graceful_shutdown=10,

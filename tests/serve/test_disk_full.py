@@ -10,7 +10,7 @@ import pytest
 from perceptrons import Perceptron
 from perceptrons.serve import journal
 from perceptrons.serve.requests import Limits
-from perceptrons.serve.service import prepared
+from perceptrons.serve.service import prepare
 from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
 from tests.support.served import Examples, as_text, read_log
@@ -22,7 +22,7 @@ SIZE = 600  # kilobytes of the small disk
 def served(folder, segment_bytes=2000):
     store = Store(folder, segment_bytes=segment_bytes)
     if store.is_new:
-        prepared(store, Perceptron(), None)
+        prepare(store, Perceptron(), None)
     return Asgi(store, GrowthLimits(), Limits())
 
 

@@ -18,7 +18,7 @@ from perceptrons.client import Client, ServerError
 from perceptrons.linear import Perceptron
 from perceptrons.serve import recent
 from perceptrons.serve.requests import Limits
-from perceptrons.serve.service import prepared
+from perceptrons.serve.service import prepare
 from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
 from tests.support.processes import started
@@ -41,7 +41,7 @@ def server(request, tmp_path):
 
 def served(folder, token=None, growth=None, limits=None, **options):
     store = Store(folder / "data", sync=False)
-    prepared(store, Perceptron(), None)
+    prepare(store, Perceptron(), None)
     return Asgi(store, growth or GrowthLimits(), limits or Limits(body=2**20, seconds=1.0), token, **options)
 
 

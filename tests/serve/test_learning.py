@@ -8,7 +8,7 @@ import pytest
 
 from perceptrons import load
 from perceptrons.modelfile import as_bytes
-from perceptrons.serve.service import prepared
+from perceptrons.serve.service import prepare
 from perceptrons.serve.state import Change, State
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import BusyError, Writer
@@ -136,7 +136,7 @@ class Learning:
     def __init__(self, folder, model):
         self.store, self.errors = Store(folder, sync=False), []
         if self.store.is_new:
-            prepared(self.store, model, None)
+            prepare(self.store, model, None)
         self.writer = Writer(self.store)
         self.writer.failed = self.errors.append
         self.writer.recover()

@@ -20,7 +20,7 @@ from perceptrons.modelfile import ModelFileError
 from perceptrons.serve.journal import Log, Start, framed
 from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import LearnReply
-from perceptrons.serve.service import Service, prepared
+from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.store import Copy, Identity, Store, StoreError
 from perceptrons.serve.writer import Writer
 from tests.support.served import Examples, free_port
@@ -36,7 +36,7 @@ class Server:
     def __init__(self, folder, segment_bytes=400, every=10**9, keep_bytes=2**30, sync=False, **options):
         self.store = Store(folder, sync=sync, segment_bytes=segment_bytes, keep_bytes=keep_bytes)
         if self.store.is_new:
-            prepared(self.store, Perceptron(), None)
+            prepare(self.store, Perceptron(), None)
         self.writer = Writer(self.store, snapshot_every=every, **options)
         self.writer.recover()
 
@@ -412,7 +412,7 @@ def test_a_folder_that_has_lost_its_snapshots_begins_with_its_own_model_again_an
     for begins_with in (model, None):
         shutil.rmtree(folder, ignore_errors=True)
         store = Store(folder)
-        prepared(store, Perceptron() if begins_with is None else load(begins_with), begins_with)
+        prepare(store, Perceptron() if begins_with is None else load(begins_with), begins_with)
         server, examples = Server(folder), Examples("features")
         for _ in range(5):
             server.learn(*examples.some(2))
@@ -434,7 +434,7 @@ def test_a_folder_that_has_lost_its_snapshots_begins_with_its_own_model_again_an
             assert "the snapshots are gone" in said or "serves what another model" in said
         with pytest.raises(StoreError, match="the snapshots are gone"):
             started(folder)
-        prepared(Store(folder), Perceptron() if begins_with is None else load(begins_with), begins_with)
+        prepare(Store(folder), Perceptron() if begins_with is None else load(begins_with), begins_with)
         assert started(folder) == expected
 
 

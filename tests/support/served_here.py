@@ -10,7 +10,7 @@ from perceptrons.client import Client
 from perceptrons.serve.app import application
 from perceptrons.serve.requests import Limits
 from perceptrons.serve.security import LOCAL
-from perceptrons.serve.service import Service, prepared
+from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
 
@@ -26,7 +26,7 @@ def served(folder, model=None, limits=None, token=None, store=None, follow=None,
     """
     store = Store(folder) if store is None else store
     if store.is_new and follow is None:
-        prepared(store, Perceptron() if model is None else load(model), model)
+        prepare(store, Perceptron() if model is None else load(model), model)
     service = Service(store, Writer(store, **of_writer), None if follow is None else (LEADER, None), accept_older)
     follower = service._follower
     if follow is not None:

@@ -82,7 +82,7 @@ def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
     from perceptrons.linear import Perceptron
     from perceptrons.serve.requests import Limits
     from perceptrons.serve.server import serve as run
-    from perceptrons.serve.service import Service, prepared
+    from perceptrons.serve.service import Service, prepare
     from perceptrons.serve.state import GrowthLimits
     from perceptrons.serve.writer import Writer
 
@@ -93,9 +93,9 @@ def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
         follow = asked.follow, of_leader
     elif not store.snapshots():
         model = Perceptron() if asked.model is None else load_any(asked.model, pipelines=True)
-        prepared(store, model, asked.model)
+        prepare(store, model, asked.model)
     elif asked.model is not None:
-        prepared(store, None, asked.model)
+        prepare(store, None, asked.model)
     writer = Writer(store, GrowthLimits(asked.max_features, asked.max_classes), asked.max_queue, asked.snapshot_every)
     limits = Limits(body=asked.max_body, examples=asked.max_examples)
 

@@ -1,4 +1,4 @@
-"""A server without HTTP: it begins, predicts, says how it is, follows a leader or leads, and ends."""
+"""A server without HTTP: it starts, predicts, reports its state, leads or follows a leader, and ends."""
 
 import io
 import logging
@@ -8,7 +8,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import IO, Any
 
 from msgspec import structs
@@ -21,7 +21,7 @@ from perceptrons.serve.follower import Follower
 from perceptrons.serve.metrics import Metrics
 from perceptrons.serve.recent import RecentExamples
 from perceptrons.serve.schemas import LogSize, ModelShape, PredictOptions, PredictReply, Role, Stats
-from perceptrons.serve.store import Place, Store, StoreError
+from perceptrons.serve.store import Place, Store
 from perceptrons.serve.writer import DISK_FULL, Writer
 
 CLOSE_SECONDS = 10.0  # to learn what waits when the server ends
@@ -62,7 +62,7 @@ class ModelCopy:
 
 
 class Service:
-    """What the routes ask. failed: called with what keeps the server from starting."""
+    """What the routes call. The web server sets `failed`, which is called to end it, and `ending`."""
 
     def __init__(
         self, store: Store, writer: Writer, follow: tuple[str, str | None] | None = None, accept_older: bool = False
@@ -72,28 +72,26 @@ class Service:
         self.ready = False
         self.error: BaseException | None = None
         self.failed: Callable[[], None] = lambda: None
-        self.ending: Callable[[], bool] = lambda: False  # was the server told to end? Requests are still answered
+        self.ending: Callable[[], bool] = lambda: False  # whether the web server ends; requests are still answered
         self._start_time = time.monotonic()
         self._follower = None if follow is None else Follower(writer, *follow, accept_older)
-        self._newest_term = 0  # that another server has told
+        self._newest_term = 0  # that another server knows
         self._copies: dict[bool, ModelCopy] = {}
         self._features: list[dict[str, Any]] | None = None  # of the version for which they were last computed
         self._features_version, self._features_due, self._features_lock = -1, 0.0, Lock()
         self._example: Any = None  # that was predicted last
-        self._end = Event()
         writer.failed = self._fail
 
-    # ---- beginning and ending
+    # ---- start and end
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
-        """While the server runs. It answers that it is not ready until the log is read."""
+        """Start, and close at the end. Until the log is read, the server answers that it is not ready."""
         starting = Thread(target=self._start, name="start", daemon=True)
         starting.start()
         try:
             yield
         finally:
-            self._end.set()
             starting.join(CLOSE_SECONDS)
             self._close()
 
@@ -140,7 +138,7 @@ class Service:
         self.store.set_identity(role="leader", term=max(self.store.identity.term, self._newest_term) + 1)
 
     def _fail(self, error: BaseException) -> None:
-        """End the server: it says why when it has ended."""
+        """End the server. The error is shown when it has ended."""
         self.error, self.ready = error, False
         self.failed()
 
@@ -151,8 +149,7 @@ class Service:
             if example is not None:
                 state.predict([example])
                 if state.can_learn:
-                    some = state.copied()
-                    some.learn([example], [any_label(state.model, state.kind)])
+                    state.copied().learn([example], [any_label(state.model, state.kind)])
 
     def _close(self) -> None:
         self._copies.clear()
@@ -183,7 +180,7 @@ class Service:
         return PredictReply(version, predictions)
 
     def inspected(self) -> dict[str, Any]:
-        """What `perceptrons inspect --json` prints, and the version."""
+        """Return what `perceptrons inspect --json` prints, and the version."""
         with self.writer.buffer.reading() as state:
             if state.kind is None:
                 return {"kind": type(state.model).__name__, "version": state.version, "classes": []}
@@ -207,17 +204,17 @@ class Service:
         self._copies[with_place] = copy = ModelCopy(content, place, self.store.folder)
         return copy
 
-    def frames(self, position: int, most: int) -> list[bytes]:
-        """What the log has from a position on, as it was written."""
-        found, size = list[bytes](), 0
+    def frames(self, position: int, max_bytes: int) -> list[bytes]:
+        """Return the log from a position on, as it was written: at least one frame, then up to about max_bytes."""
+        frames, n_bytes = list[bytes](), 0
         for frame in self.store.log.frames(position):
-            found.append(frame.written())
-            size += len(found[-1])
-            if size > most:
+            frames.append(frame.written())
+            n_bytes += len(frames[-1])
+            if n_bytes > max_bytes:
                 break
-        return found
+        return frames
 
-    # ---- how it is
+    # ---- state
 
     @property
     def version(self) -> int:
@@ -225,7 +222,7 @@ class Service:
 
     @property
     def leader(self) -> str | None:
-        """Whom this server follows."""
+        """The URL of the server that this one follows."""
         return None if self._follower is None else self._follower.url
 
     @property
@@ -234,7 +231,7 @@ class Service:
 
     @property
     def is_quick(self) -> bool:
-        """Does a prediction take less time than it takes to have a thread do it?"""
+        """Whether a prediction takes less time than handing it to a thread."""
         with self.writer.buffer.reading() as state:
             return isinstance(state.model, Perceptron)
 
@@ -259,7 +256,7 @@ class Service:
 
     @property
     def is_superseded(self) -> bool:
-        """Is this server a leader, while another one was promoted?"""
+        """Whether this server is a leader, while another one was promoted."""
         return self._follower is None and self._newest_term > self.store.identity.term
 
     @property
@@ -318,12 +315,9 @@ class Service:
         return snapshots[-1].n_bytes if snapshots else 0
 
 
-def prepared(store: Store, model: Any, path: Path | None) -> None:
-    """Make the folder ready: begin it with this model, or check that it belongs to it."""
+def prepare(store: Store, model: Any, path: Path | None) -> None:
+    """Start an empty folder with this model, or check that the folder belongs to it."""
     if path is not None and not store.is_new:
         store.check_origin(path)
     if model is not None and not store.snapshots():
         store.begin(model, None if path is None else path.read_bytes())
-
-
-__all__ = ["Service", "StoreError", "prepared"]
