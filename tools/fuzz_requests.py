@@ -26,7 +26,7 @@ from perceptrons.cli import main as command
 from perceptrons.sequence import FeatureTemplates
 from perceptrons.serve.app import application
 from perceptrons.serve.requests import Limits
-from perceptrons.serve.security import LOCAL
+from perceptrons.serve.security import LOCAL_HOSTS
 from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
@@ -67,7 +67,7 @@ class Asgi:
     ):
         writer = Writer(store, growth, waiting, snapshot_every=5000)
         self.service = Service(store, writer)
-        self.app = application(self.service, limits, token, LOCAL)
+        self.app = application(self.service, limits, token, LOCAL_HOSTS)
         self.service._start()
         if self.service.error is not None:
             raise self.service.error

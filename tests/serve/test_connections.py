@@ -12,7 +12,7 @@ from perceptrons import Perceptron
 from perceptrons.serve import connection
 from perceptrons.serve.app import application
 from perceptrons.serve.requests import Limits
-from perceptrons.serve.security import LOCAL
+from perceptrons.serve.security import LOCAL_HOSTS
 from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
@@ -26,7 +26,7 @@ def listening(folder, model=None):
     """The port of a server in a thread, and the server."""
     store = Store(folder, sync=False)
     prepare(store, model or Perceptron(), None)
-    app = application(Service(store, Writer(store)), Limits(), None, LOCAL)
+    app = application(Service(store, Writer(store)), Limits(), None, LOCAL_HOSTS)
     config = uvicorn.Config(
         app, http=connection.Connection, lifespan="on", log_level="error", timeout_graceful_shutdown=10,
         limit_concurrency=connection.MAX_CONNECTIONS,

@@ -11,7 +11,7 @@ from perceptrons.serve.app import Routes, document
 from perceptrons.serve.requests import JSON, Limits
 from perceptrons.serve.requests import LINES as ALL_LINES
 from perceptrons.serve.schemas import TEXTS
-from perceptrons.serve.security import OPEN
+from perceptrons.serve.security import OPEN_PATHS
 from perceptrons.serve.writer import BusyError
 from tests.support.served_here import served
 
@@ -70,7 +70,7 @@ def test_the_document_has_exactly_the_routes_of_the_app(taught):
 
 
 def test_routes_that_the_guard_leaves_open_are_those_without_security():
-    assert {path for path, _, operation in ALL if not operation["security"]} == set(OPEN)
+    assert {path for path, _, operation in ALL if not operation["security"]} == set(OPEN_PATHS)
 
 
 def test_the_document_of_the_server_is_this_one(taught):

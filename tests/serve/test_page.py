@@ -163,7 +163,7 @@ def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(make):
 
 
 def test_the_page_of_a_server_with_a_token_says_so_that_it_is_asked_for_first():
-    assert b'<body data-token="needed">' in pages.live(token=True).body
+    assert b'<body data-token="needed">' in pages.live(needs_token=True).body
     assert b'<body data-token="unknown">' in pages.live().body
 
 

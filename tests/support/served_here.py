@@ -9,7 +9,7 @@ from perceptrons import Perceptron, load
 from perceptrons.client import Client
 from perceptrons.serve.app import application
 from perceptrons.serve.requests import Limits
-from perceptrons.serve.security import LOCAL
+from perceptrons.serve.security import LOCAL_HOSTS
 from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
@@ -31,7 +31,7 @@ def served(folder, model=None, limits=None, token=None, store=None, follow=None,
     follower = service._follower
     if follow is not None:
         follow_through(service, *follow)
-    app = application(service, limits or Limits(), token, LOCAL)
+    app = application(service, limits or Limits(), token, LOCAL_HOSTS)
     with TestClient(app, base_url=URL, raise_server_exceptions=False) as http:
         until = time.monotonic() + 60
         while not service.ready:

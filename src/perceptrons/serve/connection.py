@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -49,7 +48,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Is no request being answered?"""
+        """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def _close_longest_idle(self) -> None:
@@ -120,7 +119,7 @@ class Connection(HttpToolsProtocol):
         self._stop_watching()
 
     def _watch_writing(self) -> None:
-        """Look again after some seconds whether the client has read anything."""
+        """Check after some seconds that the client has read something."""
         if self._stall is None:
             unsent = self.transport.get_write_buffer_size()
             self._stall = self.loop.call_later(self._stall_seconds, self._check_writing, unsent)
@@ -136,6 +135,3 @@ class Connection(HttpToolsProtocol):
         if self._stall is not None:
             self._stall.cancel()
             self._stall = None
-
-
-__all__: list[Any] = ["MAX_CONNECTIONS", "Connection"]

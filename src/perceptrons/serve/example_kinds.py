@@ -1,4 +1,4 @@
-"""What requests hold, examples and labels, becomes what a model takes: the same inputs as those of the command.
+"""Convert the examples and labels of requests to what a model takes: the same inputs as those of the command.
 
 Texts, records and rows go to the model as they are, which reads them as it read its files. Lines of svmlight and VW are
 read by `perceptrons.data.stream`.
@@ -18,7 +18,7 @@ from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 LABEL = "label"
 TEXT_KEYS = ("text", "x")
 TOKENS, TAGS = "tokens", "labels"
-WANTED = {
+EXPECTED = {
     "text": 'a text, or {"text": "..."}',
     "table": 'an object with the columns of the table, such as {"age": 33, "job": "clerk"}',
     "features": 'an object of features by name, such as {"height": 1.5, "colour": "red"}',
@@ -34,7 +34,7 @@ class UnfitError(ValueError):
 
 
 def input_kind(model: Any) -> str | None:
-    """What one example is for this model: a key of WANTED; None: the model has seen nothing yet."""
+    """Return what one example is for this model, a key of EXPECTED, or None if the model has seen nothing yet."""
     if hasattr(model, "templates"):
         return "tokens"
     if hasattr(model, "steps"):
@@ -52,7 +52,7 @@ def input_kind(model: Any) -> str | None:
 
 
 def any_example(model: Any, kind: str | None) -> Any:
-    """Some example that the model takes; None if there is none that fits every model of this kind."""
+    """Return an example that the model takes, or None if none fits every model of this kind."""
     if kind == "text":
         return "a text"
     if kind == "numbers":
@@ -61,7 +61,7 @@ def any_example(model: Any, kind: str | None) -> Any:
 
 
 def any_label(model: Any, kind: str | None) -> Any:
-    """A label for it."""
+    """Return a label for the example that `any_example` returns."""
     (label, *_) = model.classes_.tolist()
     if kind == "tokens":
         return [label, label]
@@ -69,7 +69,7 @@ def any_label(model: Any, kind: str | None) -> Any:
 
 
 def first_kind(example: Any) -> str:
-    """What the first example of a model that has seen nothing says about all of them."""
+    """Return the kind of all examples of an empty model, which its first example decides."""
     if isinstance(example, str) or (isinstance(example, dict) and _text_of(example) is not None):
         return "text"
     if isinstance(example, dict):
@@ -80,7 +80,7 @@ def first_kind(example: Any) -> str:
 
 
 def label_key(model: Any, kind: str | None) -> str:
-    """Under which name an example holds its label."""
+    """Return the name under which an example holds its label."""
     if kind == "tokens":
         return TAGS
     column = (getattr(model, "source_", None) or {}).get("label_column")
@@ -88,8 +88,8 @@ def label_key(model: Any, kind: str | None) -> str:
 
 
 def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[list[Any], list[Any]]:
-    """Examples without their labels, and the labels."""
-    key, bare, labels = label_key(model, kind), list[Any](), list[Any]()
+    """Return the examples without their labels, and the labels."""
+    key, unlabelled, labels = label_key(model, kind), list[Any](), list[Any]()
     rest: Any
     for row, example in enumerate(examples):
         if kind == "sparse" and isinstance(example, str):
@@ -101,13 +101,13 @@ def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[lis
                 f'Example {row} has no label: give it as "{key}" in the example, or give a list "labels" beside '
                 '"examples".'
             )
-        bare.append(rest)
+        unlabelled.append(rest)
         labels.append(label)
-    return bare, labels
+    return unlabelled, labels
 
 
 def _split_line(row: int, line: str, model: Any) -> tuple[str, Any]:
-    """A line of svmlight or VW without its label, and the label as the model has it."""
+    """Return a line of svmlight or VW without its label, and the label as the model has it."""
     mark = "|" if model.source_["format"] == "vw" else " "
     label, _, rest = line.strip().partition(mark)
     label = label.strip()
@@ -122,11 +122,11 @@ def _split_line(row: int, line: str, model: Any) -> tuple[str, Any]:
 
 
 def checked_example(row: int, example: Any, kind: str) -> Any:
-    """One example as the model takes it. UnfitError if it is of another kind."""
+    """Return one example as the model takes it. Raise UnfitError if it is of another kind."""
     if kind == "text":
-        found = _text_of(example) if isinstance(example, dict) else example
-        if isinstance(found, str):
-            return found
+        text = _text_of(example) if isinstance(example, dict) else example
+        if isinstance(text, str):
+            return text
     elif kind in ("table", "features"):
         if isinstance(example, dict):
             return example
@@ -142,14 +142,14 @@ def checked_example(row: int, example: Any, kind: str) -> Any:
         if isinstance(example, dict) and all(type(value) in (int, float) for value in example.values()):
             return example
     else:
-        found = example.get(TOKENS) if isinstance(example, dict) else example
-        if isinstance(found, list) and found:
-            return found
-    raise UnfitError(f"Example {row} does not fit the model, which takes {WANTED[kind]}.")
+        tokens = example.get(TOKENS) if isinstance(example, dict) else example
+        if isinstance(tokens, list) and tokens:
+            return tokens
+    raise UnfitError(f"Example {row} does not fit the model, which takes {EXPECTED[kind]}.")
 
 
 def as_line(example: Any, vw: bool) -> str:
-    """A sparse row as a line of its format, without a label."""
+    """Return a sparse row as a line of its format, without a label."""
     if isinstance(example, str):
         return example
     for name in example:
@@ -160,21 +160,21 @@ def as_line(example: Any, vw: bool) -> str:
 
 
 def rows_of(model: Any, examples: list[Any], kind: str, new_columns: bool = False) -> Any:
-    """What `predict` of the model takes. new_columns: columns of sparse rows that are new to the model are left out."""
+    """Return what `predict` of the model takes. With new_columns, sparse rows may have columns new to the model."""
     if kind == "sparse":
-        return _as_wide(_read_lines(model, examples, grow=new_columns).X, model.n_features_in_)
+        return _widen(_read_lines(model, examples, grow=new_columns).X, model.n_features_in_)
     if kind == "numbers" or (kind == "pipeline" and isinstance(examples[0], list)):
         return _matrix(examples)
     return examples
 
 
 def learn(model: Any, examples: list[Any], labels: list[Any], kind: str) -> None:
-    """Let the model learn from examples, in their order. The error of an example may come after those before it."""
+    """Let the model learn from examples in order. Before an error, it may have learned from some of them."""
     if kind == "features":
         for example, label in zip(examples, labels, strict=True):
             model.learn_one(example, label)
     elif kind == "text" and not hasattr(model, "_learner"):
-        _begin_with_texts(model, examples, labels)
+        _start_with_texts(model, examples, labels)
     elif kind == "sparse":
         _learn_lines(model, examples, labels)
     else:
@@ -182,30 +182,30 @@ def learn(model: Any, examples: list[Any], labels: list[Any], kind: str) -> None
 
 
 def _learn_lines(model: Any, examples: list[Any], labels: list[Any]) -> None:
-    """Learn from lines, which may have columns that the model has not."""
+    """Learn from lines, which may have columns that are new to the model."""
     table = _read_lines(model, examples, grow=True)
-    X = _as_wide(table.X, max(table.X.shape[1], model.n_features_in_))
+    X = _widen(table.X, max(table.X.shape[1], model.n_features_in_))
     block, method = model._meet_block(X, labels, None, None, "new")
     model._learner.learn_block(block, method.in_epoch(model._learner.epoch))
     if table.columns is not None:
         model.columns_ = table.columns
 
 
-def _as_wide(X: Any, width: int) -> Any:
-    """Rows with this many columns."""
+def _widen(X: Any, width: int) -> Any:
+    """Change the number of columns of rows in place, and return them."""
     if X.shape[1] != width:
         X.resize(X.shape[0], width)
     return X
 
 
 def new_tagger(tokens: Any) -> SequencePerceptron:
-    """A tagger that has seen nothing: for words by templates, else for dicts or lists of features."""
+    """Return an empty tagger: with templates for words, else for dicts or lists of features."""
     words = all(isinstance(token, str) for token in tokens)
     return SequencePerceptron(templates=FeatureTemplates()) if words else SequencePerceptron()
 
 
-def _begin_with_texts(model: Any, texts: list[str], labels: list[Any]) -> None:
-    """The first texts of a model: hashed as `perceptrons train` hashes them."""
+def _start_with_texts(model: Any, texts: list[str], labels: list[Any]) -> None:
+    """Learn the first texts of an empty model, hashed as `perceptrons train` hashes them."""
     text = HashedText()
     columns = Columns(text.bits, text.signed, text.seed)
     parameters = {**text.get_params(), "words": None if text.words is None else list(text.words)}

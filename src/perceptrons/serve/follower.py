@@ -1,21 +1,22 @@
-"""A follower replays the log of a leader, over HTTP, so that it has the same model at the same version, bit for bit.
+"""A follower replays the log of a leader over HTTP, so that it has the same model at the same version, bit for bit.
 
-What a follower has and its leader has not may be the last copy. So a follower never replaces its model by an older one:
+What a follower has and its leader lacks may be the last copy. So a follower never replaces its model by an older one:
 it stops following, says why, and waits until a person decides.
 """
 
 import logging
+from functools import partial
 from threading import Event, Thread
 from typing import NamedTuple
 
 from perceptrons.client import Client, ServerError
-from perceptrons.serve.journal import FRAME_SIZE, parse_frame
+from perceptrons.serve.journal import FRAME_SIZE, Frame, parse_frame
 from perceptrons.serve.store import Copy, Store, StoreError
 from perceptrons.serve.writer import BusyError, Writer
 
-WAIT = 10  # seconds that the leader may wait for something new
-PAUSE = 1.0  # seconds after something went wrong
-DECISION = (
+WAIT_SECONDS = 10  # that the leader may wait for something new
+PAUSE_SECONDS = 1.0  # after an error
+ADVICE = (
     "Nothing was changed. If this server has what you want to keep, promote it (POST /promote). If the leader has, "
     "start this server again with --accept-older, which moves the log and the snapshots here to a folder beside them."
 )
@@ -23,7 +24,7 @@ logger = logging.getLogger("perceptrons.serve")
 
 
 class RefusedLeaderError(RuntimeError):
-    """The leader does not have what this server has, so it is not followed."""
+    """The leader lacks what this server has, so it is not followed."""
 
 
 class LeaderEnd(NamedTuple):
@@ -43,7 +44,7 @@ class LeaderEnd(NamedTuple):
 
 
 class Follower(Thread):
-    """Asks the leader for what it has logged, and gives it to the writer.
+    """Reads the log of the leader, and hands its frames to the writer.
 
     accept_older: take the model of the leader even if this server has more, and move what is here aside.
     """
@@ -52,11 +53,11 @@ class Follower(Thread):
         super().__init__(name="follower", daemon=True)
         self.url, self._writer, self._ended = url.rstrip("/"), writer, Event()
         self._accept_older = accept_older
-        self._leader = Client(url, token, timeout=3 * WAIT, retries=0)
+        self._leader = Client(url, token, timeout=3 * WAIT_SECONDS, retries=0)
         self.warning: str | None = None  # why the leader is not followed
 
     def begin(self, store: Store) -> None:
-        """Begin an empty folder with the model of the leader."""
+        """Start an empty folder with the model of the leader."""
         try:
             copy = self._copy(store)
         except (ServerError, OSError) as error:
@@ -64,7 +65,7 @@ class Follower(Thread):
         store.begin_copy(copy)
 
     def newest_term(self) -> int:
-        """The term of the leader; 0 if it does not answer. It is told the term of this server."""
+        """Return the term of the leader, or 0 if it does not answer. The leader gets the term of this server."""
         store = self._writer.store
         try:
             return LeaderEnd.from_headers(self._leader.frames(store.log.position, 0, store.identity.term)[1]).term
@@ -83,26 +84,20 @@ class Follower(Thread):
                 if self.warning != str(error):
                     logger.warning("Not following %s: %s", self.url, error)
                 self.warning = str(error)
-                self._ended.wait(PAUSE)
+                self._ended.wait(PAUSE_SECONDS)
             except Exception as error:  # a leader that cannot be reached, a full disk, an answer that makes no sense
                 logger.warning("Following %s failed (%s). Trying again.", self.url, error)
-                self._ended.wait(PAUSE)
+                self._ended.wait(PAUSE_SECONDS)
 
     def end(self) -> None:
-        """Let nothing more of the leader be learned. Called while nothing is learned."""
+        """Learn nothing more from the leader."""
         self._ended.set()
-
-    def stop(self, wait: bool = True) -> None:
-        """Stop, but finish what is in progress. wait: until the leader has answered what it was asked."""
-        self._ended.set()
-        if wait and self.is_alive():
-            self.join(2 * WAIT)
 
     def _follow(self) -> None:
-        """Ask once, and learn what comes."""
+        """Read the log once, and learn what is new."""
         store = self._writer.store
         log = store.log
-        received, headers = self._leader.frames(log.position, WAIT, store.identity.term)
+        received, headers = self._leader.frames(log.position, WAIT_SECONDS, store.identity.term)
         if self._ended.is_set():
             return
         end = LeaderEnd.from_headers(headers)
@@ -121,15 +116,18 @@ class Follower(Thread):
                     self._refuse(f"its log is not the one that this server has a copy of ({problem}).")
                 return
             offset += FRAME_SIZE + len(frame.payload)
-            learned = frame
-            if not self._writer.ask(lambda: self._ended.is_set() or self._writer.apply(learned)).result():  # noqa: B023 (it is awaited here)
+            if not self._writer.ask(partial(self._apply, frame)).result():
                 self._begin_again("it went back to a snapshot", keep=False)
                 return
         if end.term > store.identity.term:
             self._writer.ask(lambda: None if self._ended.is_set() else store.set_identity(term=end.term)).result()
 
+    def _apply(self, frame: Frame) -> bool:
+        """Learn what the leader has logged. Return False if the leader went back to a snapshot."""
+        return self._ended.is_set() or self._writer.apply(frame)
+
     def _refusal(self, end: LeaderEnd) -> str | None:
-        """Why a leader whose log ends like this must not be followed, if so."""
+        """Return why a leader whose log ends like this must not be followed, or None."""
         store = self._writer.store
         log, identity = store.log, store.identity
         if end.term < identity.term:
@@ -149,9 +147,9 @@ class Follower(Thread):
         return None
 
     def _refuse(self, reason: str) -> None:
-        """Take the model of the leader if a person has decided so. RefusedLeaderError if not."""
+        """Take the model of the leader if --accept-older was given. Raise RefusedLeaderError if not."""
         if not self._accept_older:
-            raise RefusedLeaderError(f"{reason} {DECISION}")
+            raise RefusedLeaderError(f"{reason} {ADVICE}")
         self._begin_again(f"--accept-older was given, and {reason}", keep=True)
 
     def _begin_again(self, reason: str, keep: bool) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from perceptrons import __version__
 from perceptrons.serve.requests import JSON, LINES, MAX_KEY_LENGTH
 from perceptrons.serve.schemas import COMPONENTS, ErrorReply, Examples, RequestExample
-from perceptrons.serve.security import OPEN
+from perceptrons.serve.security import OPEN_PATHS
 
 TAGS = ("Examples", "Model", "Server", "Followers", "Pages")
 STATUSES = {
@@ -112,7 +112,7 @@ def _schema(kind: Any) -> dict[str, Any]:
 
 def _operation(one: Endpoint, function: Callable[..., Any]) -> dict[str, Any]:
     summary, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n")
-    is_open = one.path in OPEN
+    is_open = one.path in OPEN_PATHS
     errors = {*one.errors, *(BODY_ERRORS if one.bodies else ()), 403, *(() if is_open else (401,))}
     operation = {
         "tags": [one.tag], "operationId": function.__name__, "summary": summary.rstrip("."),

@@ -35,12 +35,12 @@ def _read(name: str) -> str:
 
 
 def _allowed(content: str) -> str:
-    """How a policy names one style or script."""
+    """Return how a policy names one style or script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
 def policy(style: str, script: str | None = None) -> str:
-    """The Content-Security-Policy of a page with this style and this script."""
+    """Return the Content-Security-Policy of a page with this style and this script."""
     parts = ["default-src 'none'", f"style-src {_allowed(style)}", "img-src data:"]
     if script is not None:
         parts += [f"script-src {_allowed(script)}", "connect-src 'self'", "require-trusted-types-for 'script'"]
@@ -49,19 +49,19 @@ def policy(style: str, script: str | None = None) -> str:
 
 
 @cache
-def _live(token: bool) -> tuple[str, str]:
-    """The live page and its policy."""
+def _live(needs_token: bool) -> tuple[str, str]:
+    """Return the live page and its policy."""
     style = _read("page.css") + _read("live.css")
     script = '"use strict";\n(() => {\n' + "".join(map(_read, SCRIPTS)) + "})();\n"
     page = Template(_read("live.html")).substitute(
-        style=style, script=script, icon=ICON, token="needed" if token else "unknown"
+        style=style, script=script, icon=ICON, token="needed" if needs_token else "unknown"
     )
     return page, policy(style, script)
 
 
-def live(token: bool = False) -> Response:
-    """The live page. token: the server needs one, so the page asks for it before it asks the server for anything."""
-    page, allowed = _live(token)
+def live(needs_token: bool = False) -> Response:
+    """Return the live page. With needs_token, it asks for the token before it sends any request."""
+    page, allowed = _live(needs_token)
     return HTMLResponse(page, headers={**HEADERS, "Content-Security-Policy": allowed})
 
 

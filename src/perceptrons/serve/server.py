@@ -1,4 +1,4 @@
-"""Start a server: bind, serve until a signal ends it, and say what kept it from starting."""
+"""Start a server: bind, serve until a signal ends it, and return the error that kept it from starting."""
 
 import logging
 import signal
@@ -6,18 +6,18 @@ import socket
 import warnings
 from collections.abc import Callable
 from threading import current_thread, main_thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import uvicorn
 
 from perceptrons.serve.app import application
 from perceptrons.serve.connection import MAX_CONNECTIONS, Connection
 from perceptrons.serve.requests import Limits
-from perceptrons.serve.security import LOCAL
+from perceptrons.serve.security import LOCAL_HOSTS
 from perceptrons.serve.service import Service
 
-GRACE = 10  # seconds for requests in progress when the server ends
-KEEP_ALIVE = 75
+GRACE_SECONDS = 10  # for requests in progress when the server ends
+KEEP_ALIVE_SECONDS = 75
 
 
 class Address(NamedTuple):
@@ -30,27 +30,30 @@ class Address(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Can it be reached from this machine only?"""
-        return self.host in LOCAL
+        """Whether only this machine can reach it."""
+        return self.host in LOCAL_HOSTS
 
 
 def serve(
-    service: Service, address: Address, limits: Limits, token: str | None, said: Callable[[str], None]
+    service: Service, address: Address, limits: Limits, token: str | None, on_listening: Callable[[str], None]
 ) -> BaseException | None:
-    """Serve until SIGINT or SIGTERM. said: called with the URL once the server listens. Returns what made it fail."""
+    """Serve until SIGINT or SIGTERM. Return the error that ended the server, if any.
+
+    on_listening: called with the URL once the server listens.
+    """
     warnings.simplefilter("ignore")  # they would go to a log nobody reads, and are not safe in threads
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.INFO)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listening = socket.create_server((address.host, address.port), family=family, backlog=1024, reuse_port=False)
     host, port = listening.getsockname()[:2]
     config = uvicorn.Config(
-        application(service, limits, token, LOCAL | {address.host}),
+        application(service, limits, token, LOCAL_HOSTS | {address.host}),
         http=Connection,
         ws="none",
         lifespan="on",
         limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACE_SECONDS,
         ssl_certfile=address.certificate,
         ssl_keyfile=address.key,
         server_header=False,
@@ -60,14 +63,10 @@ def serve(
     server = uvicorn.Server(config)
     service.failed = lambda: setattr(server, "should_exit", True)
     service.ending = lambda: server.should_exit
-    if (
-        current_thread() is main_thread()
-    ):  # uvicorn raises the signal again when it has ended: that is the end, not a failure
+    if current_thread() is main_thread():
+        # uvicorn raises the signal again when it has ended, which would end the process with a failure.
         signal.signal(signal.SIGTERM, lambda *_: None)
     scheme = "http" if address.certificate is None else "https"
-    said(f"{scheme}://{f'[{host}]' if family == socket.AF_INET6 else host}:{port}")
+    on_listening(f"{scheme}://{f'[{host}]' if family == socket.AF_INET6 else host}:{port}")
     server.run(sockets=[listening])
     return service.error
-
-
-__all__: list[Any] = ["Address", "serve"]

@@ -154,7 +154,7 @@ class Service:
     def _close(self) -> None:
         self._copies.clear()
         if self._follower is not None:
-            self._follower.stop(wait=False)  # the writer refuses what it may still bring
+            self._follower.end()  # the writer refuses what it may still bring
         if not self.ready:
             return
         self.ready = False

@@ -1,4 +1,4 @@
-"""A model being served, and what one change of the log does to it: the same on every side, after every restart.
+"""A model being served, and what one change of the log does to it: the same in every copy, after every restart.
 
 `State.learn_all` depends on the model and the changes alone, and not on how the changes are grouped. So whoever learns
 the same changes in the same order has the same model, bit for bit: the two copies of a server, a server that starts
@@ -55,18 +55,18 @@ class State:
 
     @property
     def kind(self) -> str | None:
-        """What one example is; None: the model has seen nothing."""
+        """What one example is; None if the model has seen nothing."""
         return examples_of.input_kind(self.model)
 
     @property
     def can_learn(self) -> bool:
-        """Can the model learn from single blocks?"""
+        """Whether the model can learn from single blocks."""
         return self.kind != "pipeline" and hasattr(self.model, "partial_fit")
 
     # ---- learning
 
     def read(self, examples: list[Any], labels: list[Any] | None) -> tuple[list[Any], list[Any]]:
-        """Examples of a request and their labels, as `learn` takes them. UnfitError if the model cannot take them."""
+        """Return examples and labels as `learn` takes them. Raise UnfitError if the model cannot take them."""
         kind = self.kind
         if labels is None:
             if kind is None and isinstance(examples[0], dict) and examples_of.TOKENS in examples[0]:
@@ -119,7 +119,7 @@ class State:
         self.learn(examples, [label for change in changes for label in change.labels])
 
     def _joins_blocks(self, change: Change) -> bool:
-        """Does a block of this change and others give the bits that they give one after the other?
+        """Return whether learning this change in a block with others gives the bits of learning one after the other.
 
         It does not where matrix products, batches or pairs of classes are formed of the block, where the pocket is
         judged on it, where an L1 penalty is summed up over it, or where a class is new, which would take part in the
@@ -152,7 +152,7 @@ class State:
     ) -> list[Prediction]:  # fmt: skip
         """Return for each example the label, and what else is asked for.
 
-        new_columns: of sparse rows, columns that the model does not have are left out.
+        new_columns: sparse rows may have columns that are new to the model, which are left out.
         """
         kind = self.kind
         if kind is None or not _knows_classes(self.model):
@@ -205,7 +205,7 @@ class State:
             prediction.top = [(classes[k], row[k]) for k in order]
 
     def explain(self, example: Any) -> dict[str, Any]:
-        """What the features of one example add to its scores."""
+        """Return what the features of one example add to its scores."""
         kind = self.kind
         if not hasattr(self.model, "explain") or kind is None:
             raise UnfitError("This model cannot explain its predictions: leave explain out.")
@@ -215,7 +215,7 @@ class State:
 
 
 def several_labels_of(model: Any) -> bool:
-    """Does each example have a set of labels?"""
+    """Return whether each example has a set of labels."""
     return getattr(getattr(model, "_learner", None), "form", "single") not in ("single", None)
 
 
