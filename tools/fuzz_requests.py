@@ -63,9 +63,9 @@ class Asgi:
     """A server without sockets: requests go to the application, answers come back."""
 
     def __init__(
-        self, store: Store, growth: GrowthLimits, limits: Limits, token: str | None = None, waiting: int = 50_000
+        self, store: Store, growth: GrowthLimits, limits: Limits, token: str | None = None, max_waiting: int = 50_000
     ):
-        writer = Writer(store, growth, waiting, snapshot_every=5000)
+        writer = Writer(store, growth, max_waiting, snapshot_every=5000)
         self.service = Service(store, writer)
         self.app = application(self.service, limits, token, LOCAL_HOSTS)
         self.service._start()

@@ -127,7 +127,7 @@ def test_a_server_that_starts_again_has_the_same_model(name, tmp_path):
             for n in (3, 4, 2):
                 client.learn(*examples.some(n))
             contents.append(http.get("/model/file").content)
-            http.service.writer._since_snapshot = 0  # no snapshot at the end: the next one must read the log
+            http.service.writer._n_since_snapshot = 0  # no snapshot at the end: the next one must read the log
     with served(tmp_path / "served", path) as http:
         contents.append(http.get("/model/file").content)
     first = b'{"error":"The model has learned nothing yet, so there is no file of it."}'

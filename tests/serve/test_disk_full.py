@@ -187,7 +187,7 @@ def test_a_snapshot_that_finds_no_room_is_refused_and_learning_goes_on(tmp_path,
             patch.setattr("perceptrons.serve.store.write_whole", full)
             status, _, content = server.ask("POST", "/snapshot")
             assert (status, b"No space left" in content) == (507, True)
-            server.service.writer._every = 1  # one after each request
+            server.service.writer._snapshot_every = 1  # one after each request
             assert [learner.learn()[0] for _ in range(3)] == [200] * 3
             assert server.ask("GET", "/model/file")[0] == 200  # given by the writer, once it has tried all three
         assert learner.learn()[0] == 200
