@@ -16,8 +16,8 @@ from tests.support.served_here import LEADER, URL, follow_through, served
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(following, "WAIT", 0)
-    monkeypatch.setattr(following, "PAUSE", 0.02)
+    monkeypatch.setattr(following, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(following, "PAUSE_SECONDS", 0.02)
 
 
 class Numbered(Examples):

@@ -386,7 +386,7 @@ def test_more_examples_than_may_wait_get_429_and_a_time_to_try_again(tmp_path):
         assert (status, headers["retry-after"]) == (429, "1")
         assert server.json("/predict", {"examples": ["a"]})[0] == 200
         free.set()
-        assert waiting.result(60)["learned"] == 4
+        assert waiting.result(60).learned == 4
         until = time.monotonic() + 60
         while server.ask("POST", "/learn", sent, json_headers())[0] == 429:  # counted off once both copies have learned
             assert time.monotonic() < until
