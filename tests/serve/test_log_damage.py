@@ -17,7 +17,7 @@ from msgspec import json
 from perceptrons import Perceptron, load, save
 from perceptrons.cli import main
 from perceptrons.modelfile import ModelFileError
-from perceptrons.serve.journal import Log, Start, framed
+from perceptrons.serve.journal import Log, Start, next_frame
 from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import LearnReply
 from perceptrons.serve.service import Service, prepare
@@ -207,7 +207,7 @@ def test_a_missing_end_of_the_log_is_refused_with_both_versions_and_nothing_chan
         started(target, sync=True)
     assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
     server = Server(target)  # without sync a power failure does this, so it warns
-    assert any("acknowledged up to version 24 (12 entries)" in complaint for complaint in server.store.complaints)
+    assert any("acknowledged up to version 24 (12 entries)" in warning for warning in server.store.warnings)
     server.close()
     target = copied(folder, "ended")
     ENDS[end](target)
@@ -215,7 +215,7 @@ def test_a_missing_end_of_the_log_is_refused_with_both_versions_and_nothing_chan
     assert (code, "acknowledged up to version 24 (12 entries)" in said) == (0, True)
     server = Server(target, sync=True)
     assert server.content in contents[:-1]
-    assert server.store.complaints == []
+    assert server.store.warnings == []
     server.close()
 
 
@@ -241,13 +241,13 @@ def test_a_log_that_is_ahead_of_the_note_of_its_end_is_used(one_segment):
             (target / "acknowledged").write_bytes(content)
         server = Server(target, sync=True)
         assert server.content == contents[-1]
-        assert len([one for one in server.store.complaints if "nobody can tell" in one]) == n_complaints
+        assert len([one for one in server.store.warnings if "nobody can tell" in one]) == n_complaints
         server.close()
     short, target = folder.with_name("short"), copied(folder, "ahead")
     made(short, 3, segment_bytes=10**6)
     shutil.copy(short / "acknowledged", target / "acknowledged")
     server = Server(target, sync=True)
-    assert (server.content, server.store.complaints) == (contents[-1], [])
+    assert (server.content, server.store.warnings) == (contents[-1], [])
     server.close()
 
 
@@ -449,7 +449,7 @@ def test_keys_are_remembered_after_their_part_of_the_log_was_dropped(tmp_path):
     path = sorted((folder / "snapshots").glob("*.keys"))[-1]
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     server = Server(folder)
-    assert any("may be learned a second time" in complaint for complaint in server.store.complaints)
+    assert any("may be learned a second time" in warning for warning in server.store.warnings)
     server.close()
 
 
@@ -568,7 +568,7 @@ def test_a_follower_may_ask_while_the_first_frame_of_a_segment_is_being_written(
     log = Log(folder, Start(5, 0), sync=False)
     log.close()
     log = Log(folder, Start(5, 0), sync=False)
-    os.write(log._handle, framed(log.last, 0, b"x" * 50).written()[:30])
+    os.write(log._handle, next_frame(log.last, 0, b"x" * 50).encoded()[:30])
     assert list(log.frames(5)) == []
     log.close()
 
@@ -579,7 +579,7 @@ def test_a_frame_that_a_follower_cannot_learn_leaves_both_of_its_copies_as_they_
     before = server.content
     payload = b'[{"x":[{"a":2.0},["not a record"]],"y":["y","x"],"p":["x","x"]}]'
     with pytest.raises(Exception):  # noqa: B017 (whatever the model says)
-        server.writer.apply(framed(server.store.log.last, 1, payload))
+        server.writer.apply(next_frame(server.store.log.last, 1, payload))
     assert server.content == before
     server.learn([{"b": 1.0}], ["y"])
     with server.writer.buffer.reading() as front:

@@ -111,11 +111,11 @@ def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
 
 def _repair(store: "Store") -> None:
     moved = store.repair()
-    for complaint in store.complaints:
-        say(complaint)
+    for warning in store.warnings:
+        say(warning)
     if moved:
         say(
             f"The log was damaged. What cannot be used is now in {moved[0].parent}: {', '.join(p.name for p in moved)}."
         )
-    elif not store.complaints:
+    elif not store.warnings:
         say("The log is sound: nothing was changed.")

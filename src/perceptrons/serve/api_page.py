@@ -62,15 +62,15 @@ def _route(path: str, method: str, one: Json) -> str:
     commands = [("", curl(path, method))] if "requestBody" not in one else []
     body = ""
     for media_type, described in one.get("requestBody", {}).get("content", {}).items():
-        body += f"<li>Body, {escaped(media_type)}: {_type(described['schema'])}</li>"
+        body += f"<li>Body, {escaped(media_type)}: {_content(described['schema'])}</li>"
         for example in described.get("examples", {}).values():
             status = f": status {example['x-status']}" if example["x-status"] != 200 else ""
             commands.append((example["summary"] + status, curl(path, method, media_type, example["value"])))
     for parameter in one.get("parameters", ()):
         meaning = f"{_type(parameter['schema'])}. {_text(parameter['description'])}"
         body += f"<li>{parameter['in'].capitalize()} <code>{escaped(parameter['name'])}</code>: {meaning}</li>"
-    replies = ", ".join(
-        f"{escaped(media_type)}: {_type(described['schema'])}"
+    replies = "; ".join(
+        f"{escaped(media_type)}: {_content(described['schema'])}"
         for media_type, described in one["responses"]["200"]["content"].items()
     )
     errors = ", ".join(f'<a href="#Status{status}">{status}</a>' for status in one["responses"] if status != "200")
@@ -102,6 +102,11 @@ def _schema(name: str, schema: Json) -> str:
         + (f'<pre tabindex="0"><code>{escaped(examples)}</code></pre>' if examples else "")
         + "</section>"
     )
+
+
+def _content(schema: Json) -> Html:
+    """Describe what a body holds: JSON Lines have a description."""
+    return _text(schema["description"].rstrip(".")) if "description" in schema else _type(schema)
 
 
 def _type(schema: Json) -> Html:

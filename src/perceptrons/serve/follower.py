@@ -62,7 +62,7 @@ class Follower(Thread):
             copy = self._copy(store)
         except (ServerError, OSError) as error:
             raise StoreError(f"{self.url}: the leader does not answer ({error}).") from error
-        store.begin_copy(copy)
+        store.start_copy(copy)
 
     def newest_term(self) -> int:
         """Return the term of the leader, or 0 if it does not answer. The leader gets the term of this server."""

@@ -1,4 +1,4 @@
-"""The log of what was learned: frames with checksums, appended and synced before anybody is told that it was learned.
+"""The log of what was learned: frames with checksums, appended and synced before the request is answered.
 
 A log is a folder of segments, each named after the position of its first frame. A frame is one group of requests. Its
 checksum covers the frame and, as a chain, all frames before it, so nothing can be changed, dropped or reordered in
@@ -26,11 +26,11 @@ CHECK = struct.Struct("<I")
 SEGMENT_SIZE, FRAME_SIZE = SEGMENT.size + CHECK.size, FRAME.size + CHECK.size
 WATERMARK = struct.Struct("<8sQIQ")  # magic, position after the last frame, chain, version; then a checksum
 WATERMARK_MAGIC = b"PCPTMARK"
-ENDING = ".log"
-LARGEST = 2**31  # bytes of a payload
-SECTOR = 512  # bytes that a disk writes whole or not at all
-BINARY = getattr(os, "O_BINARY", 0)  # Windows would otherwise write b"\r\n" for b"\n"
-RECENT = 2**24  # bytes of frames that are kept in memory for followers
+SEGMENT_SUFFIX = ".log"
+MAX_PAYLOAD_BYTES = 2**31
+SECTOR_BYTES = 512  # that a disk writes whole or not at all
+O_BINARY = getattr(os, "O_BINARY", 0)  # Windows would otherwise write b"\r\n" for b"\n"
+MAX_RECENT_BYTES = 2**24  # of frames that are kept in memory for followers
 
 
 class DamagedLogError(ValueError):
@@ -53,21 +53,21 @@ class Frame(NamedTuple):
     chain: int
     payload: bytes
 
-    def written(self) -> bytes:
-        """The frame as the log holds it and as followers get it."""
-        return _checked(FRAME.pack(MARK, len(self.payload), self.version, self.chain)) + self.payload
+    def encoded(self) -> bytes:
+        """Return the frame as the log holds it and as followers get it."""
+        return _with_checksum(FRAME.pack(MARK, len(self.payload), self.version, self.chain)) + self.payload
 
 
 class Start(NamedTuple):
-    """Where a log or a segment begins: the position of the next frame, and the chain before it."""
+    """Where a log or a segment starts: the position of the next frame, and the chain before it."""
 
     position: int
     chain: int
 
 
-def framed(after: Start | Frame, version: int, payload: bytes) -> Frame:
-    """The frame that follows another one, or the beginning of a log."""
-    if len(payload) >= LARGEST:
+def next_frame(after: Start | Frame, version: int, payload: bytes) -> Frame:
+    """Return the frame that follows another one, or the start of a log."""
+    if len(payload) >= MAX_PAYLOAD_BYTES:
         raise ValueError(f"A frame of {len(payload):,} bytes is too large for the log.")
     position = after.position + isinstance(after, Frame)
     head = struct.pack("<IQ", len(payload), version)
@@ -84,26 +84,26 @@ class Log:
         self.folder, self.sync, self.segment_bytes = folder, sync, segment_bytes
         folder.mkdir(parents=True, exist_ok=True)
         self._handle, self._size = open_newest(folder), 0
-        _remove_never_begun(folder)
-        self.segments = {begin.position: begin for begin in (start_of(path) for path in paths(folder))}
-        self.last: Start | Frame = start if not self.segments else self._checked_end()
+        _remove_unfinished(folder)
+        self.segments = {begin.position: begin for begin in (read_start(path) for path in segment_paths(folder))}
+        self.last: Start | Frame = start if not self.segments else self._read_last_frame()
         self._closed_bytes = sum(self._path(position).stat().st_size for position in sorted(self.segments)[:-1])
         self._recent: deque[Frame] = deque()
         self._recent_bytes = 0
         if self.segments:
             self._size = os.lseek(self._handle, 0, os.SEEK_END)
         else:
-            self._begin_segment()
+            self._start_segment()
 
-    def _checked_end(self) -> Frame | Start:
-        """The last frame of all; a torn one behind it is cut off."""
+    def _read_last_frame(self) -> Frame | Start:
+        """Return the last frame of the log, and cut off a torn one behind it."""
         *_, newest = sorted(self.segments)
         last: Frame | Start = self.segments[newest]
         try:
             for frame in read_segment(self._path(newest)):
                 last = frame
         except TornError as torn:
-            _cut(self._path(newest), torn.offset)
+            _truncate(self._path(newest), torn.offset)
         return last
 
     @property
@@ -122,33 +122,33 @@ class Log:
         return self._closed_bytes + self._size
 
     def append(self, frame: Frame) -> None:
-        """Append a frame and wait until it is safe. OSError: nothing was appended.
+        """Append a frame and wait until it is safe. If this raises OSError, nothing was appended.
 
-        If the disk does not even take back what was written in part, the log closes itself. Only a restart can
-        use it again, because it checks what is really there.
+        If the part that was written cannot be removed either, the log closes itself. Only a restart can use it
+        again, because it checks what is really there.
         """
         if self._handle < 0:
             raise OSError(5, "the log could not be written and is closed: see to the disk and start the server again")
         if frame.position != self.position:
             raise ValueError(f"frame {frame.position} does not follow frame {self.position - 1}")
         if self._size > self.segment_bytes:
-            self._begin_segment()
+            self._start_segment()
         try:
-            _write_all(self._handle, frame.written())
+            _write_all(self._handle, frame.encoded())
             if self.sync:
                 sync_content(self._handle)
         except OSError:
             self._take_back()
             raise
         self._size += FRAME_SIZE + len(frame.payload)
-        self._remember(frame)
+        self._keep_recent(frame)
         self.last = frame
 
-    def _remember(self, frame: Frame) -> None:
+    def _keep_recent(self, frame: Frame) -> None:
         """Keep the newest frames, which followers ask for again and again."""
         self._recent.append(frame)
         self._recent_bytes += len(frame.payload)
-        while self._recent_bytes > RECENT and len(self._recent) > 1:
+        while self._recent_bytes > MAX_RECENT_BYTES and len(self._recent) > 1:
             self._recent_bytes -= len(self._recent.popleft().payload)
 
     def _take_back(self) -> None:
@@ -160,7 +160,7 @@ class Log:
             self.close()
 
     def frames(self, position: int) -> Iterator[Frame]:
-        """The frames from a position on. LookupError if they are not there any more, or not yet."""
+        """Yield the frames from a position on. Raise LookupError if they are not there any more, or not yet."""
         end, recent = self.position, list(self._recent)
         if not self.first <= position <= end:
             raise LookupError(f"The log has frames {self.first} to {end - 1}, but not {position}.")
@@ -178,7 +178,7 @@ class Log:
                     return
 
     def drop_before(self, position: int, keep_bytes: int) -> None:
-        """Remove segments that hold nothing from this position on, the oldest first, but keep at least keep_bytes."""
+        """Remove the oldest segments, up to this position, but keep at least keep_bytes of the log."""
         for begin, following in zip(sorted(self.segments), sorted(self.segments)[1:], strict=False):
             if following > position or self.n_bytes <= keep_bytes:
                 return
@@ -193,15 +193,15 @@ class Log:
             self._handle = -1
 
     def _path(self, position: int) -> Path:
-        return self.folder / f"{position:020d}{ENDING}"
+        return self.folder / f"{position:020d}{SEGMENT_SUFFIX}"
 
-    def _begin_segment(self) -> None:
+    def _start_segment(self) -> None:
         begin = Start(self.position, self.last.chain)
         path = self._path(begin.position)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | O_BINARY, 0o600)
         try:
             lock(handle, path)
-            _write_all(handle, _checked(SEGMENT.pack(MAGIC, *begin)))
+            _write_all(handle, _with_checksum(SEGMENT.pack(MAGIC, *begin)))
             os.fsync(handle)
             sync_folder(self.folder)
         except OSError:
@@ -214,8 +214,8 @@ class Log:
         self.segments = {**self.segments, begin.position: begin}
 
 
-class Reached(NamedTuple):
-    """How far a log was written: the position after its last frame, the chain up to it, and the version there."""
+class LogEnd(NamedTuple):
+    """Where a log ends: the position after its last frame, the chain up to it, and the version there."""
 
     position: int
     chain: int
@@ -223,7 +223,7 @@ class Reached(NamedTuple):
 
 
 class Watermark:
-    """A small file that says how far the log was written, so that it is noticed if the end of the log is missing.
+    """A small file that says where the log ends, by which a missing end of the log is noticed.
 
     It is overwritten after every frame, which costs a system call, and not synced, which would double the time of a
     commit. So it may be behind after a power failure, but it is never ahead of a log that is synced.
@@ -232,22 +232,22 @@ class Watermark:
     def __init__(self, path: Path):
         self.path, self._handle = path, -1
 
-    def read(self) -> Reached | None:
-        """Return what the file says, or None if there is none. DamagedWatermarkError if it is damaged."""
+    def read(self) -> LogEnd | None:
+        """Return what the file says, or None if there is none. Raise DamagedWatermarkError if it is damaged."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
             return None
         fields = content[: WATERMARK.size]
-        if len(fields) < WATERMARK.size or _checked(fields) != content or not fields.startswith(WATERMARK_MAGIC):
+        if len(fields) < WATERMARK.size or _with_checksum(fields) != content or not fields.startswith(WATERMARK_MAGIC):
             raise DamagedWatermarkError(f"{self.path}: the file is damaged.")
-        return Reached(*WATERMARK.unpack(fields)[1:])
+        return LogEnd(*WATERMARK.unpack(fields)[1:])
 
-    def write(self, reached: Reached) -> None:
+    def write(self, reached: LogEnd) -> None:
         """Overwrite the file."""
         if self._handle < 0:
-            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY, 0o600)
-        content = _checked(WATERMARK.pack(WATERMARK_MAGIC, *reached))
+            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | O_BINARY, 0o600)
+        content = _with_checksum(WATERMARK.pack(WATERMARK_MAGIC, *reached))
         if hasattr(os, "pwrite"):
             os.pwrite(self._handle, content, 0)
         else:  # Windows
@@ -270,7 +270,7 @@ class Watermark:
 
 
 class DamagedWatermarkError(ValueError):
-    """The file that says how far the log was written is not what was written."""
+    """The file that says where the log ends is damaged."""
 
 
 class TornError(Exception):
@@ -281,33 +281,33 @@ class TornError(Exception):
         self.offset = offset
 
 
-def paths(folder: Path) -> list[Path]:
-    """The segments, the oldest first, without one that was created but never got its beginning."""
-    found = _all_paths(folder)
-    return found[:-1] if found and _never_begun(found[-1]) else found
+def segment_paths(folder: Path) -> list[Path]:
+    """Return the segments, the oldest first, without one that was created but never got its header."""
+    segments = _all_segment_paths(folder)
+    return segments[:-1] if segments and _is_unfinished(segments[-1]) else segments
 
 
-def _all_paths(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdigit())
+def _all_segment_paths(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob(f"*{SEGMENT_SUFFIX}") if path.stem.isdigit())
 
 
-def _remove_never_begun(folder: Path) -> None:
-    """Remove what a crash has left of a segment, unless another server is creating it."""
-    for path in _all_paths(folder)[-1:]:
-        if _never_begun(path):
-            _check_unwritten(path)
+def _remove_unfinished(folder: Path) -> None:
+    """Remove a segment that a crash left without a header, unless another server is creating it."""
+    for path in _all_segment_paths(folder)[-1:]:
+        if _is_unfinished(path):
+            _check_segment_not_in_use(path)
             path.unlink()
 
 
-def check_unwritten(folder: Path) -> None:
+def check_not_in_use(folder: Path) -> None:
     """Raise OSError if a server writes the log in this folder."""
-    for path in _all_paths(folder):
+    for path in _all_segment_paths(folder):
         if path.is_file():
-            _check_unwritten(path)
+            _check_segment_not_in_use(path)
 
 
-def _check_unwritten(path: Path) -> None:
-    handle = os.open(path, os.O_RDWR | BINARY)
+def _check_segment_not_in_use(path: Path) -> None:
+    handle = os.open(path, os.O_RDWR | O_BINARY)
     try:
         lock(handle, path)
     finally:
@@ -315,42 +315,44 @@ def _check_unwritten(path: Path) -> None:
 
 
 def open_newest(folder: Path) -> int:
-    """Open the newest segment for writing and lock it. OSError if another server writes it; -1 if there is none.
+    """Open the newest segment for writing and lock it, or return -1 if there is none.
 
-    A lock on what is written holds even if somebody removes the lock file of the server's folder.
+    OSError: another server writes it.
+
+    A lock on the segment itself holds even if somebody removes the lock file of the server's folder.
     """
-    while segments := paths(folder):
-        start_of(segments[-1])
-        handle = os.open(segments[-1], os.O_RDWR | BINARY)
+    while segments := segment_paths(folder):
+        read_start(segments[-1])
+        handle = os.open(segments[-1], os.O_RDWR | O_BINARY)
         try:
             lock(handle, segments[-1])
         except OSError:
             os.close(handle)
             raise
-        if paths(folder)[-1:] == segments[-1:]:
+        if segment_paths(folder)[-1:] == segments[-1:]:
             return handle
         os.close(handle)  # another server has begun the next segment meanwhile
     return -1
 
 
 def lock(handle: int, path: Path) -> None:
-    """Lock an open segment. OSError if another server writes it."""
+    """Lock an open segment. Raise OSError if another server writes it."""
     if not hold(handle):
         raise OSError(errno.EBUSY, "another server writes this log: stop it, or give another --data", str(path))
 
 
-def _never_begun(path: Path) -> bool:
-    """Is this what a crash leaves of a segment whose beginning was being written?"""
+def _is_unfinished(path: Path) -> bool:
+    """Return whether this is a segment whose header a crash left unwritten."""
     if not path.is_file():
         return False
     size = path.stat().st_size
     return size < SEGMENT_SIZE or (size == SEGMENT_SIZE and not any(path.read_bytes()))
 
 
-class Checked(NamedTuple):
-    """A place in a log that was found sound: the position after it, the chain up to it, and the frame that ends there.
+class CheckedPlace(NamedTuple):
+    """A place in a log that was checked: the position after it, the chain up to it, and the frame that ends there.
 
-    frame: None at the beginning of the log.
+    frame: None at the start of the log.
     """
 
     end: int
@@ -358,23 +360,23 @@ class Checked(NamedTuple):
     frame: Frame | None
 
 
-def checked_frames(folder: Path) -> Iterator[Checked]:
-    """The beginning of the log, then all frames, each checked to follow the one before.
+def checked_frames(folder: Path) -> Iterator[CheckedPlace]:
+    """Yield the start of the log, then all frames, each checked to follow the one before.
 
     A torn frame at the very end is left out. Raises DamagedLogError where the log is not what was written.
     """
-    last: Checked | None = None
-    segments = paths(folder)
+    last: CheckedPlace | None = None
+    segments = segment_paths(folder)
     for path in segments:
-        begin = start_of(path)
+        begin = read_start(path)
         if last is None:
-            last = Checked(begin.position, begin.chain, None)
+            last = CheckedPlace(begin.position, begin.chain, None)
             yield last
         elif (begin.position, begin.chain) != (last.end, last.chain):
             raise DamagedLogError(path, 0, f"frame {last.end} should come first, and {begin.position} does")
         try:
             for frame in read_segment(path):
-                last = Checked(frame.position + 1, frame.chain, frame)
+                last = CheckedPlace(frame.position + 1, frame.chain, frame)
                 yield last
         except TornError as torn:
             if path != segments[-1]:
@@ -382,8 +384,8 @@ def checked_frames(folder: Path) -> Iterator[Checked]:
 
 
 def read_segment(path: Path) -> Iterator[Frame]:
-    """The frames of a segment. TornError where the last one is not whole, DamagedLogError where bytes are wrong."""
-    last: Start | Frame = start_of(path)
+    """Yield the frames of a segment. TornError: the last one is not whole. DamagedLogError: bytes are wrong."""
+    last: Start | Frame = read_start(path)
     content = memoryview(path.read_bytes())
     offset = SEGMENT_SIZE
     while offset < len(content):
@@ -397,7 +399,7 @@ def read_segment(path: Path) -> Iterator[Frame]:
 
 
 def parse_frame(content: memoryview, offset: int, last: Start | Frame) -> tuple[Frame | None, str | None]:
-    """The frame at this place, or what is wrong with it; nothing but None: it is not there in full."""
+    """Return the frame at this place, or what is wrong with it; (None, None): it is not there in full."""
     if offset + FRAME_SIZE > len(content):
         return None, None
     head, (check,) = content[offset : offset + FRAME.size], CHECK.unpack_from(content, offset + FRAME.size)
@@ -407,42 +409,45 @@ def parse_frame(content: memoryview, offset: int, last: Start | Frame) -> tuple[
     begin = offset + FRAME_SIZE
     if begin + length > len(content):
         return None, None
-    frame = framed(last, version, bytes(content[begin : begin + length]))
+    frame = next_frame(last, version, bytes(content[begin : begin + length]))
     if frame.chain != chain:
         return None, "a frame does not match its checksum, or does not follow the one before"
     return frame, None
 
 
 def _is_torn(content: memoryview, offset: int) -> bool:
-    """Is this what a power failure leaves of the last frame: the file has grown, but some sectors were not written?
+    """Return whether a power failure left the last frame like this: the file has grown, but sectors are missing.
 
-    Those are zeros, which no payload has. A frame behind it shows that this one was once written whole.
+    Missing sectors are zeros, which no payload has. A frame behind it shows that this one was once written whole.
     """
-    begins = [offset, *range((offset // SECTOR + 1) * SECTOR, len(content), SECTOR)]
-    if all(any(content[begin : (begin // SECTOR + 1) * SECTOR]) for begin in begins):
+    starts = [offset, *range((offset // SECTOR_BYTES + 1) * SECTOR_BYTES, len(content), SECTOR_BYTES)]
+    if all(any(content[start : (start // SECTOR_BYTES + 1) * SECTOR_BYTES]) for start in starts):
         return False
     rest = bytes(content[offset + 1 :])
     found = rest.find(MARK)
     while found >= 0:
-        if len(rest) >= found + FRAME_SIZE and _checked(rest[found : found + FRAME.size]) == rest[found:][:FRAME_SIZE]:
+        if (
+            len(rest) >= found + FRAME_SIZE
+            and _with_checksum(rest[found : found + FRAME.size]) == rest[found:][:FRAME_SIZE]
+        ):
             return False
         found = rest.find(MARK, found + 1)
     return True
 
 
-def set_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
-    """Move what is damaged, and all behind it, to the folder `damaged` beside the log. Returns the files there."""
+def move_damage_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
+    """Move the damaged part, and all behind it, to the folder `damaged` beside the log. Return the files there."""
     aside = folder.parent / "damaged"
     aside.mkdir(exist_ok=True)
     moved = []
-    for path in paths(folder):
+    for path in segment_paths(folder):
         if path < damage.path:
             continue
         number = sum(1 for _ in aside.iterdir())
         target = aside / f"{number:04d}-{path.name}"
         if path == damage.path and damage.offset > SEGMENT_SIZE:
             target.write_bytes(path.read_bytes()[damage.offset :])
-            _cut(path, damage.offset)
+            _truncate(path, damage.offset)
         else:
             path.rename(target)
         moved.append(target)
@@ -451,22 +456,22 @@ def set_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
     return moved
 
 
-def start_of(path: Path) -> Start:
-    """Where a segment begins. DamagedLogError if it is not one."""
+def read_start(path: Path) -> Start:
+    """Return where a segment starts. Raise DamagedLogError if it is not a segment."""
     if not path.is_file():
         raise DamagedLogError(path, 0, "this is a folder or a device, not a segment of a log")
     with path.open("rb") as file:
         head = file.read(SEGMENT_SIZE)
     fields = head[: SEGMENT.size]
-    if len(head) < SEGMENT_SIZE or _checked(fields) != head or fields[: len(MAGIC)] != MAGIC:
+    if len(head) < SEGMENT_SIZE or _with_checksum(fields) != head or fields[: len(MAGIC)] != MAGIC:
         raise DamagedLogError(path, 0, "this is not the beginning of a segment of a log")
     _, position, chain = SEGMENT.unpack(fields)
     if path.stem != f"{position:020d}":
-        raise DamagedLogError(path, 0, f"the name of the file should be {position:020d}{ENDING}")
+        raise DamagedLogError(path, 0, f"the name of the file should be {position:020d}{SEGMENT_SUFFIX}")
     return Start(position, chain)
 
 
-def _checked(fields: bytes) -> bytes:
+def _with_checksum(fields: bytes) -> bytes:
     return fields + CHECK.pack(zlib.crc32(fields))
 
 
@@ -476,7 +481,7 @@ def _write_all(handle: int, content: bytes) -> None:
         rest = rest[os.write(handle, rest) :]
 
 
-def _cut(path: Path, size: int) -> None:
+def _truncate(path: Path, size: int) -> None:
     with path.open("r+b") as file:
         file.truncate(size)
         os.fsync(file.fileno())
@@ -488,7 +493,7 @@ def sync_content(handle: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder safe."""
+    """Wait until the disk has the names in a folder."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

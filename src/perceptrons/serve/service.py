@@ -105,8 +105,8 @@ class Service:
         except Exception as error:
             self._fail(error)
             return
-        for complaint in self.store.complaints:
-            logger.warning("%s", complaint)
+        for warning in self.store.warnings:
+            logger.warning("%s", warning)
         self.writer.start()
         if self._follower is not None:
             self._follower.start()
@@ -208,7 +208,7 @@ class Service:
         """Return the log from a position on, as it was written: at least one frame, then up to about max_bytes."""
         frames, n_bytes = list[bytes](), 0
         for frame in self.store.log.frames(position):
-            frames.append(frame.written())
+            frames.append(frame.encoded())
             n_bytes += len(frames[-1])
             if n_bytes > max_bytes:
                 break

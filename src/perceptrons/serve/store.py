@@ -1,4 +1,4 @@
-"""The folder of a server: its log and its snapshots, from which a server that starts again has the model it had."""
+"""The folder of a server: its log and its snapshots, from which a server that restarts has the same model."""
 
 import hashlib
 import logging
@@ -22,24 +22,24 @@ from perceptrons.serve.journal import (
     DamagedWatermarkError,
     Frame,
     Log,
-    Reached,
+    LogEnd,
     Start,
     Watermark,
-    check_unwritten,
+    check_not_in_use,
     checked_frames,
-    paths,
-    set_aside,
-    start_of,
+    move_damage_aside,
+    read_start,
+    segment_paths,
     sync_folder,
 )
 from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import SnapshotEntry
 from perceptrons.serve.state import Change, State
 
-KEPT_SNAPSHOTS = 5
-ENDING = ".perceptron"
-EMPTY = b"PCPTEMPTY"  # how the snapshot of a model begins that has seen nothing
-KEYS_ENDING = ".keys"  # idempotency keys, beside the snapshot that they go with
+MAX_SNAPSHOTS = 5
+SNAPSHOT_SUFFIX = ".perceptron"
+EMPTY_MAGIC = b"PCPTEMPTY"  # how the snapshot of a model begins that has seen nothing
+KEYS_SUFFIX = ".keys"  # idempotency keys, beside the snapshot that they go with
 COPY_MAGIC = b"PCPTCOPY"  # what a leader gives to a new follower: the length of a head, the head, a snapshot
 COPY_HEAD = struct.Struct("<8sI")
 logger = logging.getLogger("perceptrons.serve")
@@ -50,7 +50,7 @@ class StoreError(ValueError):
 
 
 class Place(NamedTuple):
-    """What a snapshot is of: the next frame of the log, the chain before it, and what had been counted."""
+    """The state that a snapshot has: the next frame of the log, the chain before it, and the counters."""
 
     position: int
     chain: int
@@ -63,9 +63,9 @@ class Place(NamedTuple):
 class Identity(NamedTuple):
     """What the folder of a server is to other servers. It is kept in the file `server.json`.
 
-    base: the digest of the model that the log begins with. role: "leader" or "follower". term: it grows with every
-    promotion, so that of two leaders the newer one is known. leader: the URL that this server follows, or followed
-    until it was promoted.
+    base: the digest of the model that the log starts with. role: "leader" or "follower". term: it grows with every
+    promotion, which tells the newer of two leaders. leader: the URL that this server follows, or followed until it
+    was promoted.
     """
 
     base: str | None = None
@@ -75,7 +75,7 @@ class Identity(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> "Identity | None":
-        """What a file says, None if there is none. StoreError if it is damaged."""
+        """Return what a file says, or None if there is none. Raise StoreError if it is damaged."""
         try:
             content = json.decode(path.read_bytes())
             identity = cls(**{name: content[name] for name in cls._fields})
@@ -100,7 +100,7 @@ class Identity(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """What a follower begins with: the model of the leader at one place of its log, and what goes with it."""
+    """What a follower starts with: the model of the leader at one place of its log, and what goes with it."""
 
     state: State
     place: Place
@@ -109,7 +109,7 @@ class Copy(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """A file with the model as it was."""
+    """A file with the model at one version."""
 
     path: Path
     version: int
@@ -164,16 +164,16 @@ class Logged(NamedTuple):
 
 
 class Store:
-    """The folder, open for one server. keep_bytes: of the log, so much is kept even if no snapshot needs it."""
+    """The folder, open for one server. keep_bytes: how much of the log is kept even if no snapshot needs it."""
 
     def __init__(self, folder: Path, sync: bool = True, segment_bytes: int = 2**26, keep_bytes: int = 2**30):
         self.folder, self.sync = folder, sync
         self._segment_bytes, self._keep_bytes = segment_bytes, keep_bytes
-        self.complaints: list[str] = []
-        self._marks = True  # can the watermark be written?
+        self.warnings: list[str] = []
+        self._can_mark = True  # can the watermark be written?
         self.needed: dict[str, int] = {}  # snapshots that the log goes back to, and the position where it does
         self.log: Log
-        self._end = Reached(0, 0, 0)
+        self._end = LogEnd(0, 0, 0)
         self._log_folder, self._snapshots = folder / "log", folder / "snapshots"
         self._snapshots.mkdir(parents=True, exist_ok=True)
         self._watermark, self._identity_path = Watermark(folder / "acknowledged"), folder / "server.json"
@@ -184,18 +184,18 @@ class Store:
 
     @property
     def is_new(self) -> bool:
-        """Was nothing ever served from this folder?"""
-        return not (self.snapshots() or paths(self._log_folder) or self._watermark.path.exists())
+        """Whether nothing was ever served from this folder."""
+        return not (self.snapshots() or segment_paths(self._log_folder) or self._watermark.path.exists())
 
     def set_identity(self, **changes: Any) -> None:
-        """Change what the folder is to other servers, on disk, too."""
+        """Change the identity of the folder, also on disk."""
         identity = self.identity._replace(**changes)
         if identity != self.identity or not self._identity_path.exists():
             identity.write(self._identity_path)
             self.identity = identity
 
     def begin(self, model: Any, origin: bytes | None = None) -> None:
-        """Begin the folder with a model. origin: the content of the file that it comes from.
+        """Start the folder with a model. origin: the content of the file that it comes from.
 
         The chain of the log starts with the digest of this model. So a folder that has lost its snapshots, but not its
         log, can begin again with the same model, and with no other.
@@ -203,8 +203,8 @@ class Store:
         state = State(model)
         base = hashlib.sha256(self.content(state, Place(0, 0, 0, 0, 0, 0)) if origin is None else origin).hexdigest()
         start = Start(0, int(base[:8], 16))
-        segments = paths(self._log_folder)
-        if segments and start_of(segments[0]) != start:
+        segments = segment_paths(self._log_folder)
+        if segments and read_start(segments[0]) != start:
             raise StoreError(
                 f"{self.folder}: the snapshots are gone, and the log does not begin with this model. Restore the "
                 "snapshots from a backup or a follower, or give the MODEL that the server was first started with."
@@ -214,8 +214,8 @@ class Store:
         self.set_identity(base=base, role="leader", leader=None)
         self.save(state, Place(start.position, start.chain, 0, 0, 0, 0))
 
-    def begin_copy(self, copy: Copy) -> None:
-        """Begin the folder of a follower with the model of its leader."""
+    def start_copy(self, copy: Copy) -> None:
+        """Start the folder of a follower with the model of its leader."""
         if not self.is_new:
             raise StoreError(
                 f"{self.folder}: the snapshots are gone, but not the log. Restore the snapshots from a backup, or "
@@ -225,23 +225,25 @@ class Store:
         self.save(copy.state, copy.place, copy.replies)
 
     def clear(self) -> None:
-        """Remove all that is there, to begin again with another model."""
+        """Remove all that is there, to start again with another model."""
         self._watermark.remove()
-        for path in [*reversed(paths(self._log_folder)), *(one.path for one in self.snapshots())]:
+        for path in [*reversed(segment_paths(self._log_folder)), *(one.path for one in self.snapshots())]:
             path.unlink()  # in this order what is left, should it be killed, is a log up to a point and a snapshot
-        for path in self._snapshots.glob(f"*{KEYS_ENDING}"):
+        for path in self._snapshots.glob(f"*{KEYS_SUFFIX}"):
             path.unlink()
 
-    def begin_again(self, copy: Copy, keep: bool) -> Path | None:
-        """Begin with the model of a leader. keep: move what is there to a folder, which is returned.
+    def replace_with(self, copy: Copy, keep: bool) -> Path | None:
+        """Start again with the model of a leader. keep: move what is there to a folder, which is returned.
 
         OSError: it could not be written, and everything is as it was.
         """
         beside = {
-            self.folder / "beginning.keys": self._snapshots / _name(copy.place, KEYS_ENDING),
-            self.folder / "beginning": self._snapshots / _name(copy.place),
+            self.folder / "beginning.keys": self._snapshots / _file_name(copy.place, KEYS_SUFFIX),
+            self.folder / "beginning": self._snapshots / _file_name(copy.place),
         }
-        for path, content in zip(beside, (_with_check(copy.replies.as_json()), self.content(*copy[:2])), strict=True):
+        for path, content in zip(
+            beside, (_with_checksum(copy.replies.as_json()), self.content(*copy[:2])), strict=True
+        ):
             write_whole(path, content)
         self.log.close()
         kept = self._move_apart() if keep else None
@@ -278,17 +280,17 @@ class Store:
             )
 
     def recovered(self) -> Iterator[Logged | State]:
-        """The state of the newest sound snapshot, then what the log holds: all frames, those before it too.
+        """Yield the state of the newest valid snapshot, then what all frames of the log hold, those before it too.
 
-        The caller gives the state what it is to learn. Afterwards `log` is open.
+        The caller lets the state learn. Afterwards `log` is open.
         """
         if not self._identity_path.exists():
-            self.complaints.append(f"{self._identity_path} is gone, so this server does not know if it was promoted.")
+            self.warnings.append(f"{self._identity_path} is gone, so this server does not know if it was promoted.")
             self.set_identity()
         state, place, self.replies = self._newest()
         self.place = place
         yield state
-        segments, reached = paths(self._log_folder), self._reached()
+        segments, reached = segment_paths(self._log_folder), self._reached()
         end, version = 0, place.version
         for end, chain, frame in checked_frames(self._log_folder):
             self._check_fits(place, end, chain, frame)
@@ -304,20 +306,20 @@ class Store:
                 yield logged
         self._check_end(max(end, place.position), version)
         if end < place.position and segments:  # a log without sync that lost its end
-            self.complaints.append("The log ends before the newest snapshot, which is used: nothing is lost.")
-            set_aside(self._log_folder, DamagedLogError(segments[0], 0, "superseded"))
+            self.warnings.append("The log ends before the newest snapshot, which is used: nothing is lost.")
+            move_damage_aside(self._log_folder, DamagedLogError(segments[0], 0, "superseded"))
         self.open_log(place)
         self._mark(version)
 
-    def _reached(self) -> Reached | None:
-        """How far the log was written, None if nobody knows."""
+    def _reached(self) -> LogEnd | None:
+        """Return where the log ended, or None if that is unknown."""
         try:
             reached = self._watermark.read()
         except DamagedWatermarkError as error:
-            self.complaints.append(f"{error} So nobody can tell whether the end of the log is there.")
+            self.warnings.append(f"{error} So nobody can tell whether the end of the log is there.")
             return None
-        if reached is None and paths(self._log_folder):
-            self.complaints.append(
+        if reached is None and segment_paths(self._log_folder):
+            self.warnings.append(
                 f"{self._watermark.path} is gone, so nobody can tell whether the end of the log is there."
             )
         return reached
@@ -331,10 +333,10 @@ class Store:
                 "--repair."
             )
         if missing is not None:
-            self.complaints.append(f"{missing} A power failure may do this with --no-sync.")
+            self.warnings.append(f"{missing} A power failure may do this with --no-sync.")
 
     def _missing(self, end: int, version: int) -> str | None:
-        """What to say if entries are missing at the end of the log, which ends here."""
+        """Return a message if entries are missing at the end of the log, which ends here."""
         with suppress(DamagedWatermarkError):  # `_reached` complains about it
             reached = self._watermark.read()
             if reached is not None and reached.position > end:
@@ -346,24 +348,24 @@ class Store:
         return None
 
     def append(self, frame: Frame, version: int) -> None:
-        """Append a frame to the log, wait until it is safe, and note how far the log goes now.
+        """Append a frame to the log, wait until it is safe, and note where the log ends now.
 
         version: the one after the frame. OSError: nothing was appended.
         """
         self.log.append(frame)
         self._mark(version)
 
-    def end(self) -> Reached:
-        """Where the log ends."""
+    def end(self) -> LogEnd:
+        """Return where the log ends."""
         return self._end
 
     def _mark(self, version: int) -> None:
-        self._end = Reached(self.log.position, self.log.last.chain, version)
-        if self._marks:
+        self._end = LogEnd(self.log.position, self.log.last.chain, version)
+        if self._can_mark:
             try:
                 self._watermark.write(self._end)
             except OSError as error:  # the log itself was written, so what it holds is safe
-                self._marks = False
+                self._can_mark = False
                 logger.error("%s cannot be written (%s): a missing end of the log may go unnoticed.",
                              self._watermark.path, error)  # fmt: skip
 
@@ -376,7 +378,7 @@ class Store:
             logger.error("%s cannot be written: %s", self._watermark.path, error)
 
     def _check_fits(self, place: Place, end: int, chain: int, frame: Frame | None) -> None:
-        """Raise StoreError if the log at this point and a snapshot of this place do not go together."""
+        """Raise StoreError if the log and a snapshot of this place contradict each other."""
         advice = "Restore the files from a backup or a follower, or set the log aside with --repair."
         if frame is None and end > place.position:
             raise StoreError(
@@ -387,7 +389,7 @@ class Store:
             raise StoreError(f"{self.folder}: the newest snapshot does not belong to this log. {advice}")
 
     def open_log(self, place: Place) -> None:
-        """Open the log for appending; one that is empty begins at this place."""
+        """Open the log for appending. An empty log starts at this place."""
         self.log = Log(self._log_folder, Start(place.position, place.chain), self.sync, self._segment_bytes)
 
     def _newest(self) -> tuple[State, Place, RecentReplies]:
@@ -401,51 +403,51 @@ class Store:
             try:
                 return *self.load(snapshot), self._replies_of(snapshot)
             except ModelFileError as error:
-                self.complaints.append(f"{error} An older snapshot is used.")
-        raise StoreError(f"{self.folder}: no snapshot is sound: {' '.join(self.complaints)}")
+                self.warnings.append(f"{error} An older snapshot is used.")
+        raise StoreError(f"{self.folder}: no snapshot is sound: {' '.join(self.warnings)}")
 
     def _replies_of(self, snapshot: Snapshot) -> RecentReplies:
-        """The idempotency keys that were remembered when the snapshot was made."""
-        path = snapshot.path.with_suffix(KEYS_ENDING)
+        """Return the replies by idempotency key that were remembered when the snapshot was written."""
+        path = snapshot.path.with_suffix(KEYS_SUFFIX)
         try:
             content = path.read_bytes()
         except FileNotFoundError:  # there were none
             return RecentReplies()
-        if content != _with_check(content[: -CHECK.size]):
-            self.complaints.append(
+        if content != _with_checksum(content[: -CHECK.size]):
+            self.warnings.append(
                 f"{path}: the file is damaged. A request that is older than the log may be learned a second time."
             )
             return RecentReplies()
         return RecentReplies.from_json(content[: -CHECK.size])
 
     def repair(self) -> list[Path]:
-        """Set aside what is damaged of the log, or all of it if no snapshot fits. Returns what was set aside.
+        """Set aside the damaged part of the log, or all of it if no snapshot fits. Return the files set aside.
 
-        `complaints` say what is lost.
+        `warnings` say what is lost.
         """
-        check_unwritten(self._log_folder)
+        check_not_in_use(self._log_folder)
         moved = list[Path]()
         try:
             for _ in checked_frames(self._log_folder):
                 pass
         except DamagedLogError as damage:
-            moved = set_aside(self._log_folder, damage)
+            moved = move_damage_aside(self._log_folder, damage)
         if not self.snapshots():
             return moved
         place = self._newest()[1]
-        reached = Reached(place.position, place.chain, place.version)
+        reached = LogEnd(place.position, place.chain, place.version)
         try:
             for end, chain, frame in checked_frames(self._log_folder):
                 self._check_fits(place, end, chain, frame)
                 if frame is not None and end > place.position:
-                    reached = Reached(end, chain, Logged.from_frame(frame).version_after)
+                    reached = LogEnd(end, chain, Logged.from_frame(frame).version_after)
         except StoreError as error:
-            first = paths(self._log_folder)[0]
-            moved += set_aside(self._log_folder, DamagedLogError(first, 0, str(error)))
-            reached = Reached(place.position, place.chain, place.version)
+            first = segment_paths(self._log_folder)[0]
+            moved += move_damage_aside(self._log_folder, DamagedLogError(first, 0, str(error)))
+            reached = LogEnd(place.position, place.chain, place.version)
         missing = self._missing(reached.position, reached.version)
         if missing is not None:
-            self.complaints.append(missing)
+            self.warnings.append(missing)
         self._watermark.write(reached)
         self._watermark.close()
         return moved
@@ -453,9 +455,9 @@ class Store:
     # ---- snapshots
 
     def snapshots(self) -> list[Snapshot]:
-        """The snapshots, the oldest first."""
+        """Return the snapshots, the oldest first."""
         found = []
-        for path in sorted(self._snapshots.glob(f"*{ENDING}")):
+        for path in sorted(self._snapshots.glob(f"*{SNAPSHOT_SUFFIX}")):
             parts = path.stem.split("-")
             if len(parts) == 3 and all(part.isdigit() for part in parts) and path.is_file():
                 position, generation, version = map(int, parts)
@@ -464,19 +466,19 @@ class Store:
         return found
 
     def save(self, state: State, place: Place, replies: RecentReplies | None = None) -> Snapshot:
-        """Write a snapshot; old ones, and what of the log nobody needs any more, are removed."""
-        path, content = self._snapshots / _name(place), self.content(state, place)
+        """Write a snapshot. Remove old ones, and the segments of the log that nobody needs any more."""
+        path, content = self._snapshots / _file_name(place), self.content(state, place)
         if replies:
-            write_whole(path.with_suffix(KEYS_ENDING), _with_check(replies.as_json()))
+            write_whole(path.with_suffix(KEYS_SUFFIX), _with_checksum(replies.as_json()))
         write_whole(path, content)
         sync_folder(self._snapshots)
         kept = self.snapshots()
         oldest = kept[-2].position if len(kept) > 1 else 0  # should the newest one be damaged
         self.needed = {target: at for target, at in self.needed.items() if at >= oldest}
-        for old in kept[1:-KEPT_SNAPSHOTS]:  # the first one is what it began with
+        for old in kept[1:-MAX_SNAPSHOTS]:  # the first one is what it began with
             if old.path.name not in self.needed:
                 old.path.unlink()
-        for path_of_keys in self._snapshots.glob(f"*{KEYS_ENDING}"):
+        for path_of_keys in self._snapshots.glob(f"*{KEYS_SUFFIX}"):
             if path_of_keys.stem not in {one.path.stem for one in kept[-2:]}:
                 path_of_keys.unlink()
         if hasattr(self, "log"):
@@ -484,30 +486,30 @@ class Store:
         return Snapshot(path, place.version, place.generation, place.position, len(content))
 
     def load(self, snapshot: Snapshot) -> tuple[State, Place]:
-        """The model of a snapshot. ModelFileError if it is not sound."""
+        """Load a snapshot. Raise ModelFileError if it is not valid."""
         return loaded(snapshot.path)
 
     @staticmethod
     def content(state: State, place: Place) -> bytes:
-        """The file of a snapshot. Of a model that has seen nothing it has the place alone."""
+        """Return the content of a snapshot. That of an empty model has the place alone."""
         if state.kind is None:
-            return EMPTY + _with_check(json.encode(place._asdict()))
+            return EMPTY_MAGIC + _with_checksum(json.encode(place._asdict()))
         return as_bytes(state.model, place._asdict())
 
     def copy_content(self, state: State, place: Place, replies: RecentReplies) -> bytes:
-        """A copy for a follower, as `read_copy` reads it."""
+        """Return a copy for a follower, as `read_copy` reads it."""
         head = json.encode({"identity": self.identity._asdict(), "keys": Raw(replies.as_json())})
-        return COPY_HEAD.pack(COPY_MAGIC, len(head)) + _with_check(head) + self.content(state, place)
+        return COPY_HEAD.pack(COPY_MAGIC, len(head)) + _with_checksum(head) + self.content(state, place)
 
     def read_copy(self, content: bytes, leader: str) -> Copy:
-        """What the leader at this URL has sent. ModelFileError if it is not sound."""
+        """Read what the leader at this URL has sent. Raise ModelFileError if it is not valid."""
         what = f"What {leader} has sent is not a copy of its model, or was cut short."
         if len(content) < COPY_HEAD.size:
             raise ModelFileError(what)
         magic, length = COPY_HEAD.unpack_from(content)
         end = COPY_HEAD.size + length
         head = content[COPY_HEAD.size : end]
-        if magic != COPY_MAGIC or content[COPY_HEAD.size : end + CHECK.size] != _with_check(head):
+        if magic != COPY_MAGIC or content[COPY_HEAD.size : end + CHECK.size] != _with_checksum(head):
             raise ModelFileError(what)
         told = json.decode(head)
         identity = Identity(**told["identity"])._replace(role="follower", leader=leader)
@@ -515,16 +517,16 @@ class Store:
         return Copy(*_loaded_content(content[end + CHECK.size :], self.folder), identity, replies)
 
 
-def _name(place: Place, ending: str = ENDING) -> str:
-    """The file of a snapshot; in the order of these names, later ones come last."""
+def _file_name(place: Place, ending: str = SNAPSHOT_SUFFIX) -> str:
+    """Return the file name of a snapshot. Sorted by name, later snapshots come last."""
     return f"{place.position:020d}-{place.generation:06d}-{place.version:020d}{ending}"
 
 
 def loaded(path: Path) -> tuple[State, Place]:
-    """The state and the place in a snapshot."""
+    """Return the state and the place in a snapshot."""
     with path.open("rb") as file:
         begin = file.read(4096)
-    model, kept = _empty(path, begin) if begin.startswith(EMPTY) else _of_file(path)
+    model, kept = _empty(path, begin) if begin.startswith(EMPTY_MAGIC) else _of_file(path)
     if not isinstance(kept, dict) or {*kept} != {*Place._fields} or not all(type(n) is int for n in kept.values()):
         raise ModelFileError(f"{path}: this is a model, but not a snapshot of a server.")
     return State(model, kept["version"]), Place(**kept)
@@ -536,19 +538,19 @@ def _of_file(path: Path) -> tuple[Any, Any]:
 
 
 def _empty(path: Path, content: bytes) -> tuple[Any, Any]:
-    """A model that has seen nothing, and its place."""
-    place = content[len(EMPTY) : -CHECK.size]
-    if content != EMPTY + _with_check(place):
+    """Return an empty model and its place."""
+    place = content[len(EMPTY_MAGIC) : -CHECK.size]
+    if content != EMPTY_MAGIC + _with_checksum(place):
         raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
     return Perceptron(), json.decode(place)
 
 
-def _with_check(content: bytes) -> bytes:
+def _with_checksum(content: bytes) -> bytes:
     return content + CHECK.pack(zlib.crc32(content))
 
 
 def _loaded_content(content: bytes, folder: Path) -> tuple[State, Place]:
-    """The state and the place in the content of a snapshot."""
+    """Return the state and the place in the content of a snapshot."""
     handle, name = tempfile.mkstemp(dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:

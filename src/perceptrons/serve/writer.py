@@ -19,7 +19,7 @@ from msgspec import structs
 
 from perceptrons.serve.double_buffer import DoubleBuffer, RestoreError
 from perceptrons.serve.example_kinds import UnfitError
-from perceptrons.serve.journal import Frame, framed
+from perceptrons.serve.journal import Frame, next_frame
 from perceptrons.serve.metrics import Progress
 from perceptrons.serve.recent import RecentReplies, ReusedKeyError
 from perceptrons.serve.schemas import LearnReply, RollbackReply
@@ -293,7 +293,7 @@ class Writer(Thread):
         """Log, publish, answer, and let the other copy learn. If the log cannot be written, nothing was learned."""
         logged = Logged(self.buffer.version, [change for _, change in learned])
         try:
-            frame = framed(self.store.log.last, logged.version, logged.payload())
+            frame = next_frame(self.store.log.last, logged.version, logged.payload())
         except MemoryError as error:
             self._refuse(learned, _error_for_client(error))
             return
@@ -390,7 +390,7 @@ class Writer(Thread):
         log = self.store.log
         try:
             logged = Logged(self.buffer.version, [], rollback)
-            self.store.append(framed(log.last, logged.version, logged.payload()), version)
+            self.store.append(next_frame(log.last, logged.version, logged.payload()), version)
         except OSError as error:
             raise NotLoggedError(error.errno, error.strerror) from error
         self.store.needed[rollback.snapshot] = log.position - 1
@@ -411,7 +411,7 @@ class Writer(Thread):
 
         keep: move what is there to a folder, which is returned.
         """
-        kept = self.store.begin_again(copy, keep)
+        kept = self.store.replace_with(copy, keep)
         place = copy.place
         self.generation, self.replies = place.generation, copy.replies
         self.progress.set_totals(place.learned, place.mistakes)
