@@ -190,6 +190,8 @@ class Perceptron(Classifier):
         and `intercept_recent_` instead of the averaged weights.
     never_updated_ : array of bool of shape (n_features,)
         Whether no update has ever changed a weight of the feature.
+    n_nonzero_ : int
+        The number of weights in `coef_` that are not 0. An L1 penalty with combine="last" makes it small.
     margin_ : float
         The present required margin, in units of scores: `margin`, or the value of "auto" after the epochs so far.
     threshold_ : float or None
@@ -673,6 +675,11 @@ class Perceptron(Classifier):
         """The margin that learning demands, in units of scores."""
         learner = self._fitted()
         return grown(at_first(self), learner.epoch) * margin_of(self, learner.spread)
+
+    @property
+    def n_nonzero_(self) -> int:
+        """The number of weights that are not 0."""
+        return int(np.count_nonzero(self.coef_))
 
     @property
     def never_updated_(self) -> np.ndarray:

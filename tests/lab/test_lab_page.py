@@ -11,7 +11,7 @@ from tests.report.test_report_browser import PALE
 from tests.support.tiers import slow
 
 PRESETS = ("lecture", "and", "or", "xor", "iris", "moons", "scaled", "street", "drifting")
-RULES = ("perceptron", "margin", "pa", "pa1", "arow", "batch", "shrink")
+RULES = ("perceptron", "margin", "pa", "pa1", "arow", "batch", "decay")
 SPACES = ("none", "squares", "poly", "rbf")
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"
 PROVED = "new Promise(done => { const wait = () => lab.proof ? done(!lab.proof.why) : setTimeout(wait, 20); wait(); })"
@@ -407,7 +407,7 @@ ACTIONS = """((seed, times) => {
   const options = id => [...byId(id).options].map(one => one.value).filter(Boolean);
   const acts = {
     choose: () => { const id = pick(["preset", "classes", "rule", "zero", "features", "start", "order"]); set(id, pick(options(id))); },
-    number: () => { const id = pick(["eta", "margin", "C", "shrink", "batch", "degree", "gamma", "w1", "w2", "b", "seed"]);
+    number: () => { const id = pick(["eta", "margin", "C", "decay", "batch", "degree", "gamma", "w1", "w2", "b", "seed"]);
       set(id, pick(["0", "1", "-1", "0.5", "3", "1e6", "1e-6", "", "9"])); },
     epochs: () => set("epochs", pick(["1", "2", "7"])),
     tick: () => byId(pick(["bias", "showProof", "show-last", "show-average", "show-vote", "show-pocket"])).click(),

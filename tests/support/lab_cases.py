@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 SETTINGS: dict[str, Any] = {
-    "classes": 2, "rule": "perceptron", "eta": 1.0, "C": 1.0, "margin": 1.0, "shrink": 0.1, "batch": 0,
+    "classes": 2, "rule": "perceptron", "eta": 1.0, "C": 1.0, "margin": 1.0, "decay": 0.1, "batch": 0,
     "zero": "mistake", "start": "zeros", "w1": 0.0, "w2": 0.0, "b": 0.0, "order": "given", "seed": 1,
     "bias": True, "features": "none", "degree": 3, "gamma": 0.5, "epochs": 3,
 }  # fmt: skip
-RULES = ("perceptron", "margin", "pa", "pa1", "arow", "batch", "shrink")
+RULES = ("perceptron", "margin", "pa", "pa1", "arow", "batch", "decay")
 ZEROS = ("mistake", "correct", "positive", "negative")
 
 # a run of the page's engine as plain numbers
@@ -37,7 +37,7 @@ def random_cases(n: int, seed: int, on_grid: bool = False) -> list[dict[str, Any
             "eta": float(rng.choice([1.0, 0.5, 0.25] if on_grid else [1.0, 0.1, 0.3, 1 / 3])),
             "C": float(rng.choice([1.0, 0.1, 0.37])),
             "margin": float(rng.choice([1.0, 0.5, 2.0] if on_grid else [1.0, 0.3, 2.5])),
-            "shrink": float(rng.choice([0.5, 0.1, 0.01, 1e-4])), "batch": int(rng.choice([0, 4, 7])),
+            "decay": float(rng.choice([0.5, 0.1, 0.01, 1e-4])), "batch": int(rng.choice([0, 4, 7])),
             "start": ("zeros", "ones", "own")[int(rng.integers(3 if classes == 2 else 2))],
             "order": ("given", "shuffled")[int(rng.integers(2))], "seed": int(rng.integers(1000)),
             "bias": bool(rng.random() < 0.8), "features": ("none", "squares")[int(rng.integers(2))],

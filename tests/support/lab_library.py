@@ -51,8 +51,8 @@ def _linear(case: dict[str, Any]) -> dict[str, Any]:
         "batch_size": rule["batch"] or "all", "intercept_scaling": 1, "fit_intercept": case["bias"],
         "shuffle": False, "tol": None, "random_state": 0,
     }  # fmt: skip
-    if rule["shrink"]:
-        parameters |= {"penalty": "l2", "alpha": rule["shrink"] / parameters["eta0"]}
+    if rule["decay"]:
+        parameters |= {"penalty": "l2", "alpha": rule["decay"] / parameters["eta0"]}
     start = {"coef_init": np.array(case["w"]), "intercept_init": np.array(case["b"])}
     classes = np.array(case["classes"])
     out: dict[str, Any] = {}

@@ -60,6 +60,7 @@ def linear() -> None:
     assert_type(model.score(X, y), float)
     assert_type(model.n_iter_, int)
     assert_type(model.n_updates_, int)
+    assert_type(model.n_nonzero_, int)
     assert_type(model.n_mistakes_, int)
     assert_type(model.n_features_in_, int)
     assert_type(model.t_, float)

@@ -42,7 +42,7 @@ function look(m, x, y, rule) {
 
 function learn(m, x, y, rule) {
   const seen = look(m, x, y, rule);
-  if (rule.shrink > 0) shrink(m, rule);
+  if (rule.decay > 0) decay(m, rule);
   if (seen.update) move(m, 0, y * seen.step, x, seen.loss, rule);
   count(m, seen);
   return seen;
@@ -61,7 +61,7 @@ function lookJoint(m, x, y, rule) {
 
 function learnJoint(m, x, y, rule) {
   const seen = lookJoint(m, x, y, rule);
-  if (rule.shrink > 0) shrink(m, rule);
+  if (rule.decay > 0) decay(m, rule);
   if (seen.update) {
     move(m, y, seen.step, x, seen.loss, rule);
     move(m, seen.y_hat, -seen.step, x, seen.loss, rule);
@@ -93,7 +93,7 @@ function stepSize(m, x, loss, rule, rows) {
 // w += step x,  b += step. `late` is what the average needs: each update, times the visits that were before it.
 function move(m, k, step, x, loss, rule) {
   if (rule.step === "arow") return moveConfidently(m, k, step, x, loss);
-  const scaled = step / m.scale; // 1 without shrinking
+  const scaled = step / m.scale; // 1 without weight decay
   add(m.w[k], scaled, x);
   add(m.late[k], m.mass * scaled, x);
   m.b[k] += m.one * step;
@@ -174,7 +174,7 @@ function raise(m, k, i, step) {
 }
 
 // AVERAGE.   The mean of w after every visit, without a sum at every visit:  (mass w - late) / seen.
-// Without shrinking, mass is the number of visits; for the bias, which does not shrink, it always is.
+// Without weight decay, mass is the number of visits; for the bias, which does not decay, it always is.
 function averageOf(m) {
   const seen = m.seen || 1,
     mass = m.seen ? m.mass / m.seen : 1;
@@ -199,12 +199,12 @@ function count(m, seen) {
   m.mass = m.anchor === 0 ? m.mass + m.scale : -m.anchor * m.scale;
 }
 
-// SHRINKING.   w <- (1 - lambda) w at every visit; b stays. Only the common factor `scale` of all weights is changed;
+// WEIGHT DECAY.   w <- (1 - lambda) w at every visit; b stays. Only the common factor `scale` of all weights is changed;
 // it is multiplied out before it gets too small. `mass` is the sum of the scales, counted from a start that loses no
 // digits.
-function shrink(m, rule) {
-  const keep = 1 - rule.shrink,
-    anchor = rule.shrink >= 1e-3 ? keep / rule.shrink : 0;
+function decay(m, rule) {
+  const keep = 1 - rule.decay,
+    anchor = rule.decay >= 1e-3 ? keep / rule.decay : 0;
   m.scale *= keep;
   if (m.scale >= (m.anchor > 0 ? 1e-60 : 1e-3)) return;
   const known = anchor > 0 && m.anchor === anchor,

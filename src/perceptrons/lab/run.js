@@ -31,8 +31,8 @@ function ruleOf(settings) {
   const { rule, eta, C, zero } = settings;
   return {
     step: ["pa", "pa1", "arow"].includes(rule) ? rule : "constant",
-    margin: ["margin", "pa", "pa1", "arow", "shrink"].includes(rule) ? settings.margin : 0,
-    shrink: rule === "shrink" ? settings.shrink : 0,
+    margin: ["margin", "pa", "pa1", "arow", "decay"].includes(rule) ? settings.margin : 0,
+    decay: rule === "decay" ? settings.decay : 0,
     batch: rule === "batch" ? settings.batch : 1,
     eta,
     C,
@@ -114,8 +114,8 @@ class Run {
       const mistakes = now.m.mistakes - before.mistakes,
         updates = now.m.updates - before.updates;
       this.epochs.push({ mistakes, updates, margin: this.marginOf(lastOf(now.m)) });
-      // without a mistake nothing changes any more, unless the weights shrink
-      if (!mistakes && !updates && this.rule.shrink === 0) {
+      // without a mistake nothing changes any more, unless the weights decay
+      if (!mistakes && !updates && this.rule.decay === 0) {
         this.stop = this.errorsOf("last", this.length) ? "stuck" : "converged";
         return;
       }

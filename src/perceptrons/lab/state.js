@@ -23,11 +23,11 @@ const number = (usual, low, high, whole = false) => ({
 // Every setting with its usual value and how its text is read; undefined: not valid.
 const SETTINGS = {
   classes: choice(2, 3),
-  rule: choice("perceptron", "margin", "pa", "pa1", "arow", "batch", "shrink"),
+  rule: choice("perceptron", "margin", "pa", "pa1", "arow", "batch", "decay"),
   eta: number(1, 1e-6, 1e6),
   margin: number(1, 1e-6, 1e6),
   C: number(1, 1e-6, 1e6),
-  shrink: number(0.1, 1e-6, 0.999),
+  decay: number(0.1, 1e-6, 0.999),
   batch: number(0, 0, MOST_POINTS, true),
   zero: choice("mistake", "correct", "positive", "negative"),
   features: choice("none", "squares", "poly", "rbf"),

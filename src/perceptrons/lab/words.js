@@ -73,10 +73,10 @@ function binaryLines(run, before, after, seen, x, y, names) {
       [num(Math.max(0, seen.loss)), "result"],
     ]);
   }
-  if (rule.shrink > 0)
+  if (rule.decay > 0)
     lines.push([
       ["w ← (1 − λ) w", "formula"],
-      [` = ${num(1 - rule.shrink)}·${vector(w)}`],
+      [` = ${num(1 - rule.decay)}·${vector(w)}`],
     ]);
   if (!seen.update) return lines;
   if (rule.batch !== 1) {
@@ -112,7 +112,7 @@ function binaryLines(run, before, after, seen, x, y, names) {
     return lines;
   }
   const letter = rule.step === "constant" ? "η" : "τ",
-    from = rule.shrink > 0 ? `${num(1 - rule.shrink)}·${vector(w)}` : vector(w);
+    from = rule.decay > 0 ? `${num(1 - rule.decay)}·${vector(w)}` : vector(w);
   lines.push([
     [`w ← w + ${letter} y ${X}`, "formula"],
     [` = ${from} + ${step}·(${signed(y)})·${vector(x)} = `],

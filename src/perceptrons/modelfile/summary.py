@@ -45,7 +45,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
         "n_features": model.n_features_in_,
         "epochs": model.n_iter_,
         "updates": model.n_updates_,
-        **({} if isinstance(model, KernelPerceptron) else {"margin": model.margin_}),
+        **({} if isinstance(model, KernelPerceptron) else {"margin": model.margin_, "n_nonzero": _n_nonzero(model)}),
         "mistakes": model.mistakes_.tolist(),
         "stop_reason": model.stop_reason_ or None,
         "why": why_it_stopped(model),
@@ -89,6 +89,7 @@ def facts_in_words(
         *([] if model.threshold_ is None else [("threshold", threshold_in_words(model))]),
         *([] if (told := calibration_in_words(model)) is None else [("probabilities", told)]),
         ("features", features),
+        *([] if (told := _nonzero_in_words(model)) is None else [("weights", told)]),
     ]
     never = never_updated(model)
     if never is not None and never["count"]:
@@ -102,6 +103,18 @@ def facts_in_words(
     learned = f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, {seen}"
     found += [("learned", learned), ("stopped", why_it_stopped(model))]
     return found + ([("tested", tested(model))] if hasattr(model, "recipe_") else [])
+
+
+def _n_nonzero(model: "Perceptron") -> int | None:
+    """The number of weights that are not 0; None for a model that votes, which has no weights of its own."""
+    return None if model.combine == "vote" else model.n_nonzero_
+
+
+def _nonzero_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
+    """359 of 8,713 are not 0; None without a penalty that makes weights 0."""
+    if isinstance(model, KernelPerceptron) or model.penalty not in ("l1", "elasticnet"):
+        return None
+    return f"{model.n_nonzero_:,} of {model.coef_.size:,} are not 0"
 
 
 def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
