@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from perceptrons.engine.rows import Dense, Sparse
 from perceptrons.engine.streaming.fit_stream import fit_stream
 from perceptrons.engine.training.base import Classifier
-from perceptrons.engine.training.calibration import calibrate_held_out
+from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import (
     Growth,
@@ -31,6 +31,7 @@ from perceptrons.engine.training.parameters import (
     L1_RATIO,
     OF_ONE_EXAMPLE,
     WINDOW,
+    ClassWeight,
     Combine,
     Init,
     Multiclass,
@@ -246,8 +247,9 @@ class Perceptron(Classifier):
         shuffle: bool = True, random_state: Any = 0, fit_intercept: bool = True,
         intercept_scaling: float | Literal["auto"] = "auto", init: Init = "zeros", zero_score: ZeroScore = "mistake",
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
-        max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False, verbose: bool | int = 0,
-        n_jobs: int | None = None, probability: Any = None, classes: Any = None,
+        max_seconds: float | None = None, class_weight: ClassWeight | None = None, warm_start: bool = False,
+        verbose: bool | int = 0, n_jobs: int | None = None, probability: CalibrationMethod | None = None,
+        classes: Any = None,
     ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window

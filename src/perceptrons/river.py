@@ -44,7 +44,7 @@ class _Online(base.Estimator):
         penalty: Penalty | None = None, alpha: float = ALPHA, l1_ratio: float | None = L1_RATIO,
         multiclass: Multiclass = "joint", fit_intercept: bool = True,
         intercept_scaling: float | Literal["auto"] = "auto",
-        zero_score: ZeroScore = "mistake", class_weight: Any = None,
+        zero_score: ZeroScore = "mistake", class_weight: Mapping[Any, float] | None = None,
     ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -432,6 +433,20 @@ def test_parameters_changed_after_the_start_are_checked_again():
     assert_unchanged(model, before)
     with pytest.raises(ValueError, match="zero_score must be"):
         model.set_params(zero_score="bogus").predict(X)
+
+
+def test_a_lazy_frame_is_refused_with_what_to_do(recwarn):
+    frame = pl.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [1.0, 1.0, 2.0, 2.0]})
+    model, names = Perceptron().fit(frame, Y), Perceptron().fit(frame.to_numpy(), Y)
+    for call in (
+        lambda: Perceptron().fit(frame.lazy(), Y),
+        lambda: model.predict(frame.lazy()),
+        lambda: model.partial_fit(frame.lazy(), Y),
+        lambda: names.predict(frame.lazy()),
+    ):
+        with pytest.raises(TypeError, match=r"lazy frame: call its collect\(\)"):
+            call()
+    assert not recwarn.list, "polars warns where the names of its columns are asked for"
 
 
 def test_weights_so_small_that_they_vanish_are_refused():

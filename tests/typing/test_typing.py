@@ -33,7 +33,9 @@ def test_mypy_in_strict_mode_accepts_a_program_that_uses_the_package(tmp_path):
 
 WRONG = """
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron, StructuredPerceptron
+from perceptrons.data import stream
 from perceptrons.features import HashedText
+from perceptrons.selection import parts_of
 
 Perceptron(combine="nonsense")
 Perceptron(step="pa3", multiclass="all")
@@ -43,6 +45,11 @@ KernelPerceptron(multiclass="ovo", on_full="stop")
 SequencePerceptron(combine="vote", step="pa2")
 StructuredPerceptron(None, combine="vote")
 HashedText(values="tf", norm="l1")
+Perceptron(probability="platt", class_weight="balance")
+KernelPerceptron(kernel="rfb", probability="platt")
+SequencePerceptron().fit([["a"]], [["b"]], on_bad_label="drop")
+stream("data.csv", on_error="ignore")
+parts_of([[0]], [0], split="random")
 """
 
 
@@ -54,7 +61,7 @@ def test_mypy_finds_words_that_no_parameter_takes(tmp_path):
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), str(program)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     lines = [int(line.split(":")[1]) for line in done.stdout.splitlines() if "[arg-type]" in line]
-    assert lines == [5, 6, 6, 7, 7, 7, 8, 9, 9, 10, 10, 11, 12, 12], done.stdout
+    assert lines == [7, 8, 8, 9, 9, 9, 10, 11, 11, 12, 12, 13, 14, 14, 15, 15, 16, 16, 17, 18, 19], done.stdout
 
 
 @pytest.mark.slow

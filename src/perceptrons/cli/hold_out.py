@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
     from perceptrons.data.table import Block
+    from perceptrons.selection.splitting import SplitMethod
 
 FOLDS = 5  # where the examples are too few for a test set
 MAX_MISSED_SHARE = 0.02
@@ -49,7 +50,7 @@ class HoldOut:
         from perceptrons.selection.splitting import parts_of
 
         share = self.share_of(y)
-        split = "time" if self.time_order else None
+        split: SplitMethod | None = "time" if self.time_order else None
         with suppress(ValueError):  # too few examples; `recipe` and `compare` say why
             parts = parts_of(
                 X, y, dev=(y, y), test=share, split=split, groups=self.groups, keys=keys, random_state=self.seed

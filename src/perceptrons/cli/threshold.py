@@ -12,6 +12,7 @@ from perceptrons.cli.screen import metric_text, plain
 if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.selection import Threshold
+    from perceptrons.selection.splitting import SplitMethod
 
 COST = "cost:"
 
@@ -61,7 +62,7 @@ def held_for_threshold(table: "Table", asked: Any) -> tuple["Table", "Table | No
     if not wants_held(asked):
         return table, None
     y = table.label_sets if table.several else table.y
-    split = "time" if asked.time_order else None
+    split: SplitMethod | None = "time" if asked.time_order else None
     try:
         parts = parts_of(table.X, y, dev=SHARE, test=0, split=split, keys=table.keys, random_state=asked.seed)
     except ValueError as error:
@@ -115,8 +116,8 @@ def set_probabilities(model: Any, held: "Table | None", asked: Any) -> None:
 
     assert held is not None
     with refusing(ValueError, TypeError, about=held_for(asked)):
-        calibrate(model, held.X, held.y, str(asked.probabilities), held.weight)
-    model.probability = str(asked.probabilities)
+        calibrate(model, held.X, held.y, asked.probabilities.value, held.weight)
+    model.probability = asked.probabilities.value
 
 
 def set_probabilities_on_stream(model: Any, rest: Any, asked: Any) -> None:
@@ -126,8 +127,8 @@ def set_probabilities_on_stream(model: Any, rest: Any, asked: Any) -> None:
     from perceptrons.selection.calibrating import calibrate_on_blocks
 
     with refusing(ValueError, TypeError, about=held_for(asked)):
-        calibrate_on_blocks(model, rest.test(model.n_features_in_), str(asked.probabilities))
-    model.probability = str(asked.probabilities)
+        calibrate_on_blocks(model, rest.test(model.n_features_in_), asked.probabilities.value)
+    model.probability = asked.probabilities.value
 
 
 def by_labels(model: Any, asked: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from perceptrons.data.compression import compression_of
 from perceptrons.data.source import InMemory, OpenStream, is_stream
@@ -99,7 +99,7 @@ def stream(
     *given: str | os.PathLike[str] | IO[Any] | Any,
     format: str | None = None,
     hash_bits: int | None = None,
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
     text_labels: bool = False,
     need_labels: bool = True,
     prompt: bool = False,

@@ -11,7 +11,7 @@ from perceptrons.distributed.linear_shards import Begun
 from perceptrons.distributed.mixed_fit import MixedFit, Watch
 from perceptrons.distributed.mixing_theorem import bound_of_run
 from perceptrons.distributed.shards import Shards
-from perceptrons.engine.streaming.resuming import MIXINGS, check_mixed_place
+from perceptrons.engine.streaming.resuming import MIXINGS, Mixing, check_mixed_place
 from perceptrons.engine.training.epochs import AT_REST, Outcome
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.unchanged import unchanged_on_error
@@ -23,9 +23,9 @@ KINDS: dict[type, Any] = {Perceptron: linear_shards, SequencePerceptron: sequenc
 
 
 def fit(
-    estimator: Any, X: Any, y: Any = None, client: Any = None, mixing: str = "mistakes", *, shards: int | None = None,
-    epochs: int | None = None, sample_weight: Any = None, classes: Any = None, lengths: Any = None,
-    checkpoint: Any = None, watch: Any = None, **reading: Any,
+    estimator: Any, X: Any, y: Any = None, client: Any = None, mixing: Mixing = "mistakes", *,
+    shards: int | None = None, epochs: int | None = None, sample_weight: Any = None, classes: Any = None,
+    lengths: Any = None, checkpoint: Any = None, watch: Any = None, **reading: Any,
 ) -> Any:  # fmt: skip
     """Train on a Dask cluster: every epoch each shard makes a pass from the common weights, and the results are mixed.
 

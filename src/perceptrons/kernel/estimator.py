@@ -9,12 +9,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.training.base import Classifier
-from perceptrons.engine.training.calibration import calibrate_held_out
+from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import known_part
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, check_order, in_order, merge, read_target, warn_if_sorted
-from perceptrons.engine.training.parameters import check_same_order
+from perceptrons.engine.training.parameters import ClassWeight, check_same_order
 from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.engine.training.votes import class_shares
 from perceptrons.inspection.explanation import Explanation
@@ -40,7 +40,7 @@ from perceptrons.kernel.choices import (
     learns_by_blocks,
     refuse_precomputed,
 )
-from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, scale_gamma
+from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, KernelName, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
 
 MEGABYTE = 2**20
@@ -122,14 +122,16 @@ class_weight, warm_start, verbose, probability, classes
     """
 
     def __init__(
-        self, *, kernel: Any = "rbf", gamma: float | Literal["scale", "auto"] = "scale", degree: int = 3,
+        self, *, kernel: KernelName | Callable[[Any, Any], Any] = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale", degree: int = 3,
         coef0: float = 1.0,
         combine: KernelCombine = "average", multiclass: KernelMulticlass = "joint", eta0: float = 1.0,
         budget: int | None = None,
         on_full: OnFull = "project", cache_size: float = 200, max_iter: int = 1000, tol: float | None = 5e-3,
         shuffle: bool = True, random_state: Any = 0, early_stopping: bool = False, validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5, max_seconds: float | None = None, class_weight: Any = None, warm_start: bool = False,
-        verbose: bool | int = 0, probability: Any = None, classes: Any = None,
+        n_iter_no_change: int = 5, max_seconds: float | None = None, class_weight: ClassWeight | None = None,
+        warm_start: bool = False, verbose: bool | int = 0, probability: CalibrationMethod | None = None,
+        classes: Any = None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.gamma = gamma

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,8 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from perceptrons.engine.training.inputs import read_only
 from perceptrons.kernel.arrays import HOST, Place, dtype_name, library, place_of, to_host
 
-NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed")
+KernelName = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"]
+NAMES = get_args(KernelName)
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")
 WITH_NORMS = ("rbf", "cosine")
 TOO_FAR = 1e-4  # squared distances may be off by so much, times gamma, before float32 is too short for them

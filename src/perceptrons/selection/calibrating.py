@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.training.base import Classifier
-from perceptrons.engine.training.calibration import calibration_of, check_method
+from perceptrons.engine.training.calibration import CalibrationMethod, calibration_of, check_method
 from perceptrons.engine.training.labels import Target, merge, read_target
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.ranking import MOST_SCORES
@@ -15,7 +15,7 @@ from perceptrons.selection.splitting import len_of
 from perceptrons.selection.thresholds import judged
 
 
-def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight: Any = None) -> Any:
+def calibrate(model: Any, X: Any, y: Any, method: CalibrationMethod = "sigmoid", sample_weight: Any = None) -> Any:
     """Calibrate the scores of a trained model, so that it has `predict_proba`. Weights and predictions do not change.
 
     `Perceptron(probability=...)` does the same in `fit`, on examples that it holds out itself.
@@ -60,7 +60,7 @@ def calibrate(model: Any, X: Any, y: Any, method: str = "sigmoid", sample_weight
     return model
 
 
-def calibrate_on_blocks(model: Any, blocks: Iterable[Any], method: str) -> None:
+def calibrate_on_blocks(model: Any, blocks: Iterable[Any], method: CalibrationMethod) -> None:
     """`calibrate` by blocks of examples as they are read: by the first 10 million scores, if there are more."""
     _checked(model, method)
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []

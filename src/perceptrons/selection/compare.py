@@ -20,7 +20,7 @@ from perceptrons.selection.comparison import Compared, Contender
 from perceptrons.selection.learners import LEARNERS, Learner, learners_for, mean_square, size_of
 from perceptrons.selection.seal import seal
 from perceptrons.selection.search import Setting, Watchable, best_of, try_settings
-from perceptrons.selection.splitting import Part, Parts, check_labels_meet, len_of, parts_of
+from perceptrons.selection.splitting import Part, Parts, SplitMethod, check_labels_meet, len_of, parts_of
 from perceptrons.selection.statistics import Metric, measured
 from perceptrons.theory.examples import check_rows
 from perceptrons.theory.scales import uneven
@@ -38,7 +38,7 @@ def compare(
     *,
     dev: Any = 0.2,
     test: Any = 0.2,
-    split: str | None = None,
+    split: SplitMethod | None = None,
     groups: Any = None,
     keys: Any = None,
     random_state: Any = 0,

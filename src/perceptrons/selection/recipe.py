@@ -12,12 +12,22 @@ from sklearn.utils import get_tags
 
 from perceptrons.engine import html
 from perceptrons.engine.html import sparkline
+from perceptrons.engine.training.calibration import CalibrationMethod
 from perceptrons.engine.wording import shown_epochs
 from perceptrons.selection.calibrating import calibrate
 from perceptrons.selection.cross_validation import folds_of, try_on_folds
 from perceptrons.selection.seal import RERUN, seal
 from perceptrons.selection.search import Setting, Watchable, best_of, last_step, named, plain, try_settings
-from perceptrons.selection.splitting import Part, Parts, as_given, at, check_labels_meet, part_as_given, parts_of
+from perceptrons.selection.splitting import (
+    Part,
+    Parts,
+    SplitMethod,
+    as_given,
+    at,
+    check_labels_meet,
+    part_as_given,
+    parts_of,
+)
 from perceptrons.selection.statistics import Interval, Metric, measured
 from perceptrons.selection.thresholds import Threshold, is_chosen, set_threshold
 from perceptrons.sequence import SequencePerceptron
@@ -176,7 +186,7 @@ def recipe(
     retrain: bool = True,
     random_state: Any = 0,
     *,
-    split: str | None = None,
+    split: SplitMethod | None = None,
     groups: Any = None,
     keys: Any = None,
     folds: int | None = None,
@@ -306,7 +316,7 @@ def recipe(
     return result
 
 
-def _without_probability(watchable: Watchable) -> tuple[Watchable, str | None]:
+def _without_probability(watchable: Watchable) -> tuple[Watchable, CalibrationMethod | None]:
     """The estimator without its calibration, which would hold examples out a second time; and how it is to be done."""
     probability = getattr(watchable.last, "probability", None) if watchable.watched else None
     if probability is None:
@@ -314,7 +324,7 @@ def _without_probability(watchable: Watchable) -> tuple[Watchable, str | None]:
     return Watchable(clone(watchable.estimator).set_params(**{watchable.prefix + "probability": None})), probability
 
 
-def _by_dev(model: Any, threshold: Any, probability: str | None, dev: Part) -> Threshold | None:
+def _by_dev(model: Any, threshold: Any, probability: CalibrationMethod | None, dev: Part) -> Threshold | None:
     """Choose the threshold of the model and calibrate it on the validation set, if that is asked for."""
     chosen = set_threshold(model, threshold, *dev.taken())
     if probability is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,8 @@ from perceptrons.engine.training.epochs import hold_out
 from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.theory.duplicates import row_bytes
 
-SPLITS = ("stratified", "grouped", "time")
+SplitMethod = Literal["stratified", "grouped", "time"]
+SPLITS = get_args(SplitMethod)
 DEV, TEST = 0, 1  # which part is held out, for the seed
 MIN_TESTED_PER_CLASS = 2  # on average; a smaller test set measures nothing
 
@@ -60,7 +61,7 @@ class Parts:
 
 
 def parts_of(
-    X: Any, y: Any, *, dev: Any = 0.2, test: Any = 0.2, split: str | None = None, groups: Any = None,
+    X: Any, y: Any, *, dev: Any = 0.2, test: Any = 0.2, split: SplitMethod | None = None, groups: Any = None,
     keys: Any = None, random_state: Any = 0,
 ) -> Parts:  # fmt: skip
     """Split the data into a training set, a validation set (dev) and a test set.

@@ -4,7 +4,7 @@ Sequences with such labels are refused, left out, or their labels repaired, and 
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from perceptrons.sequence.tokens import cut, flat, place, read_labels, target_of
 SCHEMES = ("bio", "bioes")
 INSIDE = {"bio": ("I",), "bioes": ("I", "E")}  # kinds of tags that continue a phrase
 UNFINISHED = {"bio": (), "bioes": ("B", "I")}  # kinds after which a phrase must continue
-WAYS = ("raise", "skip", "repair")
+OnBadLabel = Literal["raise", "skip", "repair"]
+WAYS = get_args(OnBadLabel)
 CLOSED = {"B": "S", "I": "E"}  # how a tag reads where its phrase ends
 OPENED = {"I": "B", "E": "S"}  # how a tag reads where its phrase begins
 

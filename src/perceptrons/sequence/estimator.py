@@ -12,7 +12,7 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, merge, numbered
 from perceptrons.engine.training.parameters import TaggerCombine, TaggerStep
 from perceptrons.engine.training.unchanged import unchanged_on_error
-from perceptrons.sequence.allowed import check_allowed, healed
+from perceptrons.sequence.allowed import OnBadLabel, check_allowed, healed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, ValidationMetric, check_choices, check_unchanged
 from perceptrons.sequence.learner import (
     ChainFit,
@@ -153,8 +153,8 @@ class SequencePerceptron(Estimator):
     # ---- learning
 
     def fit(
-        self, X: Any, y: Any, lengths: Any = None, on_bad_label: str = "raise", X_val: Any = None, y_val: Any = None,
-        lengths_val: Any = None,
+        self, X: Any, y: Any, lengths: Any = None, on_bad_label: OnBadLabel = "raise", X_val: Any = None,
+        y_val: Any = None, lengths_val: Any = None,
     ) -> Self:  # fmt: skip
         """Train on all sequences for several epochs, until a stopping rule applies.
 
@@ -218,7 +218,7 @@ class SequencePerceptron(Estimator):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, lengths: Any = None, on_bad_label: str = "raise",
+        self, X: Any, y: Any, classes: Any = None, lengths: Any = None, on_bad_label: OnBadLabel = "raise",
     ) -> Self:  # fmt: skip
         """Train on one block of sequences: one pass in the given order, starting from the present weights.
 

@@ -1,12 +1,13 @@
 """Where a run stopped, as its checkpoint says it: anybody may have written it, so it is checked before it is used."""
 
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
 COUNTED = 2**62  # larger than any count; adding this much still fits in 64 bits
-MIXINGS = ("mistakes", "uniform")  # how shards of a cluster are mixed
+Mixing = Literal["mistakes", "uniform"]
+MIXINGS = get_args(Mixing)  # how shards of a cluster are mixed
 
 
 class Keeper(Protocol):

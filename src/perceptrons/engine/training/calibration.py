@@ -8,11 +8,12 @@ Weng, 2007. Temperature: Guo and others, 2017. Isotonic: Zadrozny and Elkan, 200
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MethodType
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-METHODS = ("sigmoid", "temperature", "isotonic")
+CalibrationMethod = Literal["sigmoid", "temperature", "isotonic"]
+METHODS = get_args(CalibrationMethod)
 STEPS = 100  # of Newton's method, which needs about ten
 
 

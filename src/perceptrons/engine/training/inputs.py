@@ -117,6 +117,7 @@ def is_raw(X: Any) -> bool:
     """Is X a frame, or a list of records or texts, rather than rows of numbers?"""
     if sp.issparse(X):
         return False
+    _refuse_lazy(X)
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         return True
     if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or not len(X):
@@ -149,9 +150,14 @@ def _refuse_kinds(X: Any) -> None:
             "X is a list of dicts, but the model does not know features by name: train with learn_one, or use "
             "scikit-learn's DictVectorizer first."
         )
+    _refuse_lazy(X)
+    check_real(X)
+
+
+def _refuse_lazy(X: Any) -> None:
+    """Raise TypeError for a LazyFrame of polars, whose rows are still to be computed."""
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a lazy frame: call its collect() first.")
-    check_real(X)
 
 
 def check_real(X: Any, what: str = "X") -> None:

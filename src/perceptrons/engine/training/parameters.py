@@ -104,6 +104,7 @@ Multiclass = Literal["joint", "ovr", "ovo"]
 Penalty = Literal["l2", "l1", "elasticnet"]
 Init = Literal["zeros", "ones", "random"]
 ZeroScore = Literal["mistake", "correct", "positive", "negative"]
+ClassWeight = Mapping[Any, float] | Literal["balanced"]
 TaggerCombine = Literal["average", "last"]  # also of structured models
 TaggerStep = Literal["constant", "pa1"]
 LIMITLESS = float("inf")
