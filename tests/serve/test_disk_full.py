@@ -106,6 +106,28 @@ def test_learning_is_synced_where_the_system_has_no_fdatasync(tmp_path, monkeypa
     assert read_log(tmp_path / "data").examples() == learner.acknowledged
 
 
+def test_segments_are_opened_as_binary_files_where_text_files_are_translated(tmp_path, monkeypatch):
+    flag = os.O_NOCTTY  # stands for Windows' O_BINARY, and changes nothing for files
+    monkeypatch.setattr(journal, "BINARY", flag)
+    opened, real = [], os.open
+
+    def recording(path, flags, *rest, **options):
+        opened.append((os.fspath(path), flags))
+        return real(path, flags, *rest, **options)
+
+    monkeypatch.setattr(os, "open", recording)
+    learner = Learner(None)
+    for _ in range(2):  # a new folder, and one that is there
+        server = learner.server = served(tmp_path / "data", segment_bytes=300)
+        try:
+            assert [learner.learn()[0] for _ in range(5)] == [200] * 5
+        finally:
+            server.close()
+    segments = [(path, flags) for path, flags in opened if path.endswith(journal.ENDING)]
+    assert len({path for path, _ in segments}) > 2
+    assert all(flags & flag for _, flags in segments)
+
+
 class Faults:
     """Calls of os that fail from a chosen one on, once."""
 
