@@ -174,6 +174,23 @@ def test_the_table_has_a_line_at_1_2_4_8_examples_and_at_the_end(run, folder):
         before = n, wrong
 
 
+@pytest.mark.parametrize(("multiclass", "n_predictions"), [("joint", 1), ("ovr", 4), ("ovo", 3)])
+def test_a_progressive_error_is_a_share_of_the_predictions_in_all_binary_problems(
+    run, tmp_path, rng, multiclass, n_predictions
+):
+    data = tmp_path / "four.csv"
+    X, y = rng.normal(size=(300, 2)).round(3), rng.integers(0, 4, 300)
+    data.write_text("a,b,k\n" + "".join(f"{a},{b},c{k}\n" for (a, b), k in zip(X, y, strict=True)))
+    how = ["train", data, "--in-memory", 0, "--epochs", 1, "--test-share", 0, "--multiclass", multiclass]
+    told = json.loads(run(*how, "--json")[1])
+    last = told["progressive"][-1]
+    assert told["progressive_error"] == last["error"] == last["mistakes"] / (n_predictions * 300)
+    out = " ".join(run(*how)[1].split())
+    assert f"Progressive error {100 * last['error']:.2f}% ({last['mistakes']:,} of {n_predictions * 300:,} p" in out
+    errors = [float(number) for number in re.findall(r"([\d.]+)%", out)]
+    assert max(errors) <= 100
+
+
 def test_the_report_says_how_it_went_what_tells_and_what_to_try(run, folder, tmp_path):
     code, out, err = run(
         "train", folder / "part-*.svm", *STREAM, "--epochs", 2, "--test", folder / "test.svm", "-o", tmp_path / "m"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.errors import refusing_data
 from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, visible
 from perceptrons.engine.streaming.resuming import check_mixed_place, check_place
-from perceptrons.engine.wording import apart
+from perceptrons.engine.wording import apart, n_predictions
 from perceptrons.modelfile.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -118,14 +118,15 @@ class Watching:
     def _print_line(self, what: dict[str, Any]) -> None:
         before, self._line = self._line, what
         n, mistakes = what["examples"] - before["examples"], what["mistakes"] - before["mistakes"]
+        k = n_predictions(self._model)
         took = None if before["seconds"] is None else what["seconds"] - before["seconds"]
         if not self._headed:
             self._headed = True
             self._print(heading(f"Progressive error: predict each example, then learn from it{apart(self._model)}"))
             self._print(_row(title for title, _ in COLUMNS), "dim")
         self._print(_row((
-            f"{what['examples']:,}", f"{what['mistakes']:,}", percent(what["mistakes"] / what["examples"], 2),
-            percent(mistakes / n, 2), speed(n, took) if n >= ENOUGH and took else "",
+            f"{what['examples']:,}", f"{what['mistakes']:,}", percent(what["mistakes"] / (k * what["examples"]), 2),
+            percent(mistakes / (k * n), 2), speed(n, took) if n >= ENOUGH and took else "",
         )))  # fmt: skip
 
     def _print(self, line: Any, style: str = "") -> None:
@@ -140,7 +141,7 @@ class Watching:
                 raise UnreadError from error
 
     def _in_words(self, what: dict[str, Any], console: "Console") -> str:
-        error = percent(what["mistakes"] / what["examples"], 2)
+        error = percent(what["mistakes"] / (n_predictions(self._model) * what["examples"]), 2)
         words = [f"epoch {what['epoch']}{self._of_all()}"]
         if self._total:
             words.append(f"{bar(min(1.0, what['examples'] / self._total), 16, console):16}")

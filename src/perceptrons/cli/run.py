@@ -17,7 +17,7 @@ from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, OF_KERNELS, RULE, STO
 from perceptrons.cli.screen import bar, count, grid, heading, listed, percent, plain, show_rows, show_suggestions
 from perceptrons.cli.threshold import in_words as threshold_in_words
 from perceptrons.data.bundled import SIDE
-from perceptrons.engine.wording import apart, settings, shown_epochs, why_it_stopped
+from perceptrons.engine.wording import apart, n_predictions, settings, shown_epochs, why_it_stopped
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import Quality, beside, is_no_better_than_majority, metrics_in_words, unranked
 from perceptrons.inspection.label_quality import BEST, SHOWN, LabelQuality, sets_in_words
@@ -89,10 +89,14 @@ class Run:
 
     @property
     def progress(self) -> list[dict[str, Any]]:
-        """Mistakes of the first epoch, each example predicted before it was learned from."""
+        """Mistakes of the first epoch, each example predicted before it was learned from.
+
+        The error is the share of wrong predictions; with several binary problems, each makes one for every example.
+        """
         first = self.model.history_[0]
         marks = getattr(self.model, "progress_", None) or [(first["examples"], first["mistakes"])]
-        return [{"examples": n, "mistakes": wrong, "error": wrong / n if n else 0.0} for n, wrong in marks]
+        k = n_predictions(self.model)
+        return [{"examples": n, "mistakes": wrong, "error": wrong / (k * n) if n else 0.0} for n, wrong in marks]
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -158,7 +162,10 @@ def show(run: Run, console: "Console") -> None:
     _show_features(run, console)
     if run.how != "whole":
         last = run.progress[-1]
-        wrong = f"{last['mistakes']:,} of {last['examples']:,} predicted wrongly before learning from them"
+        n, k = last["examples"], n_predictions(model)
+        wrong = f"{last['mistakes']:,} of {n:,} predicted wrongly before learning from them"
+        if k > 1:
+            wrong = f"{last['mistakes']:,} of {n * k:,} predictions were wrong, each made before learning{apart(model)}"
         console.print(f"Progressive error {percent(last['error'], 2)} ({wrong})", markup=False)
     show_skipped(run.reader, console)
     if model.threshold_ is not None:

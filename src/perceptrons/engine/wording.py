@@ -111,13 +111,25 @@ def percent(share: float) -> str:
     return f"{100 * share:.{digits}f}%"
 
 
+def n_predictions(model: Any) -> int:
+    """Return how many predictions training makes for each example: one in every binary problem that it is in."""
+    n = _n_problems(model)
+    is_one_vs_one = n > 1 and model.multiclass == "ovo" and model._learner.form == "single"
+    return len(model.classes_) - 1 if is_one_vs_one else n
+
+
 def apart(model: Any) -> str:
     """What to add to numbers that are sums over several binary problems."""
+    n = _n_problems(model)
+    return "" if n == 1 else f" in {n} binary problems together"
+
+
+def _n_problems(model: Any) -> int:
     if _is_tagger(model):
-        return ""
+        return 1
     n_rows = len(model.dual_coef_last_ if hasattr(model, "kernel") else model.coef_last_)
     joint = model.multiclass == "joint" and model._learner.form == "single"
-    return "" if joint or n_rows == 1 else f" in {n_rows} binary problems together"
+    return 1 if joint else n_rows
 
 
 def tested(model: Any) -> str:
