@@ -2,14 +2,16 @@
 
     python -m tools.chaos --kills 300 --seed 0
 
-Every seed draws a model: its kind of input, step, combine, weight decay and so on. A leader learns what several threads
-send; a follower copies it. Then one of them is killed and started again, the volume of the follower is lost, or that
-of the leader, and the follower is promoted. Three states must have the same bytes and the same scores: the model that
-was served before the kill, the one that is served after it, and the one that learns singly, request by request, what
-the log holds. A difference is printed with its seed; `--seed THAT --kills 5` makes it again.
+Every seed draws a model: its kind of input, step, combine, penalty and so on. A leader learns what several threads
+send; a follower copies it. Then one of the two or both are killed and started again, also while requests are on their
+way; the volume of one of them is lost; the follower is promoted; or the leader goes back to a snapshot. Three states
+must have the same bytes and the same scores: the model that was served before the kill, the one that is served after
+it, and the one that learns singly, request by request, what the log holds. Every acknowledged example is learned once.
+A difference is printed with its seed; `--seed THAT --kills 1` makes it again with all events of that model.
 """
 
 import argparse
+import os
 import random
 import shutil
 import sys
@@ -24,17 +26,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tools.compiled import cache_folder
+
+os.environ.setdefault("NUMBA_CACHE_DIR", cache_folder())  # read when perceptrons is imported
+
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron, client, save
 from perceptrons.client import ServerError
 from perceptrons.modelfile import as_bytes
 from perceptrons.sequence import FeatureTemplates
-from perceptrons.serve.store import Store
+from perceptrons.serve.journal import checked_frames
+from perceptrons.serve.store import Logged, Store
 from tests.support import served
 from tests.support import served_kinds as kinds
 
-KILLS_OF_A_MODEL = 5
+KILLS_OF_A_MODEL = (1, 2, 3)
+EVENTS = (
+    "leader", "leader under load", "leader under load", "both", "follower", "lost volume", "promotion", "rollback",
+)  # fmt: skip
 THREADS = 3
 REQUESTS = 4  # of every thread between two events
+REPEATED = 3  # requests that are sent again after a kill
 PROBES = 20
 N_MANY = 160  # classes
 NEW_CLASSES: dict[type, Any] = {str: "new", int: 999, list: ["a", "new"]}  # by the type of labels
@@ -91,14 +102,22 @@ def one_of_many(k: int, rng: np.random.Generator) -> tuple[Any, Any]:
     return kinds.numbers_example(k, rng)[0], int(rng.integers(N_MANY))
 
 
-def tagger(rows: list[Any], combine: str = "average", step: str = "constant", **parameters: Any) -> Any:
-    model = SequencePerceptron(templates=FeatureTemplates(), max_iter=2, combine=combine, step=step)
+def tagger(rows: list[Any], hash_bits: int | None = None, **parameters: Any) -> Any:
+    margin = None if parameters["margin"] == "auto" else parameters["margin"]
+    rule = {name: parameters[name] for name in ("combine", "step")}
+    model = SequencePerceptron(templates=FeatureTemplates(), max_iter=2, hash_bits=hash_bits, margin=margin, **rule)
     return model.fit([tokens for tokens, _ in rows], [labels for _, labels in rows])
 
 
-def kernel(rows: list[Any], combine: str = "average", **parameters: Any) -> Any:
-    model = KernelPerceptron(kernel="rbf", budget=30, max_iter=1, combine=combine)
+def kernel(rows: list[Any], on_full: str = "remove_random", **parameters: Any) -> Any:
+    choices = {name: parameters[name] for name in ("combine", "multiclass")}
+    budget = None if choices["combine"] == "vote" else 30
+    model = KernelPerceptron(kernel="rbf", budget=budget, on_full=on_full, max_iter=1, **choices)
     return model.fit(np.array([row for row, _ in rows]), [label for _, label in rows])
+
+
+def empty(rows: list[Any], **parameters: Any) -> None:
+    """No model: the first request decides what an example is."""
 
 
 KINDS = {
@@ -114,9 +133,15 @@ KINDS = {
     "numbers, label sets": Kind(label_sets, labelled_by_sets),
     "numbers, many classes": Kind(many_classes, one_of_many),
     "features": Kind(named_features, served.features_example),
-    "features, empty": Kind(lambda rows, **p: None, served.features_example),
+    "features, empty": Kind(empty, served.features_example),
+    "text, empty": Kind(empty, kinds.text_example),
+    "numbers, empty": Kind(empty, kinds.numbers_example),
     "tokens": Kind(tagger, served.tagger_example),
+    "tokens, hashed": Kind(lambda rows, **p: tagger(rows, hash_bits=10, **p), served.tagger_example),
+    "tokens, empty": Kind(empty, served.tagger_example),
     "kernel": Kind(kernel, served.kernel_example),
+    "kernel, forgetting": Kind(lambda rows, **p: kernel(rows, "forget_oldest", **p), served.kernel_example),
+    "kernel, projecting": Kind(lambda rows, **p: kernel(rows, "project", **p), served.kernel_example),
 }
 
 
@@ -154,9 +179,26 @@ class Server(served.WarmServer):
         self.folder = folder
         self._arguments = ["serve", *arguments, "--data", folder, "--port", self.port, "--snapshot-every", 37]
 
-    def start_and_wait(self) -> Any:
+    def start_and_wait(self) -> None:
         self.begin()
-        return self.ready()
+        self.ready()
+
+
+class Request(NamedTuple):
+    """What is sent to learn. fits: can the model learn it?"""
+
+    examples: list[Any]
+    labels: list[Any]
+    key: str
+    fits: bool = True
+
+
+class Served(NamedTuple):
+    """What a server serves."""
+
+    version: int
+    content: bytes
+    predictions: list[dict[str, Any]]
 
 
 class Run:
@@ -165,7 +207,9 @@ class Run:
     def __init__(self, seed: int, servers: list[Server], folder: Path, events: Counter[str]):
         self.seed, self.folder, self.events = seed, folder, events
         self.rng, self.numbers, self.n = random.Random(seed), np.random.default_rng(seed + 1), 100
-        self.drawn = drawn(seed)
+        self.drawn, self.version = drawn(seed), 0
+        self.is_tagger = self.drawn.kind.startswith("tokens")
+        self.acknowledged: list[tuple[Request, dict[str, Any]]] = []  # the newest requests, with their answers
         self.leader, self.follower = servers
         path = folder / "model"
         if self.drawn.model is not None:
@@ -178,102 +222,152 @@ class Run:
         server.use(self.folder / name, *arguments)
         server.start_and_wait()
 
-    def load(self) -> None:
-        """Several threads send requests; some of them do not fit."""
-        requests = []
+    def fail(self, message: str) -> None:
+        raise DifferenceError(f"seed {self.seed}, {self.drawn.kind}, {self.drawn.parameters}: {message}")
+
+    # ---- requests
+
+    def requests(self) -> list[Request]:
+        """Requests of one to five examples, some with a new class, and maybe one that does not fit."""
+        made = []
         for _ in range(THREADS * REQUESTS):
-            rows = [
-                KINDS[self.drawn.kind].example(self.n + k, self.numbers) for k in range(self.rng.choice((1, 1, 2, 5)))
-            ]
-            self.n += len(rows)
+            size = self.rng.choice((1, 1, 2, 5))
+            rows = [KINDS[self.drawn.kind].example(self.n + k, self.numbers) for k in range(size)]
+            self.n += size
             labels = [label for _, label in rows]
-            if self.rng.random() < 0.05 and self.drawn.kind != "tokens":
-                labels[-1] = NEW_CLASSES[type(labels[-1])]
-            requests.append(([row for row, _ in rows], labels))
+            if self.rng.random() < 0.05:
+                labels[-1] = ["new"] * len(labels[-1]) if self.is_tagger else NEW_CLASSES[type(labels[-1])]
+            made.append(Request([row for row, _ in rows], labels, f"{self.seed}-{self.n}"))
         if self.rng.random() < 0.5:
-            requests.insert(self.rng.randrange(len(requests)), ([{"not": ["what", "fits"]}], [{}]))
-        sender = client.Client(self.leader.url, timeout=30)
+            misfit = Request([{"not": ["what", "fits"]}], [{}], f"{self.seed}-{self.n}-misfit", fits=False)
+            made.insert(self.rng.randrange(len(made)), misfit)
+        return made
 
-        def send(request: Any) -> None:
+    def load(self, kills: bool = False) -> None:
+        """Let several threads send requests until they are answered. kills: kill and restart the leader meanwhile."""
+        sender = client.Client(self.leader.url, timeout=30, retries=1000)
+
+        def send(request: Request) -> None:
             try:
-                sender.learn(*request)
+                answer = sender.learn(request.examples, request.labels, key=request.key)
             except ServerError as error:
-                if error.status != 422 or request[1] != [{}]:
+                if error.status != 422 or request.fits:
                     raise
+            else:
+                self.acknowledged.append((request, answer))
 
+        n_before = len(self.acknowledged)
         with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(send, requests))
+            results = pool.map(send, self.requests())
+            if kills:
+                time.sleep(self.rng.uniform(0, 0.1))
+                self.leader.kill()
+                self.leader.start_and_wait()
+            list(results)
         sender.close()
+        self.version += sum(len(request.examples) for request, _ in self.acknowledged[n_before:])
 
-    def served(self, server: Server) -> tuple[int, bytes, Any]:
-        """Version, bytes and scores of what a server serves."""
-        path, asked = self.folder / "download", server.ready()
-        version = asked.download(path)
-        scores = {} if self.drawn.kind == "tokens" else {"scores": True}
-        return version, path.read_bytes(), asked.details(self.probes, **scores)["predictions"]
+    def check_keys(self) -> None:
+        """Send requests again that were acknowledged, and see that they are not learned again."""
+        again = self.leader.ready()
+        for request, first in self.rng.sample(self.acknowledged, min(REPEATED, len(self.acknowledged))):
+            answer = again.learn(request.examples, request.labels, key=request.key)
+            if answer != {**first, "repeated": True}:
+                self.fail(f"the request {request.key} was answered with {first}, and when sent again with {answer}")
 
-    def compare(self, what: str, one: tuple[int, bytes, Any], other: tuple[int, bytes, Any]) -> None:
+    # ---- states
+
+    def served(self, server: Server) -> Served:
+        path, ready = self.folder / "download", server.ready()
+        version = ready.download(path)
+        scores = {} if self.is_tagger else {"scores": True}
+        return Served(version, path.read_bytes(), ready.details(self.probes, **scores)["predictions"])
+
+    def compare(self, what: str, one: Served, other: Served) -> None:
         """Raise DifferenceError unless both are the same."""
-        shown = [
-            [{key: value for key, value in row.items() if key != "id"} for row in each[2]] for each in (one, other)
+        predictions = [
+            [{key: value for key, value in row.items() if key != "id"} for row in each.predictions]
+            for each in (one, other)
         ]
-        same = one[0] == other[0], one[1] == other[1], shown[0] == shown[1]
+        same = one.version == other.version, one.content == other.content, predictions[0] == predictions[1]
         if not all(same):
             names = [name for name, is_same in zip(("version", "bytes", "scores"), same, strict=True) if not is_same]
-            differ = sum(a != b for a, b in zip(*shown, strict=True))
-            raise DifferenceError(
-                f"seed {self.seed}, {self.drawn.kind}, {self.drawn.parameters}: {what} differ in {', '.join(names)} "
-                f"(versions {one[0]} and {other[0]}; {differ} of {PROBES} predictions)"
+            n_differ = sum(a != b for a, b in zip(*predictions, strict=True))
+            self.fail(
+                f"{what} differ in {', '.join(names)} (versions {one.version} and {other.version}; {n_differ} of "
+                f"{PROBES} predictions)"
             )
 
-    def caught_up(self) -> tuple[int, bytes, Any]:
-        """What the follower serves at the version of the leader."""
-        version, until = self.leader.ready().stats()["version"], time.monotonic() + SECONDS
-        while self.follower.ready().stats()["version"] != version:
+    def caught_up(self) -> Served:
+        """What the follower serves when it has the whole log of the leader."""
+        leader, follower, until = self.leader.ready(), self.follower.ready(), time.monotonic() + SECONDS
+        end = [leader.stats()[name] for name in ("version", "position")]
+        while [follower.stats()[name] for name in ("version", "position")] != end:
             if time.monotonic() > until:
-                raise DifferenceError(f"seed {self.seed}: the follower does not catch up")
+                self.fail(f"the follower does not catch up ({follower.stats()['warning']})")
             time.sleep(0.02)
         return self.served(self.follower)
 
-    def replayed(self, server: Server) -> tuple[int, bytes, Any]:
+    def replayed(self, server: Server) -> Served:
         """What learns singly what a log holds, from the first snapshot of its folder; the server is not running."""
         store = Store(server.folder)
-        state = store.load(store.snapshots()[0])[0]
-        log = served.read_log(server.folder)
-        for version, request in zip(log.versions, log.requests, strict=True):
-            if version >= state.version:
-                state.learn(request["x"], request["y"])
-        scores = self.drawn.kind != "tokens"
-        return state.version, as_bytes(state.model), state.predict(self.probes, scores=scores)
+        first = store.snapshots()[0]
+        state = store.load(first)[0]
+        for _, _, frame in checked_frames(server.folder / "log"):
+            if frame is None or frame.position < first.position:
+                continue
+            logged = Logged.of(frame)
+            if logged.rollback is not None:
+                state = store.load(next(s for s in store.snapshots() if s.path.name == logged.rollback["snapshot"]))[0]
+            for change in logged.changes:
+                state.learn(change.examples, change.labels)
+        return Served(state.version, as_bytes(state.model), state.predict(self.probes, scores=not self.is_tagger))
+
+    # ---- events
 
     def kill(self) -> None:
         """Learn, kill, and compare."""
-        self.load()
-        event = self.rng.choice(("leader", "leader", "follower", "lost volume", "promotion"))
+        event = self.rng.choice(EVENTS)
         self.events[event] += 1
+        self.load(kills=event == "leader under load")
+        if event == "rollback":
+            self._roll_back()
         before = self.served(self.leader)
-        self.compare("leader and follower", before, self.caught_up())
-        killed = self.leader if event in ("leader", "promotion") else self.follower
-        killed.kill()
-        self.compare(f"what was served and what its log gives singly ({event})", before, self.replayed(killed))
+        if before.version != self.version:
+            self.fail(f"{self.version} examples were acknowledged, but the version is {before.version} ({event})")
+        self.compare(f"leader and follower ({event})", before, self.caught_up())
+        killed = {"both": [self.leader, self.follower], "follower": [self.follower], "lost volume": [self.follower]}
+        for server in killed.get(event, [self.leader]):
+            server.kill()
+            self.compare(f"what was served and what its log gives singly ({event})", before, self.replayed(server))
         if event == "lost volume":
-            shutil.rmtree(killed.folder)
+            shutil.rmtree(self.follower.folder)
         if event == "promotion":
             self._promote()
-        else:
-            killed.start_and_wait()
-        after = self.served(self.leader) if event in ("leader", "promotion") else self.caught_up()
-        self.compare(f"before and after ({event})", before, after)
+        for server in (self.leader, self.follower):
+            if not server.running:
+                server.start_and_wait()
+        self.compare(f"before and after ({event})", before, self.served(self.leader))
+        self.compare(f"leader and follower after the kill ({event})", before, self.caught_up())
+        self.check_keys()
 
     def _promote(self) -> None:
-        """The leader and its volume are gone: the follower becomes the leader, and an empty one follows it."""
-        shutil.rmtree(self.leader.folder)
+        """The leader is off: the follower becomes the leader. The old leader follows it, or its volume is lost."""
+        folder = self.leader.folder
+        if self.rng.random() < 0.5:
+            shutil.rmtree(folder)
         self.leader, self.follower = self.follower, self.leader
         self.leader.ready().promote()
-        folder = self.folder / f"follower-{self.n}"
-        self.leader.use(self.leader.folder)
         self.follower.use(folder, "--follow", self.leader.url)
-        self.follower.start_and_wait()
+
+    def _roll_back(self) -> None:
+        """Go back to a snapshot, and check that the model is the one that it was made of."""
+        expected, leader = self.served(self.leader), self.leader.ready()
+        leader.snapshot()
+        self.load()
+        leader.rollback(expected.version)
+        self.version = expected.version
+        self.compare("a snapshot and what a rollback to it gives", expected, self.served(self.leader))
 
     def end(self) -> None:
         for server in (self.leader, self.follower):
@@ -284,48 +378,44 @@ class Run:
 def main() -> int:
     """Kill as often as asked for. Returns the exit code: 1 if there was a difference."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=30, help="Number of kills (default: 30).")
+    parser.add_argument("--kills", type=int, default=30, help="Least number of kills (default: 30).")
     parser.add_argument("--seed", type=int, default=0, help="Seed of the first model (default: 0).")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="Time limit (default: none).")
-    asked = parser.parse_args()
-    events, differences, kills, seed = Counter[str](), list[str](), 0, asked.seed
+    options = parser.parse_args()
+    events, differences, seed = Counter[str](), list[str](), options.seed
     warnings.simplefilter("ignore")
-    end = time.monotonic() + asked.seconds
+    client.LONGEST_PAUSE = 0.1  # requests that a kill has interrupted come again soon
+    end = time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory() as name:
         servers = [Server(Path(name) / f"server-{number}") for number in range(2)]
         try:
-            while kills < asked.kills and time.monotonic() < end:
+            while events.total() < options.kills and time.monotonic() < end:
                 folder = Path(name) / f"seed-{seed}"
                 folder.mkdir()
-                kills += one_model(
-                    seed, servers, folder, events, differences, min(KILLS_OF_A_MODEL, asked.kills - kills)
-                )
+                differences += attack_model(seed, servers, folder, events)
                 shutil.rmtree(folder)
                 seed += 1
         finally:
             for server in servers:
                 server.close()
-    print(f"{kills} kills, {seed - asked.seed} models, {dict(events)}: {len(differences)} differences")
+    print(f"{events.total()} kills, {seed - options.seed} models, {dict(events)}: {len(differences)} differences")
     return 1 if differences else 0
 
 
-def one_model(
-    seed: int, servers: list[Server], folder: Path, events: Counter[str], differences: list[str], kills: int
-) -> int:
-    """The kills that a model went through, all of them or up to the first difference."""
+def attack_model(seed: int, servers: list[Server], folder: Path, events: Counter[str]) -> list[str]:
+    """Let the model of a seed go through its kills, up to the first difference. Returns the differences."""
     run = Run(seed, servers, folder, events)
+    n_kills = run.rng.choice(KILLS_OF_A_MODEL)
     try:
-        for number in range(kills):
-            try:
-                run.kill()
-            except DifferenceError as error:
-                print(error, flush=True)
-                differences.append(str(error))
-                return number + 1
+        for _ in range(n_kills):
+            run.kill()
+    except DifferenceError as error:
+        print(error, flush=True)
+        return [str(error)]
     finally:
         run.end()
-    print(f"seed {seed}: {run.drawn.kind}, {run.drawn.parameters}: {kills} kills", flush=True)
-    return kills
+    print(f"seed {seed}: {run.drawn.kind}, {run.drawn.parameters}: {n_kills} kills", flush=True)
+    return []
 
 
 if __name__ == "__main__":

@@ -386,18 +386,28 @@ def test_the_checker_says_that_numbers_were_rounded(tmp_path):
     assert check(path, data) == (0, "holds: the data, rounded to float64, are not linearly separable\n")
 
 
-def test_underscores_do_not_hide_a_long_number(tmp_path):
+@pytest.mark.parametrize(
+    ("digit", "written"),
+    [("f" * 50 + "_", "f" * 50 + "_"), ("f" * 50, "\\u0066" * 50), ("1" * 50, "\uff11" * 50)],
+    ids=["underscores", "JSON escapes", "digits of another script"],
+)
+def test_no_way_of_writing_hides_a_long_number(digit, written, tmp_path):
     content = json.loads(decided(*XOR).to_json())
-    weight = "0x" + "_".join(["f" * 50] * 60_000)  # 3 million digits; no run of 100,000 without an underscore
+    weight = "0x" + digit * 60_000 + "0"  # 3 million digits
     long = redone({**content, "witness": {**content["witness"], "weights": [weight] * 4}})
+    text = json.dumps(long).replace(digit, written)
     path = tmp_path / "certificate.json"
-    path.write_text(json.dumps(long), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     assert check(path, write_csv(tmp_path / "data.csv", *XOR)) == (
         1, "does not hold: a number has 100,000 digits or more\n",
     )  # fmt: skip
     with pytest.raises(ValueError, match="100,000 digits"):
-        Certificate.from_json(json.dumps(long))
-    path.write_text(json.dumps(content), encoding="utf-8")
+        Certificate.from_json(text)
+
+
+def test_the_checker_reads_no_underscores_in_data(tmp_path):
+    path = tmp_path / "certificate.json"
+    path.write_text(decided(*XOR).to_json(), encoding="utf-8")
     (tmp_path / "data.csv").write_text("0_0,0,0\n0,1,1\n1,0,1\n1,1,0\n", encoding="utf-8")
     assert check(path, tmp_path / "data.csv")[0] == 1
 

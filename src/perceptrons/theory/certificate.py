@@ -21,7 +21,7 @@ from perceptrons.theory.verification import Checker, Combination, Margin, Total,
 
 FORMAT = "perceptrons-certificate-1"
 LABELS = (str, int, bool, float)
-TOO_LONG = re.compile("(?<![0-9a-fA-F_])[0-9a-fA-F_]{100000}")  # a number that would take too long; int() allows _
+TOO_LONG = re.compile(r"(?<!\w)\w{100000}")  # a number of this many digits takes too long
 SHOWN = 6  # rows named in words
 
 
@@ -188,12 +188,13 @@ class Certificate(InWords):
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
         """Read the output of `to_json`. Raises ValueError for anything that is not a certificate."""
-        if TOO_LONG.search(text):
-            raise ValueError("This is not a certificate: it contains a number of 100,000 digits or more.")
         try:
             content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once_each)
+            unescaped = json.dumps(content, ensure_ascii=False)
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"This is not a certificate: it cannot be read as JSON ({error}).") from error
+        if TOO_LONG.search(unescaped):
+            raise ValueError("This is not a certificate: it contains a number of 100,000 digits or more.")
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError(f'This is not a certificate: its "format" is not "{FORMAT}".')
         names = {entry.name for entry in fields(cls)}
