@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import to_builtins
 
 from tools.compiled import cache_folder
 
@@ -316,12 +317,13 @@ class Run:
         for _, _, frame in checked_frames(server.folder / "log"):
             if frame is None or frame.position < first.position:
                 continue
-            logged = Logged.of(frame)
+            logged = Logged.from_frame(frame)
             if logged.rollback is not None:
-                state = store.load(next(s for s in store.snapshots() if s.path.name == logged.rollback["snapshot"]))[0]
+                state = store.load(next(s for s in store.snapshots() if s.path.name == logged.rollback.snapshot))[0]
             for change in logged.changes:
                 state.learn(change.examples, change.labels)
-        return Served(state.version, as_bytes(state.model), state.predict(self.probes, scores=not self.is_tagger))
+        predictions = to_builtins(state.predict(self.probes, scores=not self.is_tagger))
+        return Served(state.version, as_bytes(state.model), predictions)
 
     # ---- events
 
