@@ -108,7 +108,7 @@ def test_learning_is_synced_where_the_system_has_no_fdatasync(tmp_path, monkeypa
 
 def test_segments_are_opened_as_binary_files_where_text_files_are_translated(tmp_path, monkeypatch):
     flag = os.O_NOCTTY  # stands for Windows' O_BINARY, and changes nothing for files
-    monkeypatch.setattr(journal, "BINARY", flag)
+    monkeypatch.setattr(journal, "O_BINARY", flag)
     opened, real = [], os.open
 
     def recording(path, flags, *rest, **options):
@@ -123,7 +123,7 @@ def test_segments_are_opened_as_binary_files_where_text_files_are_translated(tmp
             assert [learner.learn()[0] for _ in range(5)] == [200] * 5
         finally:
             server.close()
-    segments = [(path, flags) for path, flags in opened if path.endswith(journal.ENDING)]
+    segments = [(path, flags) for path, flags in opened if path.endswith(journal.SEGMENT_SUFFIX)]
     assert len({path for path, _ in segments}) > 2
     assert all(flags & flag for _, flags in segments)
 
