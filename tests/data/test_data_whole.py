@@ -451,6 +451,18 @@ def test_urls_are_refused_with_what_to_do(name):
         stream(Path(name))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
+@pytest.mark.parametrize(("name", "text"), [
+    ("a.csv", "a,k\n1,bär\n2,y\n"), ("a.jsonl", '{"a": 1, "label": "bär"}\n'),
+])  # fmt: skip
+def test_the_error_of_a_file_in_another_encoding_names_that_encoding(tmp_path, encoding, name, text):
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    with pytest.raises(DataFileError, match=f"give --encoding {encoding}"):
+        read(path)
+    assert len(read(path, encoding=encoding).y) == text.count("\n") - name.endswith("csv")
+
+
 def test_a_query_id_of_svmlight_is_left_out_which_is_said():
     table = read(io.StringIO("1 qid:3 1:0.5\n0 qid:4 2:1\n"), format="svmlight")
     assert table.X.toarray().tolist() == [[0.5, 0], [0, 1]]

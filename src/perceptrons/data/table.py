@@ -1,5 +1,6 @@
 """The results of reading: blocks of examples, or a table of all; their labels; and errors that name the place."""
 
+import codecs
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -133,8 +134,14 @@ class Table:
 
 def no_text(error: UnicodeDecodeError) -> str:
     """What is wrong with bytes that are not UTF-8."""
+    start = bytes(error.object[:4]) if error.start == 0 else b""
+    encoding = "latin-1"
+    if start == codecs.BOM_UTF32_LE:
+        encoding = "utf-32"
+    elif start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
     byte = error.object[error.start]
-    return f"byte 0x{byte:02x} is not UTF-8 text: save the file as UTF-8, or give --encoding latin-1"
+    return f"byte 0x{byte:02x} is not UTF-8 text: save the file as UTF-8, or give --encoding {encoding}"
 
 
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
