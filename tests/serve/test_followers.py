@@ -168,6 +168,20 @@ def test_a_promoted_follower_stays_a_leader_when_it_is_started_again_with_the_sa
     assert learned(copy) == examples.taught
 
 
+def test_an_old_leader_that_has_heard_of_a_promotion_remembers_it_when_it_is_started_again(promoted):
+    leader, copy, _ = promoted
+    with served(leader) as old, served(copy, follow=(old,)):
+        wait_until(lambda: "Another server was promoted (term 1)" in ready(old).get("warning", ""))
+    with served(leader) as old:  # the new leader is off
+        with pytest.raises(ServerError, match=r"Another server was promoted \(term 1\)"):
+            Numbered(1).teach(old, 1)
+        assert Client(URL, http=old, retries=0).promote()["term"] == 2  # a person has decided so
+        Numbered(1).teach(old, 1)
+        assert "warning" not in ready(old)
+    with served(leader) as old:
+        Numbered(2).teach(old, 1)
+
+
 def test_the_old_leader_can_follow_the_new_one_if_it_has_nothing_more(promoted, tmp_path):
     leader, copy, _ = promoted
     shutil.copytree(leader, tmp_path / "more")

@@ -384,6 +384,20 @@ def test_an_empty_log_folder_begins_at_the_newest_snapshot(many_segments):
     assert started(target) == contents[8]
 
 
+def test_a_log_that_is_lost_together_with_the_note_of_its_end_is_noticed(tmp_path):
+    for n_requests, snapshots in ((0, ()), (3, ()), (3, (1,))):
+        folder = tmp_path / f"data-{n_requests}-{len(snapshots)}"
+        made(folder, n_requests, snapshots)
+        server = Server(folder, sync=True)
+        assert server.store.warnings == []
+        server.close()
+        shutil.rmtree(folder / "log")
+        (folder / "acknowledged").unlink()
+        server = Server(folder, sync=True)
+        assert len([one for one in server.store.warnings if "nobody can tell" in one]) == 1
+        server.close()
+
+
 # ---- snapshots
 
 

@@ -22,7 +22,7 @@ from perceptrons.serve.metrics import Metrics
 from perceptrons.serve.recent import RecentExamples
 from perceptrons.serve.schemas import LogSize, ModelShape, PredictOptions, PredictReply, Role, Stats
 from perceptrons.serve.store import Place, Store
-from perceptrons.serve.writer import DISK_FULL, Writer
+from perceptrons.serve.writer import DISK_FULL, BusyError, Writer
 
 CLOSE_SECONDS = 10.0  # to learn what waits when the server ends
 SHOWN_FEATURES = 8  # of each class on the page
@@ -75,7 +75,7 @@ class Service:
         self.ending: Callable[[], bool] = lambda: False  # whether the web server ends; requests are still answered
         self._start_time = time.monotonic()
         self._follower = None if follow is None else Follower(writer, *follow, accept_older)
-        self._newest_term = 0  # that another server knows
+        self._heard_term = 0  # the newest term that another server has told since this one was started
         self._copies: dict[bool, ModelCopy] = {}
         self._features: list[dict[str, Any]] | None = None  # of the version for which they were last computed
         self._features_version, self._features_due, self._features_lock = -1, 0.0, Lock()
@@ -123,6 +123,8 @@ class Service:
                     "This server followed %s, and leads now, as it was started without --follow (term %d). See to it "
                     "that the old leader stays off.", identity.leader, store.identity.term,
                 )  # fmt: skip
+            elif self.is_superseded:
+                logger.warning("%s", self.warning)
             return
         if identity.role == "leader" and identity.leader == follower.url and follower.newest_term() <= identity.term:
             logger.warning(
@@ -252,7 +254,21 @@ class Service:
         """Take notice of a term that another server knows. If it is newer, this server is no leader any more."""
         if term > max(self.store.identity.term, self._newest_term):
             logger.error("Another server was promoted (term %d), so this one stops learning.", term)
-            self._newest_term = term
+            self._heard_term = term
+            with suppress(BusyError):  # the server ends, and hears of the term again
+                self.writer.ask(self._keep_newest_term)
+
+    def _keep_newest_term(self) -> None:
+        """Write the newest term to the folder, so that a restart does not forget it."""
+        try:
+            self.store.set_identity(newest_term=self._newest_term)
+        except OSError as error:
+            logger.error("The term %d cannot be written (%s): a restart forgets it.", self._newest_term, error)
+
+    @property
+    def _newest_term(self) -> int:
+        """The newest term of another server that this one has heard of, also before it was started."""
+        return max(self.store.identity.newest_term, self._heard_term)
 
     @property
     def is_superseded(self) -> bool:

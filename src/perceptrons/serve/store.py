@@ -65,22 +65,23 @@ class Identity(NamedTuple):
 
     base: the digest of the model that the log starts with. role: "leader" or "follower". term: it grows with every
     promotion, which tells the newer of two leaders. leader: the URL that this server follows, or followed until it
-    was promoted.
+    was promoted. newest_term: the newest term of another server that this one has heard of.
     """
 
     base: str | None = None
     role: str = "leader"
     term: int = 0
     leader: str | None = None
+    newest_term: int = 0
 
     @classmethod
     def read(cls, path: Path) -> "Identity | None":
         """Return what a file says, or None if there is none. Raise StoreError if it is damaged."""
         try:
             content = json.decode(path.read_bytes())
-            identity = cls(**{name: content[name] for name in cls._fields})
-            if content["checksum"] == identity._checksum():
-                return identity
+            checksum = content.pop("checksum")
+            if checksum == zlib.crc32(json.encode(content)):
+                return cls(**content)  # fields that are newer than the file have their defaults
         except FileNotFoundError:
             return None
         except (DecodeError, ValueError, TypeError, KeyError, IsADirectoryError):
@@ -92,11 +93,9 @@ class Identity(NamedTuple):
 
     def write(self, path: Path) -> None:
         """Write the file, whole or not at all."""
-        write_whole(path, json.format(json.encode(self._asdict() | {"checksum": self._checksum()})))
+        content = self._asdict()
+        write_whole(path, json.format(json.encode(content | {"checksum": zlib.crc32(json.encode(content))})))
         sync_folder(path.parent)
-
-    def _checksum(self) -> int:
-        return zlib.crc32(json.encode(self._asdict()))
 
 
 class Copy(NamedTuple):
@@ -213,6 +212,8 @@ class Store:
             self._check_end(0, 0)
         self.set_identity(base=base, role="leader", leader=None)
         self.save(state, Place(start.position, start.chain, 0, 0, 0, 0))
+        if not segments:
+            self._note_start(start.position, start.chain, 0)
 
     def start_copy(self, copy: Copy) -> None:
         """Start the folder of a follower with the model of its leader."""
@@ -223,6 +224,13 @@ class Store:
             )
         self.set_identity(**copy.identity._asdict())
         self.save(copy.state, copy.place, copy.replies)
+        self._note_start(copy.place.position, copy.place.chain, copy.place.version)
+
+    def _note_start(self, position: int, chain: int, version: int) -> None:
+        """Note where the log of a new folder starts, so that it is noticed if the log and the note are both gone."""
+        if not self._watermark.path.exists():
+            self._watermark.write(LogEnd(position, chain, version))
+            self._watermark.close()
 
     def clear(self) -> None:
         """Remove all that is there, to start again with another model."""
@@ -318,7 +326,7 @@ class Store:
         except DamagedWatermarkError as error:
             self.warnings.append(f"{error} So nobody can tell whether the end of the log is there.")
             return None
-        if reached is None and segment_paths(self._log_folder):
+        if reached is None:
             self.warnings.append(
                 f"{self._watermark.path} is gone, so nobody can tell whether the end of the log is there."
             )
