@@ -68,13 +68,12 @@ def inspect(asked: Any) -> None:
         raise BadInputError(
             f"{asked.model}: its features are not hashed, so no features share a column: leave --collisions out."
         )
-    from perceptrons.modelfile.inspected import inspected
-    from perceptrons.modelfile.summary import facts_in_words
+    from perceptrons.modelfile.summary import facts_in_words, model_summary
 
     found = None if not asked.data else on_data(model, asked)
     if asked.json:
         seen = {} if found is None else {"on_data": found.to_dict(top)}
-        print(as_json({"model": str(asked.model), **inspected(model, top, label), **seen}), end="")
+        print(as_json({"model": str(asked.model), **model_summary(model, top, label), **seen}), end="")
         return
     console = screen()
     console.print(facts_grid(facts_in_words(model, hashing, rows)))
@@ -288,7 +287,7 @@ def _show_votes(shares: "np.ndarray", console: "Console") -> None:
 
 def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.modelfile.inspected import inspected
+    from perceptrons.modelfile.summary import model_summary
     from perceptrons.sequence.summary import facts_in_words, feature_names, label_rows, transitions
 
     label, n = asked.label, asked.top
@@ -298,7 +297,7 @@ def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
             f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
         )
     if asked.json:
-        print(as_json({"model": str(asked.model), **inspected(tagger, n, label)}), end="")
+        print(as_json({"model": str(asked.model), **model_summary(tagger, n, label)}), end="")
         return
     steps = transitions(tagger, n, label)
     console = screen()

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -16,7 +16,7 @@ from perceptrons.engine.training.memory import TooLargeError
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, pipeline, sequence, structured
-from perceptrons.modelfile.contents import finite_number
+from perceptrons.modelfile.contents import Codec, finite_number
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 FORMAT = 2
-PLACE = "place."  # how the arrays of a checkpoint's place are called
-KEY = "perceptrons"  # of the one metadata entry: safetensors writes several in random order
-UNSOUND = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
+PLACE = "place."  # prefix of the arrays that say where a checkpoint is in the data
+KEY = "perceptrons"  # of the only metadata entry, because safetensors writes several in random order
+INVALID_FILE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 AnyModel = Perceptron | KernelPerceptron | SequencePerceptron | StructuredPerceptron
-KINDS: dict[str, Any] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence, structured)}
+KINDS: dict[str, Codec] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence, structured)}
 
 
 class ModelFileError(ValueError):
@@ -66,18 +66,19 @@ def save(model: "AnyModel | BaseEstimator", path: str | os.PathLike[str]) -> Non
     write_whole(path, as_bytes(model))
 
 
-def kind_of(model: Any) -> Any:
-    """The module that writes and reads models of this type; None if they cannot be saved."""
+def kind_of(model: Any) -> Codec | None:
+    """Return the module that writes and reads models of this type, or None if they cannot be saved."""
     kind = KINDS.get(type(model).__name__)
-    if kind is not None and type(model) is kind.ESTIMATOR:
+    if kind is not None and type(model) in get_args(AnyModel):
         return kind
     return pipeline if pipeline.is_pipeline(model) else None
 
 
 def as_bytes(model: Any, place: dict[str, Any] | None = None) -> bytes:
-    """A model as the bytes of its file. place: for a checkpoint, where the run has come to; its arrays are kept too."""
+    """Return a model as the bytes of its file. place: the position of a checkpoint in the data."""
     kind = kind_of(model)
-    kind.check_goes_on(model)
+    assert kind is not None
+    kind.check_can_resume(model)
     header, arrays = kind.contents(model)
     if place is not None:
         arrays |= {PLACE + name: value for name, value in place.items() if isinstance(value, np.ndarray)}
@@ -91,7 +92,7 @@ def load(path: str | os.PathLike[str]) -> "AnyModel | BaseEstimator":
 
 
 def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """`load`, and all that the header says."""
+    """Load a model, and return it with the header of its file."""
     path = Path(os.fsdecode(path))
     try:
         check_ordinary(path)
@@ -108,7 +109,7 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open is no dict)
     except FileNotFoundError:
         raise
-    except (SafetensorError, OSError, *UNSOUND) as error:
+    except (SafetensorError, OSError, *INVALID_FILE) as error:
         if isinstance(error, ModelFileError):
             raise
         advice = "give a file that perceptrons.save or train -o wrote"
@@ -121,32 +122,32 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]
         kind = pipeline if "sklearn" in content else KINDS.get(content["class"])
         if kind is None:
             raise ValueError(f"unknown class {content['class']!r}")
-        of_place = {name.removeprefix(PLACE): arrays.pop(name) for name in list(arrays) if name.startswith(PLACE)}
-        if of_place:
-            content["place"] = dict(content["place"]) | of_place
+        place_arrays = {name.removeprefix(PLACE): arrays.pop(name) for name in list(arrays) if name.startswith(PLACE)}
+        if place_arrays:
+            content["place"] = dict(content["place"]) | place_arrays
         return kind.read(content, arrays), content
     except ModelFileError:
         raise
     except (TooLargeError, pipeline.OtherVersionError) as error:
         raise ModelFileError(f"{path}: {error}") from error
-    except UNSOUND as error:
-        why = " ".join(str(error).split())  # scikit-learn has reasons of several lines
-        raise ModelFileError(f"{path}: the contents do not fit together ({why}).") from error
+    except INVALID_FILE as error:
+        reason = " ".join(str(error).split())  # of scikit-learn, it may have several lines
+        raise ModelFileError(f"{path}: the contents do not fit together ({reason}).") from error
     except MemoryError as error:
         raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
 
 
 def check_ordinary(path: Path) -> None:
-    """Raise ModelFileError for a folder, or for a pipe or device, which might never answer."""
-    kind = path.stat().st_mode
-    if stat.S_ISDIR(kind):
+    """Raise ModelFileError for a folder, or for a pipe or device, which might block."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
         raise ModelFileError(f"{path}: this is a folder, not a model file.")
-    if not stat.S_ISREG(kind):
+    if not stat.S_ISREG(mode):
         raise ModelFileError(f"{path}: this is a pipe or a device, not a model file. Copy the model to a file first.")
 
 
 def sealed(header: str, arrays: dict[str, np.ndarray]) -> bytes:
-    """The bytes of a file: the arrays, and as metadata format version, header and a checksum over header and arrays."""
+    """Return the bytes of a file: the arrays, and as metadata the format version, the header and a checksum of both."""
     seal = {"format": FORMAT, "header": header, "sha256": _checksum(header, arrays)}
     return to_bytes(arrays, metadata={KEY: json.dumps(seal, sort_keys=True)})
 

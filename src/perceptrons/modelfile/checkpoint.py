@@ -1,4 +1,4 @@
-"""Checkpoints: the model and its place in the data, saved from time to time, so that a killed run can be resumed."""
+"""Checkpoints: the model and its position in the data, saved at intervals, so that a killed run can be resumed."""
 
 import os
 import time
@@ -12,7 +12,7 @@ from perceptrons.modelfile import ModelFileError, as_bytes, load_with_header
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 
-FREE = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # may differ in a resumed run
+MAY_DIFFER = frozenset({"verbose", "n_jobs", "max_seconds", "warm_start", "max_iter", "tol"})  # in a resumed run
 
 
 class Checkpoint:
@@ -59,11 +59,11 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def alone(self) -> AbstractContextManager[None]:
-        """While the block runs, no other run may write checkpoints there; OSError if one does."""
+        """Lock the checkpoint for a `with` block. Raise OSError if another run writes to it."""
         return alone(self.path)
 
     def begin(self, model: Any) -> dict[str, Any] | None:
-        """If there is a checkpoint to resume from, restore the model, and return the place."""
+        """Restore the model and return the position in the data, if there is a checkpoint to resume from."""
         if type(model) not in (Perceptron, SequencePerceptron):
             raise TypeError(
                 f"Checkpoints are for a Perceptron or a SequencePerceptron, not for a {type(model).__name__}."
@@ -71,12 +71,14 @@ class Checkpoint:
         self._last = time.monotonic()
         if not self.path.parent.is_dir():
             raise FileNotFoundError(2, "the folder does not exist: create it first", str(self.path.parent))
-        there = [path for path in (self.path, self.before) if path.exists()]
-        if not self.resume and there:
+        existing = [path for path in (self.path, self.before) if path.exists()]
+        if not self.resume and existing:
             raise FileExistsError(
-                17, "the checkpoint already exists: resume from it (resume=True, --resume), or remove it", str(there[0])
+                17,
+                "the checkpoint already exists: resume from it (resume=True, --resume), or remove it",
+                str(existing[0]),
             )
-        for path in there:
+        for path in existing:
             try:
                 loaded, header = load_with_header(path)
             except ModelFileError as error:
@@ -101,11 +103,11 @@ class Checkpoint:
         return None
 
     def due(self) -> bool:
-        """Is it time for another?"""
+        """Return whether it is time for another checkpoint."""
         return time.monotonic() - self._last >= self.every
 
     def write(self, model: Any, place: dict[str, Any]) -> None:
-        """Write the model and how far it has come. The last one becomes the one before it; no file is ever half."""
+        """Write the model and its position in the data. The last checkpoint becomes the one before."""
         content = as_bytes(model, place)
         try:
             write_whole(self.path, content, self.before)
@@ -114,19 +116,19 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def _compare(self, model: Any, loaded: Any, path: Path) -> None:
-        """Raise ValueError if the run would not be the same."""
-        known = loaded.get_params()
+        """Raise ValueError if the resumed run would differ from the first one."""
+        saved = loaded.get_params()
         for name, value in model.get_params().items():
             if hasattr(value, "get_params"):
                 continue  # its own parameters are among these
-            same = repr(_listed(known[name])) == repr(_listed(value))
-            if not same and name not in FREE and not (name == "random_state" and not isinstance(value, int)):
+            is_same = repr(_listed(saved[name])) == repr(_listed(value))
+            if not is_same and name not in MAY_DIFFER and not (name == "random_state" and not isinstance(value, int)):
                 raise ValueError(
-                    f"{path}: this run was started with {name}={known[name]!r}, but it is now {value!r}: use the "
+                    f"{path}: this run was started with {name}={saved[name]!r}, but it is now {value!r}: use the "
                     "same value, or start again."
                 )
 
 
 def _listed(value: Any) -> Any:
-    """A tuple as the list that a file makes of it."""
+    """Return a tuple as a list, as files have it."""
     return list(value) if isinstance(value, tuple) else value

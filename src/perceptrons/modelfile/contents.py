@@ -1,12 +1,13 @@
-"""What files of all models have in common: parameters, classes, counters, the training history, reading of files.
+"""The parts that the files of all models share: parameters, classes, counters, history, columns and calibration.
 
-Whatever in a file becomes an index is checked here against what it indexes: compiled loops check none.
+Every number of a file that becomes an index is checked here against the array that it indexes, because compiled loops
+do not check indices.
 """
 
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from perceptrons.engine.passes.log import LOG_COLUMNS
 from perceptrons.engine.streaming.resuming import COUNTED
 from perceptrons.engine.training.base import TUNED
+from perceptrons.engine.training.calibration import METHODS, Calibration
 from perceptrons.engine.training.epochs import new_row
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.features import Columns
@@ -21,40 +23,61 @@ from perceptrons.features.from_memory import check_recipe
 from perceptrons.kernel import KernelPerceptron
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
-REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # how the last fit went
-SHARDS = {"examples", "mistakes", "updates", "weights"}  # what the history of a run on a cluster says of each
+REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # attributes of the last fit
+SHARDS = {"examples", "mistakes", "updates", "weights"}  # columns of the history of a run on a cluster, by shard
+CALIBRATION_PREFIX = "calibration_"  # of the names of arrays
 BY_CLASS = ("class_weight", "cost", "allowed")  # parameters that may have classes as keys
 
 
-def demand(holds: bool, what: str) -> None:
-    """Raise ValueError if a file does not hold what it should."""
-    if not holds:
-        raise ValueError(f"expected {what}")
+class Content(NamedTuple):
+    """The content of a model file."""
+
+    header: dict[str, Any]  # JSON
+    arrays: dict[str, np.ndarray]
+
+
+class Codec(Protocol):
+    """A module that writes and reads the models of one class."""
+
+    def check_can_resume(self, model: Any) -> None:
+        """Raise an error if a file of this model could not be read again."""
+
+    def contents(self, model: Any) -> Content:
+        """Return the content of the file of a fitted model."""
+
+    def read(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        """Return the model, or raise one of the errors that `load` expects for an invalid file."""
+
+
+def require(condition: bool, expected: str) -> None:
+    """Raise ValueError if a condition of a valid file does not hold."""
+    if not condition:
+        raise ValueError(f"expected {expected}")
 
 
 def finite_number(text: str) -> float:
     """Parse a number of a header. Files that `save` wrote have no NaN and no infinity."""
-    demand(math.isfinite(float(text)), f"finite numbers, not {text[:20]}")
+    require(math.isfinite(float(text)), f"finite numbers, not {text[:20]}")
     return float(text)
 
 
-def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
-    """What the header of every model says. instead: what to write for parameters that JSON does not know."""
-    learner, parameters = model._learner, model.get_params(deep=False) | instead
+def header_of(model: Any, /, **replacements: Any) -> dict[str, Any]:
+    """Return the part of the header that all models share. replacements: of parameters that JSON does not know."""
+    learner, parameters = model._learner, model.get_params(deep=False) | replacements
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
     if parameters.get("classes", "") is None:
-        del parameters["classes"]  # as in files from before there was an order
+        del parameters["classes"]  # older files have no order of classes
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
-    more: dict[str, Any] = {} if not hasattr(model, TUNED) else {"recipe": _plain(model.recipe_)}
+    optional: dict[str, Any] = {} if not hasattr(model, TUNED) else {"recipe": _plain(model.recipe_)}
     if getattr(learner, "threshold", None) is not None:
-        more["threshold"] = learner.threshold
+        optional["threshold"] = learner.threshold
     if hasattr(learner, "classes"):
-        more["classes"] = [_plain(label) for label in learner.classes.tolist()]
-        more["classes_dtype"] = "object" if learner.classes.dtype == object else learner.classes.dtype.str
+        optional["classes"] = [_plain(label) for label in learner.classes.tolist()]
+        optional["classes_dtype"] = "object" if learner.classes.dtype == object else learner.classes.dtype.str
     return {
-        **more,
+        **optional,
         "class": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "seed": learner.seed,
@@ -66,7 +89,7 @@ def header_of(model: Any, /, **instead: Any) -> dict[str, Any]:
 
 
 def timeless(header: dict[str, Any]) -> dict[str, Any]:
-    """A header without the seconds that training took: the same seed gives the same one."""
+    """Return a header without the seconds of training, so that the same seed gives the same file."""
     report = header["report"]
     history = [row | {"seconds": None} for row in report["history_"]]
     for row in history:
@@ -76,14 +99,15 @@ def timeless(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def names_in(names: Any, n: int) -> list[str]:
-    """The names of n features: all differ, since a name is looked up for its place."""
-    demand(isinstance(names, list) and len(names) == n, "as many feature names as features")
-    strings = [str(name) for name in names]
-    demand(len(set(strings)) == n, "feature names that differ")
-    return strings
+    """Return the names of n features, which must differ."""
+    require(isinstance(names, list) and len(names) == n, "as many feature names as features")
+    names = [str(name) for name in names]
+    require(len(set(names)) == n, "feature names that differ")
+    return names
 
 
 def parameters_in(header: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a model."""
     parameters = dict(header["parameters"])
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _unpaired(parameters[name])
@@ -91,10 +115,10 @@ def parameters_in(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
-    """Give a model the learner behind it, and both what the header says of counters, orders and training."""
+    """Give a model its learner, and both their counters, random numbers and history from the header."""
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
     counts = (learner.epochs, learner.mistakes, learner.updates)
-    demand(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, nor without end")
+    require(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, and not too large")
     learner.rng.bit_generator.state = header["orders"]
     model._learner = learner
     if header.get("threshold") is not None:
@@ -106,7 +130,7 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
 
 
 def refuse_infinite(arrays: dict[str, np.ndarray]) -> None:
-    """Raise ValueError if the file of a model would have NaN or infinity among its weights: `load` would refuse it."""
+    """Raise ValueError for weights that are NaN or infinite, which `load` would refuse."""
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
@@ -116,49 +140,49 @@ def refuse_infinite(arrays: dict[str, np.ndarray]) -> None:
 
 
 def size_of(arrays: dict[str, np.ndarray]) -> int:
-    """The bytes of a file, as far as they are arrays."""
+    """Return the bytes of the arrays of a file."""
     return sum(array.nbytes for array in arrays.values())
 
 
 def array_in(
     arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...], kind: Any, *, finite: bool = True
 ) -> np.ndarray:
-    """A copy of an array of just this shape and type."""
+    """Return a copy of an array, which must have this shape and type."""
     array = arrays[name]
-    demand(array.shape == shape and array.dtype == kind, f"{name} of shape {shape} and type {np.dtype(kind)}")
-    demand(not finite or bool(np.isfinite(array).all()), f"finite numbers in {name}")
+    require(array.shape == shape and array.dtype == kind, f"{name} of shape {shape} and type {np.dtype(kind)}")
+    require(not finite or bool(np.isfinite(array).all()), f"finite numbers in {name}")
     return array.copy()
 
 
 def index_in(
     arrays: dict[str, np.ndarray], name: str, size: int, kind: Any = np.int64, shape: tuple[int, ...] | None = None
 ) -> np.ndarray:
-    """A copy of an array of places among `size` things. shape: one dimension of any length if it is not given."""
+    """Return a copy of an array of indices below `size`. By default, it may have any length."""
     index = array_in(arrays, name, arrays[name].shape[:1] if shape is None else shape, kind)
-    demand(not index.size or (int(index.min()) >= 0 and int(index.max()) < size), f"{name} from 0 to {size - 1}")
+    require(not index.size or (int(index.min()) >= 0 and int(index.max()) < size), f"{name} from 0 to {size - 1}")
     return index
 
 
 def ascending_in(arrays: dict[str, np.ndarray], name: str, size: int) -> np.ndarray:
-    """Places among `size` things, each once and in order."""
+    """Return ascending indices below `size`."""
     index = index_in(arrays, name, size)
-    demand(bool((index[1:] > index[:-1]).all()), f"{name} in order, each once")
+    require(bool((index[1:] > index[:-1]).all()), f"{name} in order, each once")
     return index
 
 
 def log_in(arrays: dict[str, np.ndarray], n_support: int, n_classes: int) -> np.ndarray:
-    """A log of updates that names support vectors and classes that are there."""
-    demand(arrays["log"].ndim == 2, "a log of five columns")
+    """Return the log of updates, whose support vectors and classes must exist."""
+    require(arrays["log"].ndim == 2, "a log of five columns")
     log = array_in(arrays, "log", (len(arrays["log"]), LOG_COLUMNS), np.float64)
-    who, classes = log[:, 1], log[:, 2:4]
-    demand(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")
-    demand(bool(((who >= 0) & (who < n_support)).all()), "a log that names support vectors that are there")
-    demand(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log that names classes that are there")
+    support, classes = log[:, 1], log[:, 2:4]
+    require(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")
+    require(bool(((support >= 0) & (support < n_support)).all()), "a log of support vectors that exist")
+    require(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log of classes that exist")
     return log
 
 
 def support_arrays(support: Any) -> dict[str, np.ndarray]:
-    """Support examples by the names of their arrays; sparse ones stay sparse."""
+    """Return the arrays of support vectors. Sparse ones stay sparse."""
     if not sp.issparse(support):
         return {"support": np.ascontiguousarray(support)}
     parts = {"data": support.data, "indices": support.indices, "indptr": support.indptr}
@@ -166,37 +190,37 @@ def support_arrays(support: Any) -> dict[str, np.ndarray]:
 
 
 def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any) -> Any:
-    """The support vectors, an array or a CSR matrix of just this shape and type."""
+    """Return the support vectors, an array or a CSR matrix, which must have this shape and type."""
     if "support" in arrays:
         support = arrays["support"].copy()
     else:
         parts = (arrays["support_data"], arrays["support_indices"], arrays["support_indptr"])
-        demand(all(part.dtype in (np.int32, np.int64) for part in parts[1:]), "whole numbers as indices")
-        starts = parts[2]  # SciPy does not look at them where the last is negative
+        require(all(part.dtype in (np.int32, np.int64) for part in parts[1:]), "whole numbers as indices")
+        starts = parts[2]  # SciPy does not check them if the last is negative
         in_order = starts.ndim == 1 and len(starts) == shape[0] + 1 and starts[0] == 0 and (np.diff(starts) >= 0).all()
-        demand(bool(in_order) and starts[-1] == len(parts[0]), "rows in order")
+        require(bool(in_order) and starts[-1] == len(parts[0]), "rows in order")
         support = sp.csr_matrix(parts, shape=shape, copy=True)
         support.check_format(full_check=True)
-    demand(support.shape == shape, "support vectors of the stated shape")
+    require(support.shape == shape, "support vectors of the stated shape")
     numbers = support.data if sp.issparse(support) else support
-    demand(support.dtype == kind and bool(np.isfinite(numbers).all()), "support vectors of finite numbers")
+    require(support.dtype == kind and bool(np.isfinite(numbers).all()), "support vectors of finite numbers")
     return support
 
 
 def strings_array(name: str, strings: list[str]) -> dict[str, np.ndarray]:
-    """Strings as the bytes of all of them, and the number of bytes of each."""
+    """Return strings as arrays: the bytes of all of them, and the number of bytes of each."""
     content = "".join(strings).encode("utf-8", "surrogatepass")
-    lengths = np.fromiter(map(len, strings), np.int32, len(strings))  # of characters: ASCII has as many bytes
+    lengths = np.fromiter(map(len, strings), np.int32, len(strings))  # of characters, which are the bytes of ASCII
     if len(content) != lengths.sum():
         lengths = np.array([len(string.encode("utf-8", "surrogatepass")) for string in strings], np.int32)
     return {name: np.frombuffer(content, np.uint8), f"{name}_bytes": lengths}
 
 
 def strings_in(arrays: dict[str, np.ndarray], name: str) -> list[str]:
-    """The strings again."""
+    """Return the strings of `strings_array`."""
     lengths = array_in(arrays, f"{name}_bytes", arrays[f"{name}_bytes"].shape[:1], np.int32)
     content = array_in(arrays, name, arrays[name].shape[:1], np.uint8).tobytes()
-    demand(bool((lengths >= 0).all()) and int(lengths.sum(dtype=np.int64)) == len(content), "strings of these lengths")
+    require(bool((lengths >= 0).all()) and int(lengths.sum(dtype=np.int64)) == len(content), "strings of these lengths")
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     if content.isascii():
         text = content.decode("ascii")
@@ -205,53 +229,53 @@ def strings_in(arrays: dict[str, np.ndarray], name: str) -> list[str]:
 
 
 def classes_in(header: dict[str, Any]) -> np.ndarray:
-    """The classes: different, of one kind, and sorted unless the parameters give another order.
+    """Return the classes. They differ, have one type, and are sorted unless the parameters give another order.
 
-    Strings get the room they need, whatever the file says.
+    The length of strings is computed, because the file could claim a huge one.
     """
     labels, dtype = header["classes"], header["classes_dtype"]
-    demand(isinstance(labels, list) and len(labels) > 0, "a list of classes")
+    require(isinstance(labels, list) and len(labels) > 0, "a list of classes")
     strings = all(isinstance(label, str) for label in labels)
     numbers = all(isinstance(label, bool | int | float) for label in labels)
-    demand(strings or numbers, "classes that are strings or numbers")
+    require(strings or numbers, "classes that are strings or numbers")
     kind = np.dtype(object) if dtype == "object" else np.dtype(dtype)
-    demand(kind == np.dtype(object) or (kind.kind == "U") == strings, "classes of the stated kind")
-    demand(kind.kind in "biufUO" and kind.names is None, "classes of a plain kind")
+    require(kind == np.dtype(object) or (kind.kind == "U") == strings, "classes of the stated kind")
+    require(kind.kind in "biufUO" and kind.names is None, "classes of a plain kind")
     check_claim(
         4 * len(labels) * max(map(len, labels), default=0) if strings else 0,
         sum(map(len, map(str, labels))),
         f"{len(labels):,} classes as long as the longest",
     )
     classes = np.array(labels) if kind.kind == "U" else np.array(labels, dtype=kind)
-    told = header["parameters"].get("classes") == labels  # the user's order
-    different = all(low < high for low, high in itertools.pairwise(sorted(labels) if told else labels))
-    demand(different and classes.tolist() == labels, "sorted classes that differ")
+    has_own_order = header["parameters"].get("classes") == labels
+    differ = all(low < high for low, high in itertools.pairwise(sorted(labels) if has_own_order else labels))
+    require(differ and classes.tolist() == labels, "sorted classes that differ")
     return classes
 
 
-def columns_of(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What header and arrays say of the columns of rows, and of the files that they were read from."""
+def columns_of(model: Any) -> Content:
+    """Return the columns of rows, and how the files of training were read."""
     header: dict[str, Any] = {
         "features": list(model._columns) if hasattr(model, "_columns") else None,
         "n_features": model._learner.n_features,
     }
     if isinstance(model, KernelPerceptron) and not hasattr(model, "source_"):
-        return header, {}  # as files of kernel models were before they could learn from files
+        return Content(header, {})  # kernel models that did not learn from files have no more
     header |= {
         "source": getattr(model, "source_", None),
         "progress": getattr(model, "progress_", None),
         "columns": None,
     }
     if getattr(model, "columns_", None) is None:
-        return header, {}
-    # the reader keeps reading while a checkpoint is written: leave out names for which the model has no weights yet
+        return Content(header, {})
+    # The reader reads ahead while a checkpoint is written: leave out names for which the model has no weights yet.
     known = None if model.columns_.bits else model._learner.n_features
-    header["columns"], named = model.columns_.state(known)
-    return header, {f"columns_{name}": array for name, array in named.items()}
+    header["columns"], arrays = model.columns_.state(known)
+    return Content(header, {f"columns_{name}": array for name, array in arrays.items()})
 
 
 def read_columns(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Tell a model of rows what their columns are, how files were read, and how the first epoch over them went."""
+    """Give a model the names of its columns, how files were read, and the progress of its first epoch."""
     model.n_features_in_ = model._learner.n_features
     if header["features"] is not None:
         model.feature_names_in_ = names_in(header["features"], model.n_features_in_)
@@ -259,65 +283,119 @@ def read_columns(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarra
         check_recipe(header["source"])
         model.source_ = header["source"]
         numbered = model.source_["format"] in ("svmlight", "libsvm", "npz", "arrays")
-        demand(numbered or header.get("columns") is not None, "the names of columns beside how files were read")
+        require(numbered or header.get("columns") is not None, "names of columns, because files were read")
     if header.get("progress") is not None:
         model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
-        demand(all(0 <= n < COUNTED for row in model.progress_ for n in row), "counts in the progress")
+        require(all(0 <= n < COUNTED for row in model.progress_ for n in row), "counts in the progress")
     if header.get("columns") is not None:
-        demand(header.get("source") is not None, "how files were read beside the names of columns")
+        require(header.get("source") is not None, "how files were read, because there are names of columns")
         named = {name.removeprefix("columns_"): array for name, array in arrays.items() if name.startswith("columns_")}
         model.columns_ = Columns.from_state(header["columns"], named)
-        demand(model.columns_.n_columns == model.n_features_in_, "as many columns as features")
+        require(model.columns_.n_columns == model.n_features_in_, "as many columns as features")
+
+
+def calibration_parts(model: Any) -> Content:
+    """Return the calibration of a model, empty for a model that is not calibrated."""
+    calibration: Calibration | None = model._learner.calibration
+    if calibration is None:
+        return Content({}, {})
+    header = {
+        "method": calibration.method, "examples": calibration.n, "seen": calibration.t, "combine": calibration.combine,
+    }  # fmt: skip
+    arrays = {CALIBRATION_PREFIX + name: array for name, array in calibration.arrays.items()}
+    return Content({"calibration": header}, arrays)
+
+
+def read_calibration(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Give a model the calibration of its file, if there is one and it is valid."""
+    fields = header.get("calibration")
+    if fields is None:
+        return
+    learner = model._learner
+    is_multilabel = learner.form != "single"
+    columns = 1 if len(learner.classes) == 2 and not is_multilabel else len(learner.classes)
+    require(is_multilabel or len(learner.classes) > 1, "a calibration of at least two classes")
+    method, n, seen = fields["method"], fields["examples"], fields["seen"]
+    require(method in METHODS, "a known method of calibration")
+    require(type(n) is int and 0 < n < COUNTED, "a number of examples to calibrate by")
+    require(type(seen) is float and 0 <= seen < COUNTED, "a number of examples seen before the calibration")
+    require(fields["combine"] in ("average", "recent", "last", "vote", "pocket"), "weights that were calibrated")
+    prefix = CALIBRATION_PREFIX
+    curves = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    if method == "isotonic":
+        curves = _corners(curves, columns)
+    elif method == "sigmoid":
+        curves = {name: array_in(curves, name, (columns,), np.float64) for name in ("slope", "offset")}
+    else:
+        curves = {"slope": array_in(curves, "slope", (columns if is_multilabel else 1,), np.float64)}
+    learner.calibration = Calibration(method, is_multilabel, columns, n, seen, fields["combine"], curves)
+
+
+def _corners(curves: dict[str, np.ndarray], columns: int) -> dict[str, np.ndarray]:
+    """Return the corners of curves, which must rise from left to right between 0 and 1."""
+    sizes = array_in(curves, "corners", (columns,), np.int64)
+    xs, ps = curves["scores"], curves["shares"]
+    require(bool((sizes >= 1).all()) and int(sizes.sum()) == len(xs), "corners of every curve")
+    xs, ps = (array_in(curves, name, (len(xs),), np.float64) for name in ("scores", "shares"))
+    require(bool(((ps >= 0) & (ps <= 1)).all()), "shares between 0 and 1")
+    begins_curve = np.zeros(len(xs), bool)
+    begins_curve[np.cumsum(sizes)[:-1]] = True
+    within = ~begins_curve[1:]
+    require(bool((np.diff(xs)[within] > 0).all() and (np.diff(ps)[within] >= 0).all()), "curves that rise")
+    return {"scores": xs, "shares": ps, "corners": sizes}
 
 
 def _report(report: dict[str, Any]) -> dict[str, Any]:
-    """How the last fit went, as far as it can be believed."""
+    """Return the attributes of the last fit. Raise ValueError if they contradict each other."""
     history, n_iter, reason, converged = (report[name] for name in REPORT)
-    demand(isinstance(history, list) and n_iter == len(history) and type(n_iter) is int, "a row of history per epoch")
+    require(isinstance(history, list) and n_iter == len(history) and type(n_iter) is int, "a row of history per epoch")
     for row in history:
-        demand(isinstance(row, dict), "rows of history")
+        require(isinstance(row, dict), "rows of history")
         shards = row.get("shards", {})
-        demand(isinstance(shards, dict) and all(isinstance(part, list) for part in shards.values()), "lists of shards")
-        demand("shards" not in row or shards.keys() - {"seconds"} == SHARDS, "counts and shares of shards")
-        demand("shards" not in row or 0 not in map(len, shards.values()), "shards")
-        demand(len(set(map(len, shards.values()))) <= 1, "a number of every kind for all shards")
-        demand(
+        require(isinstance(shards, dict) and all(isinstance(part, list) for part in shards.values()), "lists of shards")
+        require("shards" not in row or shards.keys() - {"seconds"} == SHARDS, "counts and shares of shards")
+        require("shards" not in row or 0 not in map(len, shards.values()), "shards")
+        require(len(set(map(len, shards.values()))) <= 1, "a number of every kind for all shards")
+        require(
             row.keys() - {"shards", "validation_phrase_f1"} == new_row(0).keys(),
             "rows of history with all their columns",
         )
-        plain = [
+        numbers = [
             value
             for name, value in row.items()
             if name != "shards" and (value is not None or name in ("epoch", "examples", "mistakes", "updates"))
         ]
-        plain += [value for part in shards.values() for value in part]
-        demand(all(isinstance(value, int | float) for value in plain), "numbers in the history")
-        demand(all(abs(value) < COUNTED for value in plain if isinstance(value, int)), "counts in the history")
-        demand(0 <= row["mistakes"] < COUNTED, "mistakes that are not negative in the history")
-        demand(0 <= row["examples"] < COUNTED, "examples that are not negative in the history")
-    demand(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
+        numbers += [value for part in shards.values() for value in part]
+        require(all(isinstance(value, int | float) for value in numbers), "numbers in the history")
+        require(all(abs(value) < COUNTED for value in numbers if isinstance(value, int)), "counts in the history")
+        require(0 <= row["mistakes"] < COUNTED, "mistakes that are not negative in the history")
+        require(0 <= row["examples"] < COUNTED, "examples that are not negative in the history")
+    require(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
     scored = [row["validation_accuracy"] is not None for row in history]
-    demand(reason != "early_stopping" or (bool(scored) and all(scored)), "held-out accuracies behind early stopping")
+    require(
+        reason != "early_stopping" or (bool(scored) and all(scored)),
+        "validation accuracies, because of early stopping",
+    )
     return {"history_": history, "n_iter_": n_iter, "stop_reason_": reason, "converged_": bool(converged)}
 
 
-def _recipe(told: Any) -> dict[str, Any]:
-    """How the model was found and tested, as far as it can be believed."""
-    demand(isinstance(told, dict), "a recipe of tuning")
-    sizes, interval = told["sizes"], told["test_interval"]
-    counts = [told["looks"], told["settings_tried"], *(sizes[part] for part in ("train", "dev", "test"))]
-    demand(all(type(value) is int and value >= 0 for value in counts), "counts in the recipe")
-    demand(isinstance(told["metric"], str) and isinstance(told["split"], str), "words in the recipe")
-    figures = [told["dev_score"], told["examples_seen"]]
-    demand((told["test_score"] is None) == (interval is None), "an interval of the test score")
+def _recipe(recipe: Any) -> dict[str, Any]:
+    """Return how the model was tuned and tested. Raise ValueError if it is not valid."""
+    require(isinstance(recipe, dict), "a recipe of tuning")
+    sizes, interval = recipe["sizes"], recipe["test_interval"]
+    counts = [recipe["looks"], recipe["settings_tried"], *(sizes[part] for part in ("train", "dev", "test"))]
+    require(all(type(value) is int and value >= 0 for value in counts), "counts in the recipe")
+    require(isinstance(recipe["metric"], str) and isinstance(recipe["split"], str), "words in the recipe")
+    scores = [recipe["dev_score"], recipe["examples_seen"]]
+    require((recipe["test_score"] is None) == (interval is None), "an interval of the test score")
     if interval is not None:
-        figures += [told["test_score"], interval["low"], interval["high"], interval["level"]]
-    demand(all(isinstance(value, int | float) for value in figures), "scores in the recipe")
-    return told
+        scores += [recipe["test_score"], interval["low"], interval["high"], interval["level"]]
+    require(all(isinstance(value, int | float) for value in scores), "scores in the recipe")
+    return recipe
 
 
 def _pairs(parameter: Any) -> Any:
-    """A dict as a list of pairs, since the keys of JSON are strings; a matrix as lists."""
+    """Return a dict as a list of pairs, because the keys of JSON are strings, and a matrix as lists."""
     if hasattr(parameter, "to_dict"):
         parameter = parameter.to_dict("index")
     if isinstance(parameter, Mapping):
@@ -332,7 +410,7 @@ def _unpaired(parameter: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON knows it."""
+    """Return a value as JSON has it."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, list | tuple):

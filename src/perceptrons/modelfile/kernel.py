@@ -1,4 +1,4 @@
-"""A `KernelPerceptron` as a header and arrays: each support vector once, the log of updates or what a budget needs."""
+"""Files of `KernelPerceptron`: each support vector once, and the log of updates or the state of the budget."""
 
 from typing import Any
 
@@ -19,27 +19,29 @@ from perceptrons.kernel.kernels import Kernel, Points
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
 from perceptrons.modelfile.contents import (
+    Content,
     array_in,
+    calibration_parts,
     classes_in,
     columns_of,
-    demand,
     header_of,
     log_in,
     parameters_in,
+    read_calibration,
     read_columns,
     refuse_infinite,
+    require,
     resume,
     support_arrays,
     support_in,
 )
-from perceptrons.modelfile.probabilities import calibration_parts, read_calibration
 
 ESTIMATOR = KernelPerceptron
-LARGEST_FORGOTTEN = 1e290  # squared length of an example that is forgotten: sums of it must stay finite
+LARGEST_FORGOTTEN = 1e290  # squared length of a removed example, whose sums must stay finite
 
 
-def check_goes_on(model: KernelPerceptron) -> None:
-    """Raise an error for a kernel that is code, or parameters that no longer fit: such a file could not be read."""
+def check_can_resume(model: KernelPerceptron) -> None:
+    """Raise an error for a kernel that is code, or parameters that no longer fit, whose file could not be read."""
     learner = model._fitted()
     for kernel in (model.kernel, learner.kernel.name):
         if callable(kernel):
@@ -51,8 +53,8 @@ def check_goes_on(model: KernelPerceptron) -> None:
     model._check_can_go_on()
 
 
-def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays, copied from wherever the support vectors are."""
+def contents(model: KernelPerceptron) -> Content:
+    """Return the header and the arrays of a fitted model."""
     learner, n = model._learner, model._learner.n_support
     arrays = {"where": learner.where.now, "coef": learner.coef, "late": learner.late}
     if learner.budget is None:
@@ -73,20 +75,19 @@ def contents(model: KernelPerceptron) -> tuple[dict[str, Any], dict[str, np.ndar
         "t": float(learner.t),
         "far": bool(points.far),
     }
-    of_columns, named = columns_of(model)
-    calibrated, curves = calibration_parts(model)
-    return header | of_columns | calibrated, arrays | named | curves
+    columns, calibration = columns_of(model), calibration_parts(model)
+    return Content(header | columns.header | calibration.header, arrays | columns.arrays | calibration.arrays)
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPerceptron:
-    """The model again, or an error of those that `load` expects of an unsound file. It has no home: it follows X."""
+    """Return the model, or raise one of the errors that `load` expects for an invalid file."""
     model = KernelPerceptron(**parameters_in(header))
     check_choices(model)
     gamma, n_features, t = float(header["gamma"]), int(header["n_features"]), float(header["t"])
-    demand(0 < gamma < np.inf, "a gamma above 0")
-    demand(header["dtype"] in ("float32", "float64"), "examples of float32 or float64")
-    demand(n_features >= 0, "a number of features that is not negative")
-    demand(0 <= t < np.inf, "a number of examples that is not negative")
+    require(0 < gamma < np.inf, "a gamma above 0")
+    require(header["dtype"] in ("float32", "float64"), "examples of float32 or float64")
+    require(n_features >= 0, "a number of features that is not negative")
+    require(0 <= t < np.inf, "a number of examples that is not negative")
     learner = KernelLearner(
         Kernel(model.kernel, gamma, int(model.degree), float(model.coef0)),
         classes_in(header),
@@ -114,28 +115,28 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
 def _read_coefficients(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     where = array_in(arrays, "where", arrays["where"].shape[:1], np.int64)
     known = where[where >= 0]
-    demand(bool((where >= -1).all()) and len(np.unique(known)) == len(known), "support vectors of different rows")
-    demand(learner.budget is None or len(where) <= learner.budget, "no more support vectors than the budget")
-    demand(learner.t > 0 or not len(where), "examples seen before any was a mistake")
+    require(bool((where >= -1).all()) and len(np.unique(known)) == len(known), "support vectors of different rows")
+    require(learner.budget is None or len(where) <= learner.budget, "no more support vectors than the budget")
+    require(learner.t > 0 or not len(where), "examples, because there are support vectors")
     shape = (len(where), learner.n_rows)
     coef, late = (array_in(arrays, name, shape, np.float64) for name in ("coef", "late"))
     learner.where, learner.coefs, learner.lates = Growing(where), Growing(coef), Growing(late)
     with np.errstate(over="ignore", invalid="ignore"):
-        demand(bool(np.isfinite(learner.average).all()), "finite averages")
+        require(bool(np.isfinite(learner.average).all()), "finite averages")
 
 
 def _read_support(learner: KernelLearner, arrays: dict[str, np.ndarray], far: Any) -> None:
     kernel, where = learner.kernel, learner.where.now
-    demand(isinstance(far, bool), "a flag for examples that are far away")
-    demand(not far or (kernel.name == "rbf" and learner.dtype == "float32"), "distances that need float64")
+    require(isinstance(far, bool), "a flag for examples that are far away")
+    require(not far or (kernel.name == "rbf" and learner.dtype == "float32"), "distances that need float64")
     if not len(where):
         return
     if kernel.name == "precomputed":
-        demand(bool(((where >= 0) & (where < learner.n_features)).all()), "rows that the kernel matrix has")
+        require(bool(((where >= 0) & (where < learner.n_features)).all()), "rows that the kernel matrix has")
         learner.support.append(Points(None, index=where.astype(np.intp)))
         return
     points = kernel.points(support_in(arrays, (len(where), learner.n_features), np.dtype(learner.dtype)))
-    points.far |= far  # others may have been, which were seen with them
+    points.far |= far  # examples that were seen with them may have been far
     learner.support.append(points)
 
 
@@ -144,16 +145,16 @@ def _read_log(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     n_classes, competing = len(learner.classes), not len(learner.sign)
     log = log_in(arrays, learner.n_support, n_classes)
     seen, numbers, (y, other) = log[:, 0], log[:, 1:4], log[:, 2:4].T
-    demand(bool((numbers == np.floor(numbers)).all()), "a log of whole numbers")
-    demand(bool((np.diff(seen, prepend=0.0, append=learner.t) >= 0).all()), "a log in the order of time")
-    demand(bool(((y < n_classes) & (other < learner.n_rows)).all()), "a log that names rows that are there")
-    demand(not competing or bool((y != other).all()), "a log of mistakes")
-    demand(bool((log[:, 4] > 0).all()), "a log of steps above 0")
+    require(bool((numbers == np.floor(numbers)).all()), "a log of whole numbers")
+    require(bool((np.diff(seen, prepend=0.0, append=learner.t) >= 0).all()), "a log in the order of time")
+    require(bool(((y < n_classes) & (other < learner.n_rows)).all()), "a log that names rows that are there")
+    require(not competing or bool((y != other).all()), "a log of mistakes")
+    require(bool((log[:, 4] > 0).all()), "a log of steps above 0")
     for name, array in zip(
         ("coef", "late"), learner.changes(log, log[:, 1].astype(np.intp), learner.n_support), strict=True
     ):
         far_off = np.abs(array - arrays[name]) > 1e-9 * np.abs(array).max(initial=0.0)
-        demand(not far_off.any(), f"a log that comes to {name}")
+        require(not far_off.any(), f"a log that comes to {name}")
     learner.take_log(log)
 
 
@@ -161,26 +162,26 @@ def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     n, numbers = learner.n_support, array_in(arrays, "numbers", (NUMBERS,), np.float64)
     born = array_in(arrays, "born", (n,), np.int64)
     entered, removed = numbers[ENTERED], numbers[REMOVED]
-    demand(bool((np.delete(numbers, FORGOTTEN) >= 0).all()), "numbers that are not negative")
-    demand(bool(removed == np.floor(removed) and removed < 2**53), "a whole number of removals")
-    demand(bool(entered == n + removed), "support vectors that entered and were not removed")
-    demand(len(np.unique(born)) == n and bool(((born >= 0) & (born < entered)).all()), "an order of entering")
+    require(bool((np.delete(numbers, FORGOTTEN) >= 0).all()), "numbers that are not negative")
+    require(bool(removed == np.floor(removed) and removed < 2**53), "a whole number of removals")
+    require(bool(entered == n + removed), "support vectors that entered and were not removed")
+    require(len(np.unique(born)) == n and bool(((born >= 0) & (born < entered)).all()), "an order of entering")
     allowed = BUDGET_OF_FORGETTING * numbers[UPDATES]
-    demand(bool(numbers[FORGOTTEN] <= allowed + 1e-6 * (1 + allowed)), "no more forgotten than was learned")
+    require(bool(numbers[FORGOTTEN] <= allowed + 1e-6 * (1 + allowed)), "no more forgotten than was learned")
     learner.numbers, learner.born = numbers, Growing(born)
     if learner.on_full == "remove_random":
         return
     learner.inner = array_in(arrays, "inner", (n, n), np.float64)
     if learner.on_full == "project":
         factor = bool((np.diagonal(learner.inner) > 0).all()) and not np.triu(learner.inner, 1).any()
-        demand(factor, "a Cholesky factor")
+        require(factor, "a Cholesky factor")
         # what lies within the others but for rounding is never let in: a diagonal next to 0 would make steps overflow
         sizes = np.abs(learner.inner).max(axis=1, initial=0.0)
-        demand(bool((1e10 * np.diagonal(learner.inner) >= sizes).all()), "a Cholesky factor of independent examples")
-        demand(
+        require(bool((1e10 * np.diagonal(learner.inner) >= sizes).all()), "a Cholesky factor of independent examples")
+        require(
             bool((sizes >= 1e-100).all() and (sizes <= 1e100).all()), "a Cholesky factor of sizes that can be squared"
         )
     else:
-        demand(bool((learner.inner == learner.inner.T).all()), "kernel values that are the same both ways")
+        require(bool((learner.inner == learner.inner.T).all()), "kernel values that are the same both ways")
         top, value = (float(np.abs(array).max(initial=0.0)) for array in (learner.coef, learner.inner))
-        demand(n * top * top * max(1.0, value) < LARGEST_FORGOTTEN, "coefficients whose forgetting can be counted")
+        require(n * top * top * max(1.0, value) < LARGEST_FORGOTTEN, "coefficients whose forgetting can be counted")

@@ -1,4 +1,4 @@
-"""A `Perceptron` as a header and arrays: its weights, all that it needs to resume training, and the votes."""
+"""Files of `Perceptron`: its weights, the state that resumes training, and the votes."""
 
 from typing import Any, Literal
 
@@ -28,30 +28,32 @@ from perceptrons.engine.training.votes import Votes
 from perceptrons.engine.training.weights import MATRICES, VECTORS, Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.contents import (
+    Content,
     array_in,
     ascending_in,
+    calibration_parts,
     classes_in,
     columns_of,
-    demand,
     header_of,
     log_in,
     parameters_in,
+    read_calibration,
     read_columns,
     refuse_infinite,
+    require,
     resume,
     size_of,
     support_arrays,
     support_in,
     timeless,
 )
-from perceptrons.modelfile.probabilities import calibration_parts, read_calibration
 
 ESTIMATOR = Perceptron
-LARGEST_WIDTH = 2**31  # columns
+MAX_COLUMNS = 2**31
 
 
-def check_goes_on(model: Perceptron) -> None:
-    """Raise ValueError if the parameters no longer fit the model: such a file could not be read."""
+def check_can_resume(model: Perceptron) -> None:
+    """Raise ValueError if the parameters no longer fit the model, whose file could not be read."""
     learner = model._fitted()
     check_choices(model)
     cost_matrix(model.cost, learner.classes, stream=True)
@@ -65,62 +67,61 @@ def check_goes_on(model: Perceptron) -> None:
         raise ValueError(f"The model was not trained with step={model.step!r}: set it back before saving.")
 
 
-def contents(model: Perceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays."""
+def contents(model: Perceptron) -> Content:
+    """Return the header and the arrays of a fitted model."""
     learner, weights = model._learner, model._learner.weights
-    arrays, shape = {}, None
-    live = _live(weights)
+    arrays, support_shape = {}, None
+    used = _used_columns(weights)
     for name, array in weights.arrays.items():
-        arrays[name] = np.ascontiguousarray(array[:, live] if name in MATRICES else array)
+        arrays[name] = np.ascontiguousarray(array[:, used] if name in MATRICES else array)
     arrays["clock"], recent = np.ascontiguousarray(arrays["clock"][:, :TOTAL]), arrays["clock"][:, TOTAL:]
     if weights.recent:
         arrays["recent"] = np.ascontiguousarray(recent)
-    if not isinstance(live, slice):
-        arrays["live"] = live
+    if not isinstance(used, slice):
+        arrays["live"] = used
     if learner.votes is not None:
         support = learner.votes.matrix(weights.n_features)
         arrays |= {"log": learner.votes.log, **support_arrays(support)}
-        shape = list(support.shape)
+        support_shape = list(support.shape)
     header = {
         **timeless(header_of(model)),
         "scheme": learner.scheme,
         "form": learner.form,
-        "intercept": weights.one,  # the square of its constant feature; was true or false
+        "intercept": weights.one,  # the square of the constant feature
         "spread": learner.spread,
         "init": learner.init,
         "updates": learner.updates,
-        "support": shape,
-        "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums round by the order of memory
+        "support": support_shape,
+        "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums are rounded in this order
     }
-    _refuse_infinite(weights, arrays, live)
-    of_columns, named = columns_of(model)
-    calibrated, curves = calibration_parts(model)
-    return header | of_columns | calibrated, arrays | named | curves
+    _refuse_infinite(weights, arrays, used)
+    columns, calibration = columns_of(model), calibration_parts(model)
+    return Content(header | columns.header | calibration.header, arrays | columns.arrays | calibration.arrays)
 
 
-def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], live: Any) -> None:
-    """Raise ValueError where `read` would refuse the file for its numbers. live: the columns that are in the file."""
-    numbers = {name: array for name, array in arrays.items() if name != "tally"}  # infinite before the first judgement
+def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], used: Any) -> None:
+    """Raise ValueError for numbers that `read` would refuse. used: the columns that are in the file."""
+    numbers = {name: array for name, array in arrays.items() if name != "tally"}  # infinite in the first epoch
     with np.errstate(over="ignore", invalid="ignore"):
-        mean_w, mean_b = weights.average(live)
-        last_w, last_b = weights.last(live)
+        mean_w, mean_b = weights.average(used)
+        last_w, last_b = weights.last(used)
         norm = np.array(weights.norm())
     means = {"the average of w": mean_w, "the average of b": mean_b}
     refuse_infinite(numbers | means | {"w": last_w, "b": last_b, "the norm of w": norm})
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
-    """The model again, or an error of those that `load` expects of an unsound file."""
+    """Return the model, or raise one of the errors that `load` expects for an invalid file."""
     model = Perceptron(**parameters_in(header))
     check_choices(model)
     classes = classes_in(header)
     cost_matrix(model.cost, classes, stream=True)
     scheme, form = header["scheme"], header["form"]
-    demand(form in FORMS, "labels of a known form")
+    require(form in FORMS, "labels of a known form")
     if form != "single":
         check_several(model)
-    demand(scheme == model.multiclass if form == "single" else scheme == "labels", "a scheme that fits the parameters")
-    demand(header["init"] in ("zeros", "ones", "random"), "a known start")
+    require(scheme == model.multiclass if form == "single" else scheme == "labels", "a scheme that fits the parameters")
+    require(header["init"] in ("zeros", "ones", "random"), "a known start")
     learner = Learner(
         _weights(header, arrays, len(classes)),
         _votes(header, arrays, len(classes)),
@@ -132,100 +133,100 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     )
     learner.updates = int(header["updates"])
     learner.spread = float(header.get("spread", 1.0))
-    demand(0 <= learner.spread < np.inf, "a spread that is not negative")
+    require(0 <= learner.spread < np.inf, "a spread that is not negative")
     resume(model, learner, header)
     read_columns(model, header, arrays)
     read_calibration(model, header, arrays)
     return model
 
 
-def _live(weights: Weights) -> Any:
-    """The columns that hold anything: all, or if most do not, as with hashed features, their numbers.
+def _used_columns(weights: Weights) -> Any:
+    """Return the columns that have weights: all, or their numbers if most have none, as with hashed features.
 
-    A zero with a sign is something, too: the model that is read has the bits of the one that was written.
+    A negative zero counts as a weight, so that the model that is read has the bits of the one that was written.
     """
-    live = np.zeros(weights.n_features, bool)
+    used = np.zeros(weights.n_features, bool)
     for name in MATRICES:
         if name in weights.arrays:
             columns = weights.arrays[name][:, : weights.n_features]
-            live |= ((columns != _idle(name)) | np.signbit(columns)).any(axis=0)
-    return np.flatnonzero(live) if live.sum() < weights.n_features / 2 else slice(0, weights.n_features)
+            used |= ((columns != _unused_value(name)) | np.signbit(columns)).any(axis=0)
+    return np.flatnonzero(used) if used.sum() < weights.n_features / 2 else slice(0, weights.n_features)
 
 
-def _idle(name: str) -> int:
-    """What a column holds of which no example has had a value, with a start of zeros."""
+def _unused_value(name: str) -> int:
+    """Return the value of a column that no example has used, if training began with zeros."""
     return 1 if name == "sigma_w" else 0
 
 
-def _live_in(arrays: dict[str, np.ndarray], rows: int, n_features: int) -> np.ndarray:
-    """The columns that are in the file, if there is memory for all others."""
-    demand(0 <= n_features <= LARGEST_WIDTH, "columns that 32 bits can number")
-    each = sum(arrays[name].itemsize for name in MATRICES if name in arrays) + arrays["w"].itemsize  # and the average
-    check_claim(rows * n_features * each, size_of(arrays), f"A model of {n_features:,} features in {rows:,} rows")
+def _used_columns_in(arrays: dict[str, np.ndarray], rows: int, n_features: int) -> np.ndarray:
+    """Return the columns that are in the file, if there is memory for all columns."""
+    require(0 <= n_features <= MAX_COLUMNS, "columns that 32 bits can number")
+    n_bytes = sum(arrays[name].itemsize for name in MATRICES if name in arrays) + arrays["w"].itemsize  # the average
+    check_claim(rows * n_features * n_bytes, size_of(arrays), f"A model of {n_features:,} features in {rows:,} rows")
     return ascending_in(arrays, "live", n_features)
 
 
-def _spread_out(weights: Weights, live: np.ndarray, n_features: int, order: Literal["C", "F"]) -> None:
-    """Put columns in their places among idle ones."""
+def _spread_out(weights: Weights, used: np.ndarray, n_features: int, order: Literal["C", "F"]) -> None:
+    """Put columns in their places among unused ones."""
     for name in MATRICES:
         if name in weights.arrays:
             dense = weights.arrays[name]
             wide = np.zeros((len(dense), n_features), dense.dtype, order=order)
-            if _idle(name):
-                wide += _idle(name)
-            wide[:, live] = dense
+            if _unused_value(name):
+                wide += _unused_value(name)
+            wide[:, used] = dense
             weights.arrays[name] = wide
     weights.n_features = n_features
 
 
 def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Weights:
     rows, n_features = n_rows(header["scheme"], n_classes), int(header["n_features"])
-    live = _live_in(arrays, rows, n_features) if "live" in arrays else None
-    if live is not None:
-        n_features = len(live)
+    used = _used_columns_in(arrays, rows, n_features) if "live" in arrays else None
+    if used is not None:
+        n_features = len(used)
     w, b = arrays["w"], arrays["b"]
-    demand(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
+    require(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
     parts = {"pocket": "tally" in arrays, "start": "start_w" in arrays, "sigma": "sigma_w" in arrays}
-    demand(parts["sigma"] == (header["parameters"]["step"] == "arow"), "variances for step='arow', and only then")
+    require(parts["sigma"] == (header["parameters"]["step"] == "arow"), "variances for step='arow', and only then")
     one = float(header["intercept"])
-    demand(0 <= one <= largest(w.dtype, Growth()) ** 2, "the square of a constant feature")
+    require(0 <= one <= largest(w.dtype, Growth()) ** 2, "the square of a constant feature")
     weights = Weights(w, b, one=one, **parts)
     if "paid_w" in arrays:
         weights.keep_payments()
-    duels = header["scheme"] == "ovo" and n_classes > 2
-    clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if duels else 1
-    demand(clocks in (1, rows), "one clock, or one for every row")
+    is_one_vs_one = header["scheme"] == "ovo" and n_classes > 2
+    clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if is_one_vs_one else 1
+    require(clocks in (1, rows), "one clock, or one for every row")
     arrays = {**arrays, "clock": _clock_in(arrays, clocks)}
     sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK)}
     for name in weights.arrays:
         expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))
         kind = w.dtype if name in MATRICES + VECTORS and not name.startswith(("late", "paid")) else np.dtype(np.float64)
         weights.arrays[name] = array_in(arrays, name, expected, kind, finite=name != "tally")
-    demand(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
+    require(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
     clock = weights.arrays["clock"]
-    part = (clock[:, SCALE] >= smallest_scale(w.dtype)) & (clock[:, SCALE] <= 1) & (clock[:, DEMANDED] >= 0)
-    part &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
+    is_valid = (clock[:, SCALE] >= smallest_scale(w.dtype)) & (clock[:, SCALE] <= 1) & (clock[:, DEMANDED] >= 0)
+    is_valid &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
     bound = clock[:, TOTAL] * (1 + 1e-6) + 2 / FAST
-    part &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)
-    most = 1.5 * clock[:, GAIN] * clock[:, SEEN]  # a visit for a fraction counts a little more than its fraction
-    part &= (clock[:, GAIN] >= 1) & (clock[:, GAIN] <= LARGEST_GAIN)
-    part &= (clock[:, TOTAL] <= most) & ((clock[:, TOTAL] > 0) == (clock[:, SEEN] > 0))
-    demand(bool(part.all()), "clocks that run forwards")
+    is_valid &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)
+    max_total = 1.5 * clock[:, GAIN] * clock[:, SEEN]  # a visit for a fraction counts a little more than its fraction
+    is_valid &= (clock[:, GAIN] >= 1) & (clock[:, GAIN] <= LARGEST_GAIN)
+    is_valid &= (clock[:, TOTAL] <= max_total) & ((clock[:, TOTAL] > 0) == (clock[:, SEEN] > 0))
+    require(bool(is_valid.all()), "valid averaging state: the example counter must not decrease")
     if weights.has_sigma:
         sigma = np.append(weights.arrays["sigma_w"], weights.arrays["sigma_b"])
-        demand(bool(((sigma >= 0) & (sigma <= 1)).all()), "variances between 0 and 1")
+        require(bool(((sigma >= 0) & (sigma <= 1)).all()), "variances between 0 and 1")
     with np.errstate(over="ignore", invalid="ignore"):
         read = (*weights.average(), *weights.last(), np.array(weights.norm()))
-    demand(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
-    if live is not None:
-        _spread_out(weights, live, int(header["n_features"]), "C" if header.get("memory") == "C" else "F")
+    require(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
+    if used is not None:
+        _spread_out(weights, used, int(header["n_features"]), "C" if header.get("memory") == "C" else "F")
     elif header.get("memory") == "F":
         weights.arrays |= {name: np.asfortranarray(weights.arrays[name]) for name in MATRICES if name in weights.arrays}
     return weights
 
 
 def _clock_in(arrays: dict[str, np.ndarray], clocks: int) -> np.ndarray:
-    """The clocks; what only a recent average needs is in an array of its own, and not there for other models."""
+    """Return the averaging state. The part for recent averages is an array of its own, which other models lack."""
     clock = array_in(arrays, "clock", (clocks, TOTAL), np.dtype(np.float64))
     if "recent" in arrays:
         return np.hstack([clock, array_in(arrays, "recent", (clocks, CLOCK - TOTAL), np.dtype(np.float64))])
@@ -233,11 +234,11 @@ def _clock_in(arrays: dict[str, np.ndarray], clocks: int) -> np.ndarray:
 
 
 def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Votes | None:
-    demand(("start_w" in arrays) == (header["support"] is not None), "the first weights beside votes, and only there")
+    require(("start_w" in arrays) == (header["support"] is not None), "first weights exactly if there are votes")
     if header["support"] is None:
         return None
     n_support, n_features = (int(size) for size in header["support"])
-    demand(n_features == int(header["n_features"]), "support vectors as wide as the weights")
+    require(n_features == int(header["n_features"]), "support vectors as wide as the weights")
     log = log_in(arrays, n_support, n_classes)
     support = support_in(arrays, (n_support, n_features), arrays["w"].dtype)
     votes = Votes()

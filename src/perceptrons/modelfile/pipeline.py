@@ -14,7 +14,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.features import Columns, HashedFeatures, HashedText, TableFeatures
 from perceptrons.features.from_memory import check_recipe
 from perceptrons.modelfile import kernel, linear, sequence
-from perceptrons.modelfile.contents import demand, finite_number
+from perceptrons.modelfile.contents import Codec, Content, finite_number, require
 
 TRUSTED = {
     "sklearn.calibration": ("CalibratedClassifierCV",),
@@ -63,11 +63,20 @@ LOADERS = {
     "CachedNode", "DTypeNode", "DefaultDictNode", "DictNode", "FunctionNode", "JsonNode", "ListNode", "MaskedArrayNode",
     "NdArrayNode", "ObjectNode", "RandomStateNode", "SetNode", "SliceNode", "SparseMatrixNode", "TupleNode", "TypeNode",
 }  # fmt: skip
-MODELS: dict[type, Any] = {kind.ESTIMATOR: kind for kind in (linear, kernel, sequence)}
 ADVICE = "the documentation of perceptrons.save says what can"
 MAX_DEPTH = 200  # of objects inside objects
 MAX_JOBS = 128  # processes
 SCHEMA = "schema.json"  # the entry of a skops file that describes its objects
+
+
+class StepCodec(Codec, Protocol):
+    """A module that writes and reads models which may be steps of a pipeline."""
+
+    def check_choices(self, model: Any) -> None:
+        """Raise ValueError for parameters that cannot be combined."""
+
+
+MODELS: dict[type, StepCodec] = {kind.ESTIMATOR: kind for kind in (linear, kernel, sequence)}
 
 
 class OtherVersionError(ValueError):
@@ -75,7 +84,7 @@ class OtherVersionError(ValueError):
 
 
 class Stored:
-    """What stands in a skops file for a fitted model of this library."""
+    """Stands in a skops file for a fitted model of this library."""
 
     def __init__(self, model: Any) -> None:
         self.name = type(model).__name__
@@ -83,22 +92,22 @@ class Stored:
         self.header = json.dumps(header)
 
     def model(self) -> Any:
-        """Return the model that it stands for."""
-        demand(set(vars(self)) == {"name", "header", "arrays"} and isinstance(self.arrays, dict), "a stored model")
+        """Return the model."""
+        require(set(vars(self)) == {"name", "header", "arrays"} and isinstance(self.arrays, dict), "a stored model")
         arrays = {str(name): array for name, array in self.arrays.items()}
-        demand(all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values()), "arrays")
+        require(all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values()), "arrays")
         module = {kind.__name__: module for kind, module in MODELS.items()}[self.name]
         return module.read(json.loads(self.header, parse_constant=finite_number, parse_float=finite_number), arrays)
 
 
 def is_pipeline(model: Any) -> bool:
-    """Can this be the outermost object of a file: a trusted estimator of scikit-learn?"""
+    """Return whether this is a trusted estimator of scikit-learn, which a file may contain."""
     kind = type(model)
     return kind.__module__.startswith("sklearn.") and is_trusted(kind.__module__, kind.__name__)
 
 
 def is_trusted(module: str, name: str) -> bool:
-    """May a file contain objects of this class, or this function?
+    """Return whether a file may contain objects of this class, or this function.
 
     A trusted class may have helpers: classes with a leading underscore that are defined in the same module.
     """
@@ -119,12 +128,12 @@ def is_trusted(module: str, name: str) -> bool:
     return False
 
 
-def check_goes_on(model: Any) -> None:
-    """Whatever is wrong with a step is found when it is written."""
+def check_can_resume(model: Any) -> None:
+    """Check nothing: errors of steps are found when they are written."""
 
 
-def contents(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays. Raises TypeError for what cannot be saved, and NotFittedError."""
+def contents(model: Any) -> Content:
+    """Return the header and the arrays of a fitted model."""
     from skops.io import dumps
     from skops.io.exceptions import UnsupportedTypeException
 
@@ -133,7 +142,7 @@ def contents(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     for where, part in parts_of(model):
         try:
             if type(part) in MODELS and hasattr(part, "_learner"):
-                MODELS[type(part)].check_goes_on(part)
+                MODELS[type(part)].check_can_resume(part)
                 replaced[id(part)] = Stored(part)
             elif is_index(part):
                 replaced[id(part)] = part.tolist()
@@ -147,7 +156,7 @@ def contents(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise TypeError(f"The {type(model).__name__} cannot be saved safely: {error}") from error
     check_schema(content)
     header = {"class": type(model).__name__, "sklearn": sklearn.__version__}
-    return header, {"skops": np.frombuffer(content, np.uint8)}
+    return Content(header, {"skops": np.frombuffer(content, np.uint8)})
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
@@ -156,8 +165,8 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     from skops.io.exceptions import UntrustedTypesFoundException
 
     version = header["sklearn"]
-    demand(isinstance(version, str) and re.fullmatch(r"\d+\.\d+[\w.]{0,20}", version) is not None, "a version")
-    demand(arrays["skops"].dtype == np.uint8 and arrays["skops"].ndim == 1, "the bytes of a skops file")
+    require(isinstance(version, str) and re.fullmatch(r"\d+\.\d+[\w.]{0,20}", version) is not None, "a version")
+    require(arrays["skops"].dtype == np.uint8 and arrays["skops"].ndim == 1, "the bytes of a skops file")
     content = arrays["skops"].tobytes()
     is_same_version = version.split(".")[:2] == sklearn.__version__.split(".")[:2]
     try:
@@ -165,7 +174,8 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconsistentVersionWarning)
             model = loads(content, trusted=trusted)
-        demand(type(model).__name__ == header["class"] and is_pipeline(model), "a pipeline, or another known estimator")
+        is_expected = type(model).__name__ == header["class"] and is_pipeline(model)
+        require(is_expected, "a pipeline, or another known estimator")
         replaced: dict[int, Any] = {}
         for _, part in parts_of(model):
             check_part(part)
@@ -201,7 +211,7 @@ def without_addresses(content: bytes) -> bytes:
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict) and node.get("__loader__") == "JsonNode":
-            node.pop("__id__", None)  # whether two equal numbers are one object means nothing
+            node.pop("__id__", None)  # equal numbers may or may not be one object
             continue
         if isinstance(node, dict) and "__id__" in node:
             node["__id__"] = int(numbers.setdefault(str(node["__id__"]), str(len(numbers) + 1)))
@@ -223,13 +233,13 @@ def check_schema(content: bytes) -> list[str]:
     """Return the classes and functions of a skops file, or raise an error if any of them is not trusted."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in archive.infolist())
-        demand(stored and len(set(archive.namelist())) == len(archive.infolist()), "entries that are not compressed")
+        require(stored and len(set(archive.namelist())) == len(archive.infolist()), "entries that are not compressed")
         schema = json.loads(archive.read(SCHEMA))
     trusted = set[str]()
     waiting = [(schema, 0)]
     while waiting:
         node, depth = waiting.pop()
-        demand(depth < 4 * MAX_DEPTH, f"objects nested at most {MAX_DEPTH} deep")
+        require(depth < 4 * MAX_DEPTH, f"objects nested at most {MAX_DEPTH} deep")
         if isinstance(node, dict) and "__loader__" in node:
             loader, module, name = (str(node[key]) for key in ("__loader__", "__module__", "__class__"))
             if loader not in LOADERS:
@@ -249,14 +259,14 @@ def check_schema(content: bytes) -> list[str]:
 
 
 def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
-    """All objects in an estimator, each once, with the name of the step that it is in."""
+    """Yield all objects in an estimator, each once, with the name of its step."""
     waiting, known = [("the " + type(model).__name__, model, 0)], dict[int, Any]()
     while waiting:
         where, part, depth = waiting.pop()
         if id(part) in known or part is None or isinstance(part, str | bytes | int | float | type):
             continue
         known[id(part)] = part  # kept alive, so that its id stays its own
-        demand(depth <= MAX_DEPTH, f"steps nested at most {MAX_DEPTH} deep")
+        require(depth <= MAX_DEPTH, f"steps nested at most {MAX_DEPTH} deep")
         is_step = isinstance(part, tuple) and len(part) in (2, 3) and isinstance(part[0], str)
         inside = f"step {part[0]!r}" if is_step else where
         inside = f"{where}, {inside}" if is_step and where.startswith("step") else inside
@@ -275,27 +285,27 @@ def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
 
 
 def is_index(part: Any) -> bool:
-    """Is this an index of pandas, which may name the columns of a ColumnTransformer?"""
+    """Return whether this is an index of pandas, which may name the columns of a ColumnTransformer."""
     return type(part).__module__.split(".")[0] == "pandas" and hasattr(part, "tolist")
 
 
 def check_part(part: Any) -> None:
-    """Raise an error for an object that no sound file has, or that could be an index out of range."""
+    """Raise an error for an object that no valid file has, or that could be an index out of range."""
     if sp.issparse(part):
         part.check_format(full_check=True)
     elif type(part) in MODELS:
-        demand(set(vars(part)) == set(part.get_params(deep=False)), f"an untrained {type(part).__name__}")
+        require(set(vars(part)) == set(part.get_params(deep=False)), f"an untrained {type(part).__name__}")
         MODELS[type(part)].check_choices(part)
     elif isinstance(part, HashedText | HashedFeatures | TableFeatures):
         _check_features(part)
     if hasattr(part, "get_params"):
         n_jobs = getattr(part, "n_jobs", None)
-        demand(n_jobs is None or (type(n_jobs) is int and abs(n_jobs) <= MAX_JOBS), f"n_jobs of at most {MAX_JOBS}")
-        demand(getattr(part, "memory", None) is None, "a pipeline without memory")
+        require(n_jobs is None or (type(n_jobs) is int and abs(n_jobs) <= MAX_JOBS), f"n_jobs of at most {MAX_JOBS}")
+        require(getattr(part, "memory", None) is None, "a pipeline without memory")
         vocabulary = vars(part).get("vocabulary_")
         if vocabulary is not None:  # it becomes the columns of sparse rows
             columns = sorted(int(column) for column in vocabulary.values())
-            demand(columns == list(range(len(columns))), "a vocabulary that numbers its words")
+            require(columns == list(range(len(columns))), "a vocabulary that numbers its words")
     elif inspect.isroutine(part) and not isinstance(part, np.ufunc) and part.__name__ == "<lambda>":
         raise TypeError("a lambda cannot be saved safely: use a function of NumPy or scikit-learn.")
 
@@ -304,15 +314,15 @@ def _check_features(part: Any) -> None:
     """Raise ValueError for parameters or names of columns that do not fit together."""
     part._check()
     columns = getattr(part, "columns_", None)
-    demand(columns is None or (isinstance(columns, Columns) and columns.frozen), "names of columns that stay the same")
+    require(columns is None or (isinstance(columns, Columns) and columns.frozen), "names of columns that stay the same")
     if isinstance(part, TableFeatures):
         if hasattr(part, "source_"):
             check_recipe(part.source_)
-            demand(isinstance(part.source_.get("numbers"), list), "how columns are read")
-            demand(part.source_["format"] in ("frame", "records"), "a frame, or records")
-            demand(columns is not None and (columns.bits or 0) == part.source_["hash_bits"], "names of its columns")
+            require(isinstance(part.source_.get("numbers"), list), "how columns are read")
+            require(part.source_["format"] in ("frame", "records"), "a frame, or records")
+            require(columns is not None and (columns.bits or 0) == part.source_["hash_bits"], "names of its columns")
     elif columns is not None:
         settings = columns.bits, columns.signed, columns.seed
-        demand(settings == (part.bits, bool(part.signed), part.seed), "names of columns that fit the parameters")
+        require(settings == (part.bits, bool(part.signed), part.seed), "names of columns that fit the parameters")
     else:
-        demand(part.bits is not None or "columns_" not in vars(part), "names of columns")
+        require(part.bits is not None or "columns_" not in vars(part), "names of columns")

@@ -1,7 +1,7 @@
-"""A `SequencePerceptron` as a header and arrays: the features that fired, in the order of their names, with weights.
+"""Files of `SequencePerceptron`: the features that have weights, in the order of their names.
 
-Neither the order in which features came, nor those without weights, nor the seconds that training took are in it: so
-the same seed gives the same bytes, and training that was resumed the same file as training that was not.
+The file has neither the order in which features came, nor features without weights, nor the seconds of training.
+Therefore the same seed gives the same bytes, and resumed training gives the same file as training without a break.
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,16 @@ import numpy as np
 from perceptrons.engine.passes.attributes import PARTS, VALUE_BITS
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.modelfile.contents import (
+    Content,
     array_in,
     ascending_in,
     classes_in,
-    demand,
     header_of,
     index_in,
     names_in,
     parameters_in,
     refuse_infinite,
+    require,
     resume,
     size_of,
     strings_array,
@@ -35,13 +36,14 @@ from perceptrons.sequence.template_features import TemplateFeatures
 from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
 
 ESTIMATOR = SequencePerceptron
-MOST = 2**40  # features that a file may speak of
-FEATURE, ARC = 9, 24  # bytes of a feature without weights, and of a pair of labels, with its average
+MAX_FEATURES = 2**40
+FEATURE_BYTES = 9  # without weights
+ARC_BYTES = 24  # of a pair of labels, with its average
 WEIGHTS = {"per_feature", "labels", "w", "late_w", "arcs", "late_arcs"}  # arrays
 
 
-def check_goes_on(model: SequencePerceptron) -> None:
-    """Raise ValueError if the parameters no longer fit the model: such a file could not be read."""
+def check_can_resume(model: SequencePerceptron) -> None:
+    """Raise ValueError if the parameters no longer fit the model, whose file could not be read."""
     learner = model._fitted()
     check_choices(model)
     model._check_can_go_on()
@@ -50,26 +52,26 @@ def check_goes_on(model: SequencePerceptron) -> None:
         raise ValueError("The model knows no labels yet: train it before you save it.")
 
 
-def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays."""
+def contents(model: SequencePerceptron) -> Content:
+    """Return the header and the arrays of a fitted model."""
     learner = model._learner
     features, weights = learner.features, learner.weights
     entries = weights.entries()
     fired = weights.fired(entries)
-    by_number = features.kind == "matrix" or features.hash_bits is not None
-    if by_number:
+    is_numbered = features.kind == "matrix" or features.hash_bits is not None
+    if is_numbered:
         order = np.flatnonzero(fired)
         arrays = {"numbers": order.astype(np.int64)}
     else:
         order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
-    of_all = timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed)))
+    shared = timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed)))
     if model.validation_metric == "accuracy":
-        del of_all["parameters"]["validation_metric"]  # files from before there was a choice have none
+        del shared["parameters"]["validation_metric"]  # older files do not have it
     header = {
-        **of_all,
+        **shared,
         **({} if getattr(model, "label_column_", None) is None else {"label_column": str(model.label_column_)}),
         "kind": features.kind,
-        "n_features": features.n_features if by_number else len(order),
+        "n_features": features.n_features if is_numbered else len(order),
         "columns": features.columns if features.kind == "matrix" else None,
         "dtype": str(learner.dtype),
         "t": int(learner.t),
@@ -77,11 +79,11 @@ def contents(model: SequencePerceptron) -> tuple[dict[str, Any], dict[str, np.nd
     }
     numbers = _weights(entries, order, weights.n_labels) | {"arcs": weights.arcs, "late_arcs": weights.late_arcs}
     refuse_infinite(numbers | {f"the average of {name}": _average(numbers, name, learner.t) for name in ("w", "arcs")})
-    return header, arrays | numbers
+    return Content(header, arrays | numbers)
 
 
 def _weights(entries: Entries, order: np.ndarray, n_labels: int) -> dict[str, np.ndarray]:
-    """The weights of the features in this order, by label."""
+    """Return the weights of features in this order, by label."""
     features, firsts, sizes = np.unique(entries.features, return_index=True, return_counts=True)
     rank = np.searchsorted(features, order)
     firsts, sizes = firsts[rank], sizes[rank]
@@ -95,7 +97,7 @@ def _weights(entries: Entries, order: np.ndarray, n_labels: int) -> dict[str, np
 
 
 def _names(features: NamedFeatures, fired: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The order in which to write features that have names, and the arrays of the names."""
+    """Return the numbers of features with names, in the order of the file, and the arrays of the names."""
     known = sorted((name, number) for name, number in features.numbers.items() if fired[number])
     waiting = dict(features.waiting)
     if features.min_count > 1:
@@ -106,7 +108,7 @@ def _names(features: NamedFeatures, fired: np.ndarray) -> tuple[np.ndarray, dict
 
 
 def _keys(features: TemplateFeatures, fired: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The same for features that have templates and values."""
+    """Return the numbers of features with templates, in the order of the file, and the arrays of their values."""
     template, values, numbers = features.entries()
     waits = numbers < 0
     idle = np.zeros(len(numbers), bool)
@@ -117,11 +119,11 @@ def _keys(features: TemplateFeatures, fired: np.ndarray) -> tuple[np.ndarray, di
     looks = features.templates.looks[template]
     used = []
     for v, strings in enumerate(features.values):
-        there = np.zeros(len(strings), bool)
-        there[values[looks == v]] = True
+        is_used = np.zeros(len(strings), bool)
+        is_used[values[looks == v]] = True
         if v == 0:
-            there[:] = True  # all words of training: they are known, whatever came of them
-        old = np.flatnonzero(there)
+            is_used[:] = True  # all words of training stay known, also without weights
+        old = np.flatnonzero(is_used)
         words = list(strings)
         in_order = sorted(old.tolist(), key=words.__getitem__)
         places = np.zeros(len(strings), np.int64)
@@ -140,35 +142,39 @@ def _keys(features: TemplateFeatures, fired: np.ndarray) -> tuple[np.ndarray, di
 
 
 def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerceptron:
-    """The model again, or an error of those that `load` expects of an unsound file."""
+    """Return the model, or raise one of the errors that `load` expects for an invalid file."""
     parameters = parameters_in(header)
     if parameters["templates"] is not None:
         parameters["templates"] = FeatureTemplates(**parameters["templates"])
     model = SequencePerceptron(**parameters)
     check_choices(model)
     t, updates, n_features = (header[name] for name in ("t", "updates", "n_features"))
-    demand(all(type(count) is int and count >= 0 for count in (t, updates, n_features)), "counts that are not negative")
-    demand(updates <= t and n_features <= MOST, "no more updates than sequences, and features that a memory holds")
-    demand(header["dtype"] in ("float32", "float64"), "weights of float32 or float64")
+    require(
+        all(type(count) is int and count >= 0 for count in (t, updates, n_features)), "counts that are not negative"
+    )
+    require(updates <= t and n_features <= MAX_FEATURES, "no more updates than sequences, and not too many features")
+    require(header["dtype"] in ("float32", "float64"), "weights of float32 or float64")
     classes = classes_in(header)
-    wanted = FEATURE * n_features + ARC * (len(classes) + 1) ** 2
-    check_claim(wanted, size_of(arrays), f"A model of {n_features:,} features and {len(classes):,} labels")
-    features, where = _features(model, header, arrays)
+    n_bytes = FEATURE_BYTES * n_features + ARC_BYTES * (len(classes) + 1) ** 2
+    check_claim(n_bytes, size_of(arrays), f"A model of {n_features:,} features and {len(classes):,} labels")
+    features, used = _features(model, header, arrays)
     for name in arrays.keys() - WEIGHTS:
-        del arrays[name]  # it is copied, and the weights need memory
+        del arrays[name]  # it has been copied, and the weights need the memory
     _check_averages(arrays, t)
     try:
         arcs = (bool(model.transitions), bool(model.start_stop))
         learner = ChainLearner(features, classes, np.dtype(header["dtype"]), int(header["seed"]), arcs)
-        n_weights = _read_weights(learner, where, arrays)
+        n_weights = _read_weights(learner, used, arrays)
     except MemoryError as error:
         raise ValueError(f"there is no memory for {n_features} features") from error
     learner.weights.t[0], learner.updates = t, updates
-    demand(t > 0 or not n_weights, "sequences behind the weights")
+    require(t > 0 or not n_weights, "sequences, because there are weights")
     resume(model, learner, header)
     model.n_features_in_ = learner.n_features
     if "label_column" in header:
-        demand(isinstance(header["label_column"], str) and bool(header["label_column"]), "a name of the label's column")
+        require(
+            isinstance(header["label_column"], str) and bool(header["label_column"]), "a name of the label's column"
+        )
         model.label_column_ = header["label_column"]
     model._check_can_go_on()
     return model
@@ -176,8 +182,8 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
 
 def _check_averages(arrays: dict[str, np.ndarray], t: int) -> None:
     for name in ("w", "arcs"):
-        demand(arrays[name].shape == arrays[f"late_{name}"].shape, f"as many of late_{name} as of {name}")
-        demand(bool(np.isfinite(_average(arrays, name, t)).all()), "finite averages")
+        require(arrays[name].shape == arrays[f"late_{name}"].shape, f"as many of late_{name} as of {name}")
+        require(bool(np.isfinite(_average(arrays, name, t)).all()), "finite averages")
 
 
 def _average(arrays: dict[str, np.ndarray], name: str, t: float) -> np.ndarray:
@@ -189,12 +195,12 @@ def _average(arrays: dict[str, np.ndarray], name: str, t: float) -> np.ndarray:
 def _features(
     model: SequencePerceptron, header: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> tuple[Any, np.ndarray]:
-    """The features, and the numbers of those that have weights, in the order of the file."""
+    """Return the features, and the numbers of those that have weights, in the order of the file."""
     kind, n = header["kind"], header["n_features"]
-    demand(kind in ("matrix", "names", "templates"), "features of a known kind")
-    demand((kind == "templates") == (model.templates is not None), "templates where there are some")
+    require(kind in ("matrix", "names", "templates"), "features of a known kind")
+    require((kind == "templates") == (model.templates is not None), "templates in the parameters and in the features")
     if kind == "matrix":
-        demand(model.hash_bits is None and model.min_count == 1, "no names in a matrix")
+        require(model.hash_bits is None and model.min_count == 1, "no names in a matrix")
         columns = header["columns"]
         if columns is not None:
             model.feature_names_in_ = np.array(names_in(columns, n), dtype=object)
@@ -203,71 +209,71 @@ def _features(
     if model.templates is not None:
         features = model.templates._features(int(model.min_count), model.hash_bits)
     if model.hash_bits is not None:
-        demand(n == 2**model.hash_bits, "as many numbers as hashes")
+        require(n == 2**model.hash_bits, "as many numbers as hashes")
         return features, ascending_in(arrays, "numbers", n)
     if kind == "names":
         _read_names(features, arrays)
     else:
         _read_keys(features, n, arrays)
-    demand(features.n_features == n, "as many features as names")
+    require(features.n_features == n, "as many features as names")
     return features, np.arange(n)
 
 
 def _read_names(features: NamedFeatures, arrays: dict[str, np.ndarray]) -> None:
     names = strings_in(arrays, "names")
     features.numbers = {name: number for number, name in enumerate(names)}
-    demand(len(features.numbers) == len(names), "names that differ")
+    require(len(features.numbers) == len(names), "names that differ")
     waiting = strings_in(arrays, "waiting")
     features.waiting = dict(zip(waiting, _counts(arrays, len(waiting), features.min_count).tolist(), strict=True))
-    demand(len(features.waiting) == len(waiting), "waiting names that differ")
-    demand(not features.waiting.keys() & features.numbers.keys(), "names that are known or wait")
+    require(len(features.waiting) == len(waiting), "waiting names that differ")
+    require(not features.waiting.keys() & features.numbers.keys(), "names that are known or wait")
 
 
 def _read_keys(features: TemplateFeatures, n: int, arrays: dict[str, np.ndarray]) -> None:
     views = len(features.views)
     sizes = array_in(arrays, "values_per_view", (views,), np.int64)
     strings = strings_in(arrays, "values")
-    demand(bool((sizes >= 0).all()) and int(sizes.sum()) == len(strings), "values for every view")
-    demand(bool((sizes < 2**VALUE_BITS).all()), "values that have room in a key")
+    require(bool((sizes >= 0).all()) and int(sizes.sum()) == len(strings), "values for every view")
+    require(bool((sizes < 2**VALUE_BITS).all()), "values that have room in a key")
     ends = np.cumsum(sizes).tolist()
     for v, end in enumerate(ends):
         part = strings[end - sizes[v] : end]
         features.values[v] = {string: number for number, string in enumerate(part)}
-        demand(len(features.values[v]) == len(part), "values that differ")
+        require(len(features.values[v]) == len(part), "values that differ")
     template = index_in(arrays, "key_templates", len(features.list), np.int16).astype(np.int64)
-    demand(len(template) >= n, "templates of all features")
+    require(len(template) >= n, "templates of all features")
     looks = features.templates.looks[template]
     flat = array_in(arrays, "key_values", (int((looks >= 0).sum()),), np.int32)
     values = np.zeros((len(template), PARTS), np.int32)
     values[looks >= 0] = flat
-    demand(bool(((flat >= 0) & (flat < sizes[looks[looks >= 0]])).all()), "values that are there")
+    require(bool(((flat >= 0) & (flat < sizes[looks[looks >= 0]])).all()), "values that exist")
     counts = _counts(arrays, len(template) - n, features.min_count)
     features.fill(template, values, np.concatenate([np.arange(n), -counts]))
     used = int((features.keys[:, 0] != 0).sum())
-    demand(used == len(template), "features that differ")
+    require(used == len(template), "features that differ")
 
 
 def _counts(arrays: dict[str, np.ndarray], n: int, min_count: int) -> np.ndarray:
     counts = array_in(arrays, "waiting_counts", (n,), np.int64)
-    demand(bool(((counts > 0) & (counts <= min_count)).all()), "counts of features that wait")
-    demand(min_count > 1 or not n, "no feature that waits")
+    require(bool(((counts > 0) & (counts <= min_count)).all()), "counts of features that wait")
+    require(min_count > 1 or not n, "no feature that waits")
     return counts
 
 
-def _read_weights(learner: ChainLearner, where: np.ndarray, arrays: dict[str, np.ndarray]) -> int:
-    """Give the learner the weights of these features; returns how many there are."""
+def _read_weights(learner: ChainLearner, used: np.ndarray, arrays: dict[str, np.ndarray]) -> int:
+    """Give the learner the weights of these features. Return how many there are."""
     weights, dtype = learner.weights, learner.dtype
     K = weights.n_labels
-    per_feature = array_in(arrays, "per_feature", where.shape, np.int32)
-    demand(bool(((per_feature > 0) & (per_feature <= K)).all()), "weights for every feature, no more than labels")
+    per_feature = array_in(arrays, "per_feature", used.shape, np.int32)
+    require(bool(((per_feature > 0) & (per_feature <= K)).all()), "weights for every feature, no more than labels")
     n = int(per_feature.sum())
     labels = index_in(arrays, "labels", K, np.uint8 if K <= 256 else np.int32, (n,))
     ascending = labels[1:] > labels[:-1]
-    ascending[np.cumsum(per_feature)[:-1] - 1] = True  # another feature begins there
-    demand(bool(ascending.all()), "weights in order")
+    ascending[np.cumsum(per_feature)[:-1] - 1] = True  # between two features
+    require(bool(ascending.all()), "weights in order")
     w, late_w = array_in(arrays, "w", (n,), dtype), array_in(arrays, "late_w", (n,), np.float64)
     del arrays["labels"], arrays["w"], arrays["late_w"]
-    weights.fill(where, per_feature.astype(np.int64), labels.astype(np.int32), w, late_w)
+    weights.fill(used, per_feature.astype(np.int64), labels.astype(np.int32), w, late_w)
     weights.arcs = array_in(arrays, "arcs", (K + 1, K + 1), dtype)
     weights.late_arcs = array_in(arrays, "late_arcs", (K + 1, K + 1), np.float64)
     return n
@@ -284,7 +290,7 @@ def _templates_of(model: SequencePerceptron) -> dict[str, Any] | None:
 
 
 def _sorted(allowed: Any) -> Any:
-    """Sets are no JSON, and have no order."""
+    """Return sets as sorted lists, because JSON has no sets."""
     if not isinstance(allowed, Mapping):
         return allowed
     return {key: sorted(value) if isinstance(value, set | frozenset) else value for key, value in allowed.items()}

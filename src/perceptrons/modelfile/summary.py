@@ -1,26 +1,28 @@
-"""What is in a model of single examples, for people and for machines: settings, classes, features, training."""
+"""Summaries of models, for people and as JSON: settings, classes, features, training and the largest weights."""
 
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.engine.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
-from perceptrons.inspection.audit import hashing_in_words, never_in_words, never_updated, shared_in_words
+from perceptrons.inspection.audit import hashing_audit, hashing_in_words, never_in_words, never_updated, shared_in_words
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.names import listed_names
 from perceptrons.inspection.units import categories_of, prepared_in_words
-from perceptrons.inspection.weights import Row, top_by_row
+from perceptrons.inspection.weights import Row, rows_of, top_by_row
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.summary import kernel_facts, kernel_in_words, support_in_words, top_support
+from perceptrons.sequence import summary as tagger_summary
 
 if TYPE_CHECKING:
     from perceptrons.linear import Perceptron
 
+N_WEIGHTS = 10  # of each class, by default
 FORMS = {"fasttext": "lines with __label__", "tab": "lines of label, tab and text", "files": "one text per file"}
-SAID = ("form", "label_column", "text_column", "categories", "ignore", "zero_based")  # of how files were read
+SHOWN_OPTIONS = ("form", "label_column", "text_column", "categories", "ignore", "zero_based")  # of how files were read
 
 
 def facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
-    """What a model is and has seen."""
+    """Return what a model of single examples is, and what it has seen."""
     return {
         "kind": type(model).__name__,
         **training_facts(model),
@@ -34,7 +36,7 @@ def facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
 
 
 def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
-    """What a model learned from, with which settings, and why it stopped."""
+    """Return what a model learned from, with which settings, and why training stopped."""
     return {
         "source": shown_source(getattr(model, "source_", None)),
         "parameters": model.get_params(),
@@ -53,7 +55,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
 
 
 def shown_source(source: dict[str, Any] | None) -> dict[str, Any] | None:
-    """How files were read, without the packed weights of words: nobody can read those."""
+    """Return how files were read, without the packed weights of words, which nobody can read."""
     preparation = (source or {}).get("preparation") or {}
     if source is None or "term_weights" not in preparation:
         return source
@@ -64,7 +66,7 @@ def shown_source(source: dict[str, Any] | None) -> dict[str, Any] | None:
 def most_important(
     model: "Perceptron | KernelPerceptron", rows: list[Row], n: int, lines: Any = None
 ) -> dict[str, list[dict[str, Any]]]:
-    """The n largest weights, or support vectors, of every row. lines: of the examples that it learned from."""
+    """Return the n largest weights, or support vectors, of every row. lines: of the training examples."""
     if isinstance(model, KernelPerceptron):
         return {"support": top_support(model, rows, n, lines)}
     return {"weights": top_by_row(model, rows, n)}
@@ -73,7 +75,7 @@ def most_important(
 def facts_in_words(
     model: "Perceptron | KernelPerceptron", hashing: dict[str, Any] | None, rows: list[Row]
 ) -> list[tuple[str, str]]:
-    """The same by name, in the order in which people want to know it."""
+    """Return the summary for people: names and texts, the most important first."""
     labels, names, features = model.classes_.tolist(), listed_names(model), f"{model.n_features_in_:,}"
     if names:
         some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
@@ -87,7 +89,7 @@ def facts_in_words(
         *([] if isinstance(model, KernelPerceptron) else [("margin", margin_in_words(model))]),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
         *([] if model.threshold_ is None else [("threshold", threshold_in_words(model))]),
-        *([] if (told := calibration_in_words(model)) is None else [("probabilities", told)]),
+        *([] if (text := calibration_in_words(model)) is None else [("probabilities", text)]),
         ("features", features),
         *([] if (told := _nonzero_in_words(model)) is None else [("weights", told)]),
     ]
@@ -118,38 +120,39 @@ def _nonzero_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
 
 
 def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
-    """0.25: spam for scores at or above it."""
+    """Return a threshold as text, such as "0.25: spam for scores at or above it"."""
     return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} for scores at or above it"
 
 
 def calibration_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any] | None:
-    """By which method and on how many examples the scores were calibrated, and how many were learned from since."""
-    found = model._learner.calibration
-    if found is None:
+    """Return how the scores were calibrated, and how many examples were learned from since; None if they were not."""
+    calibration = model._learner.calibration
+    if calibration is None:
         return None
-    return {"method": found.method, "examples": found.n, "learned_since": max(0.0, model.t_ - found.t)}
+    learned_since = max(0.0, model.t_ - calibration.t)
+    return {"method": calibration.method, "examples": calibration.n, "learned_since": learned_since}
 
 
 def calibration_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
-    """By sigmoid, calibrated on 1,115 examples; None if the model is not calibrated."""
-    told = calibration_facts(model)
-    if told is None:
+    """Return the calibration as text, such as "by sigmoid, calibrated on 1,115 held-out examples"."""
+    facts = calibration_facts(model)
+    if facts is None:
         return None
-    said = f"by {told['method']}, calibrated on {count(told['examples'], 'held-out example')}"
-    since = count(round(told["learned_since"]), "example")
-    return f"{said}; {since} learned since: calibrate again" if told["learned_since"] else said
+    text = f"by {facts['method']}, calibrated on {count(facts['examples'], 'held-out example')}"
+    n_since = count(round(facts["learned_since"]), "example")
+    return f"{text}; {n_since} learned since: calibrate again" if facts["learned_since"] else text
 
 
 def margin_in_words(model: "Perceptron") -> str:
-    """The margin that learning demands, and the constant feature of the bias, where the data decided."""
+    """Return the margin of training as text, with the constant feature of the bias if the data decided on it."""
     one = model._learner.weights.one
     bias = f", value of the constant feature {one**0.5:g}" if one not in (0, 1) else ""
     return f"{model.margin_:g}{' (auto)' * (model.margin == 'auto')}{bias}"
 
 
 def source_in_words(source: dict[str, Any]) -> str:
-    """text: words 1-2, lowercase False: how files were read, as far as it is not as usual."""
-    parts = {name: source[name] for name in SAID if source.get(name)} | {"categories": categories_of(source)}
+    """Return how files were read as text, without defaults, such as "text: words 1-2, lowercase False"."""
+    parts = {name: source[name] for name in SHOWN_OPTIONS if source.get(name)} | {"categories": categories_of(source)}
     usual = HashedText().get_params() | {"bits": None, "words": None}
     for name, value in (source.get("text") or {}).items():
         if name in ("words", "chars") and value is not None:
@@ -160,3 +163,17 @@ def source_in_words(source: dict[str, Any]) -> str:
     said += [f"{name.replace('_', ' ')} {listed(value) if isinstance(value, list) else short(str(value), 28)}"
              for name, value in parts.items() if value not in (None, [])] + prepared_in_words(source)  # fmt: skip
     return ": ".join([str(source["format"]), *([", ".join(said)] if said else [])])
+
+
+def model_summary(model: Any, top: int = N_WEIGHTS, label: str | None = None) -> dict[str, Any]:
+    """Return the summary of a model and its largest weights, as `perceptrons inspect --json` prints it.
+
+    label: of one class only.
+    """
+    if hasattr(model, "templates"):
+        steps = tagger_summary.transitions(model, top, label)
+        arcs = [{"from": before, "to": after, "weight": weight} for before, after, weight in steps]
+        weights = tagger_summary.heaviest_features(model, top, label)
+        return {**tagger_summary.facts(model), "weights": weights, "transitions": arcs}
+    rows = [row for row in rows_of(model) if label is None or row.is_about(label)]
+    return {**facts(model), "hashing": hashing_audit(model, rows, top), **most_important(model, rows, top)}
