@@ -18,6 +18,8 @@ def required_package(name: str) -> Any:
             return onnx
         import skl2onnx
     except ModuleNotFoundError as error:
+        if error.name != name:
+            raise  # a package that it needs itself
         message = f'Exporting to ONNX needs the package {name}: pip install "perceptrons[onnx]".'
         raise ModuleNotFoundError(message, name=name) from error
     return skl2onnx
