@@ -171,8 +171,8 @@ def same_matrix(one, other):
 def check_served(saved, examples, labels, scores):
     """What a server of this model answers to the same examples, which come to it as JSON."""
     found = State(perceptrons.load(saved)).predict(json.loads(json.dumps(examples)), scores=True)
-    assert [one["label"] for one in found] == labels
-    np.testing.assert_array_equal([list(one["scores"].values()) for one in found], scores.reshape(len(labels), -1))
+    assert [one.label for one in found] == labels
+    np.testing.assert_array_equal([list(one.scores.values()) for one in found], scores.reshape(len(labels), -1))
 
 
 def check_doors(capsys, model, saved, data, reading, raw):
