@@ -53,7 +53,7 @@ from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.engine.training.units import Units, moments
 from perceptrons.engine.training.votes import class_shares
 from perceptrons.engine.training.weights import untouched
-from perceptrons.inspection.explanation import Explanation, explain_weights
+from perceptrons.explanation import Explanation, explain_weights
 
 NO_CODES = np.zeros(0, np.int32)  # class numbers of no examples
 

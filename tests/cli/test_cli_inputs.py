@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import perceptrons
-from perceptrons.data import read
+from perceptrons.cli.options import Format
+from perceptrons.data import FORMATS, read
 from tests.reference.folder import in_reading_order
 from tests.support.doors import LABELS, records, write
 
@@ -142,3 +143,7 @@ def test_data_that_no_name_tells_are_looked_into(run, refused, tmp_path):
     (tmp_path / "f.dat").write_text("nothing\n")
     assert "choose one of csv, tsv, whitespace, arff, " in refused("train", tmp_path / "f.dat")
     assert "no such file" in refused("train", tmp_path / "none.dat")
+
+
+def test_the_command_knows_the_formats_of_python():
+    assert [word.value for word in Format] == list(FORMATS)

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.cli.options import Format
 from perceptrons.data import FORMATS, DataFileError, read, stream
 from perceptrons.data.compression import COMPRESSIONS
 from perceptrons.data.sniffing import LOOK, format_of
@@ -150,10 +149,6 @@ def test_what_has_no_format_is_an_error_that_names_all_formats(tmp_path, content
     assert f"a.dat: {what}" in str(caught.value)
     with pytest.raises(ValueError, match=f"format='excel': choose one of {', '.join(FORMATS)}"):
         read(tmp_path / "a.dat", format="excel")
-
-
-def test_the_command_knows_the_formats_of_python():
-    assert [word.value for word in Format] == list(FORMATS)
 
 
 # ---- what can be read only once

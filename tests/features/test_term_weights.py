@@ -9,9 +9,9 @@ import pytest
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.data import read, stream
+from perceptrons.engine.training.feature_names import units_of
 from perceptrons.features import TableFeatures
 from perceptrons.features.term_weights import MOST, Occurrences, TermWeights
-from perceptrons.inspection.units import units_of
 
 RECORDS = [
     ("cheap pills", "buy cheap cheap pills now", 3.0, "a", "spam"),

@@ -15,7 +15,6 @@ from sklearn.preprocessing import StandardScaler
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.data import stream
 from perceptrons.engine.training.schemes import class_scores
-from perceptrons.theory.scales import comparable_weights, uneven
 from tests.conftest import whole_numbers
 from tests.support.lecture import rosenblatt
 
@@ -424,20 +423,6 @@ def test_features_that_came_while_learning_are_never_updated_until_they_are():
     assert SequencePerceptron(max_iter=1).fit([[["x"], ["y"]]], [["A", "B"]]).never_updated_.shape == (2,)
     with pytest.raises(NotFittedError):
         assert rosenblatt().never_updated_ is None
-
-
-def test_weights_times_deviations_do_not_depend_on_units(form, rng):
-    X, y = whole_numbers(rng, 60, 4, 2)
-    model = rosenblatt(max_iter=5, combine="last", fit_intercept=False).fit(form(X), y)
-    comparable = comparable_weights(model, form(X))
-    np.testing.assert_allclose(comparable, model.coef_ * X.std(axis=0))
-    model.combine = "vote"
-    np.testing.assert_allclose(comparable_weights(model, form(X)), model.coef_average_ * X.std(axis=0))
-    assert not uneven(form(X))
-    assert uneven(form(X * np.array([1, 1, 1000, 1])))
-    assert not uneven(form(np.zeros((3, 2))))
-    with pytest.raises(ValueError, match="5 features"):
-        comparable_weights(model, np.ones((3, 5)))
 
 
 @pytest.mark.parametrize("k", [2, 3])

@@ -11,7 +11,6 @@ from perceptrons.inspection import ranking
 from perceptrons.inspection.evaluation import Tally, measure, metrics_in_words, unranked
 from perceptrons.inspection.metrics import BY_ANSWERS, METRICS
 from perceptrons.inspection.ranking import KeptScores, cuts_of, ranking_of
-from perceptrons.selection.statistics import NAMES, Metric
 
 ANSWERED = {
     "accuracy": sk.accuracy_score,
@@ -36,7 +35,6 @@ def test_the_names_here_are_those_of_the_table():
     assert set(ANSWERED) | set(OF_TWO) == set(BY_ANSWERS)
     of_probabilities = {"log_loss", "brier_score", "calibration_error"}
     assert set(BY_ANSWERS) | {"roc_auc", "average_precision"} | of_probabilities == set(METRICS)
-    assert set(NAMES) == set(METRICS) - of_probabilities | {"neg_log_loss"}
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
@@ -50,8 +48,6 @@ def test_metrics_of_answers_are_those_of_scikit_learn(k, seed):
     told = measure(np.arange(k), y, predicted).metrics()
     for name, function in (ANSWERED | (OF_TWO if k == 2 else {})).items():
         assert told[name] == pytest.approx(function(y, predicted), abs=1e-12), name
-        if name in ANSWERED:
-            assert Metric(name)(y, predicted) == pytest.approx(function(y, predicted), abs=1e-12), name
     if k > 2:
         assert told["f1"] is told["youden"] is None
     assert told["roc_auc"] is told["average_precision"] is told["log_loss"] is None

@@ -10,7 +10,7 @@ import pytest
 
 import perceptrons
 import perceptrons.cli
-from perceptrons.inspection.units import units_of
+from perceptrons.engine.training.feature_names import units_of
 from perceptrons.report.reproduce_section import as_command, as_python
 from tests.cli.test_look import people
 

@@ -10,9 +10,7 @@ import scipy.sparse as sp
 
 import perceptrons
 from perceptrons import SequencePerceptron
-from perceptrons.distributed.mixing import Report, mix, move_of, start_of, total
 from perceptrons.engine.passes.shortlists import FEW, FIRST, SPARSE
-from perceptrons.sequence.learner import rule_of
 
 USED = [f"l{k:02}" for k in range(20)]
 EXTRA = [f"l{k:02}" for k in range(20, 80)]
@@ -139,43 +137,3 @@ def test_weights_take_memory_only_for_the_labels_that_fired():
     assert np.median(sizes[sizes > 0]) <= 2 * FIRST
     assert len(weights.w) < n * K / 10
     assert SPARSE * max(sizes[sizes < K]) <= 2 * K
-
-
-@pytest.mark.parametrize("labels", [USED, USED + EXTRA])
-def test_weights_of_shards_mix_as_dense_matrices_do(labels):
-    X, y, _ = case("lists")
-    model = trained(labels, X[:20], y[:20], {})
-    learner = model._learner
-    common, start = learner.weights, start_of(learner.weights)
-    v, t = common.tall(common.w).astype(np.float64), common.t[0]
-    summed = t * v - common.tall(common.late_w)
-    moves, steps, drifts = [], [], []
-    for part in (slice(20, 40), slice(40, 60)):
-        learner.weights = start.begin()
-        np.testing.assert_array_equal(learner.weights.tall(learner.weights.w), v)
-        read = learner.features.read(X[part], None, None)
-        names = [name for labels_of_one in y[part] for name in labels_of_one]
-        codes = np.searchsorted(learner.classes, names).astype(np.int32)
-        tokens = learner.features.tokens(read, learner.dtype, learn=False)
-        counts = learner.learn(tokens, codes, np.arange(20), learner.limits(model, stream=True), rule_of(model))
-        now = learner.weights
-        w, late = now.tall(now.w).astype(np.float64), now.tall(now.late_w)
-        steps.append(counts.updates * (w - v))
-        drifts.append(now.t[0] * w - late - now.t[0] * v)
-        moves.append(move_of(start, now, Report(20, 0, counts.updates, 0.0, 0.0, {}), uniform=False))
-    mix(common, total(moves))
-    wanted = (v + sum(steps) / sum(move.weight for move in moves)).astype(np.float32)
-    np.testing.assert_array_equal(common.tall(common.w), wanted)
-    average = (summed + 40 * v + sum(drifts)) / (t + 40)
-    np.testing.assert_allclose(common.tall(common.average()[0]), average, rtol=1e-5, atol=1e-6)
-
-
-def test_a_weight_that_returns_to_zero_on_the_first_sequence_still_moves():
-    model = SequencePerceptron(start_stop=False, transitions=False).partial_fit([[["a"]]], [["y"]], classes=["x", "y"])
-    learner, start = model._learner, start_of(model._learner.weights)
-    learner.weights = start.begin()
-    tokens = learner.features.tokens(learner.features.read([[["a"]]], None, None), learner.dtype, learn=False)
-    learner.learn(tokens, np.zeros(1, np.int32), np.arange(1), learner.limits(model, stream=True), rule_of(model))
-    assert not learner.weights.entries().features.size
-    move = move_of(start, learner.weights, Report(1, 1, 1, 0.0, 0.0, {}), uniform=False)
-    assert move.step.ravel().tolist() == [1.0, -1.0]

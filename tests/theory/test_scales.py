@@ -7,7 +7,9 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler, normalize
 
 from perceptrons import Perceptron
-from perceptrons.theory.scales import even, of_one_length, scaler_for, scales, uneven
+from perceptrons.theory.scales import comparable_weights, even, of_one_length, scaler_for, scales, uneven
+from tests.conftest import whole_numbers
+from tests.support.lecture import rosenblatt
 
 X = np.array([[1.0, 300.0, 5.0, 0.0], [2.0, -400.0, 5.0, 0.0], [4.0, 100.0, 5.0, 0.0]])
 
@@ -121,3 +123,17 @@ def test_report_inspect_train_and_diagnose_agree_that_texts_need_no_scaling(run,
     assert "Scaler" not in said
     assert "differ widely in scale" not in said
     assert "need no scaling" in " ".join(said.split())
+
+
+def test_weights_times_deviations_do_not_depend_on_units(form, rng):
+    X, y = whole_numbers(rng, 60, 4, 2)
+    model = rosenblatt(max_iter=5, combine="last", fit_intercept=False).fit(form(X), y)
+    comparable = comparable_weights(model, form(X))
+    np.testing.assert_allclose(comparable, model.coef_ * X.std(axis=0))
+    model.combine = "vote"
+    np.testing.assert_allclose(comparable_weights(model, form(X)), model.coef_average_ * X.std(axis=0))
+    assert not uneven(form(X))
+    assert uneven(form(X * np.array([1, 1, 1000, 1])))
+    assert not uneven(form(np.zeros((3, 2))))
+    with pytest.raises(ValueError, match="5 features"):
+        comparable_weights(model, np.ones((3, 5)))

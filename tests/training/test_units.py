@@ -406,17 +406,6 @@ def test_a_saved_model_goes_on_in_its_own_units(rng, tmp_path):
     np.testing.assert_array_equal(loaded.intercept_, model.intercept_)
 
 
-def test_the_bound_of_the_theory_holds_for_the_defaults(rng):
-    from perceptrons.theory import check_bound
-
-    X, y = gaussian(rng, 60, 3, 2)
-    X[:, 0] += np.where(y == 1, 8.0, -8.0)
-    for parameters in ({}, {"combine": "last"}, {"intercept_scaling": 3.0, "margin": 1.0, "combine": "last"}):
-        found = check_bound(Perceptron(tol=None, **parameters).fit(40 * X, y), 40 * X, y)
-        assert found.holds
-        assert found.updates > 0
-
-
 def test_pairs_that_a_dict_of_costs_does_not_name_keep_the_margin(rng):
     X, y = gaussian(rng, 150, 4, 3)
     some = Perceptron(cost={0: {1: 5.0}}, max_iter=5).fit(X, y)

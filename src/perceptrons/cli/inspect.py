@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.cli.files import AnyModel
     from perceptrons.data.sample import Sample
-    from perceptrons.inspection.explanation import Explanation
+    from perceptrons.explanation import Explanation
     from perceptrons.inspection.weights import Row, ScaledWeights
 
 SHOWN_ROWS = 20
@@ -104,8 +104,9 @@ def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
 
 
 def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
+    from perceptrons.engine.training.feature_names import units_of
     from perceptrons.inspection.names import names_in_files
-    from perceptrons.inspection.units import step_of, units_of
+    from perceptrons.inspection.units import step_of
 
     kind = "averaged weights, shown instead of the votes" if model.combine == "vote" else f"{model.combine} weights"
     if len(rows) == 1:
@@ -121,7 +122,7 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
 
 
 def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
-    from perceptrons.kernel.summary import support_names
+    from perceptrons.inspection.kernel_summary import support_names
 
     assert is_kernel(model)
     kind = "averaged, shown instead of the votes" if model.combine == "vote" else model.combine
@@ -212,8 +213,9 @@ def on_data(model: "AnyModel", asked: Any) -> Found:
 
 def _named(model: "AnyModel", explanation: "Explanation") -> "Explanation":
     """Features, or support examples, called as commands do: by numbers from 1 where they have no names."""
-    from perceptrons.inspection.names import ColumnNames, name_of, names_in_files
-    from perceptrons.kernel.summary import support_names
+    from perceptrons.engine.training.feature_names import ColumnNames
+    from perceptrons.inspection.kernel_summary import support_names
+    from perceptrons.inspection.names import name_of, names_in_files
 
     names = support_names(model) if is_kernel(model) else names_in_files(model)
     if isinstance(names, ColumnNames):
@@ -287,8 +289,8 @@ def _show_votes(shares: "np.ndarray", console: "Console") -> None:
 
 def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
+    from perceptrons.inspection.tagger_summary import facts_in_words, feature_names, label_rows, transitions
     from perceptrons.modelfile.summary import model_summary
-    from perceptrons.sequence.summary import facts_in_words, feature_names, label_rows, transitions
 
     label, n = asked.label, asked.top
     rows = label_rows(tagger, label)

@@ -20,11 +20,11 @@ from perceptrons.data.bundled import SIDE
 from perceptrons.engine.wording import apart, n_predictions, settings, shown_epochs, why_it_stopped
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import Quality, beside, is_no_better_than_majority, metrics_in_words, unranked
+from perceptrons.inspection.kernel_summary import kernel_in_words, support_in_words, support_names
 from perceptrons.inspection.label_quality import BEST, SHOWN, LabelQuality, sets_in_words
 from perceptrons.inspection.metrics import METRICS
 from perceptrons.inspection.names import names_in_files
 from perceptrons.inspection.weights import rows_of
-from perceptrons.kernel.summary import kernel_in_words, support_in_words, support_names
 from perceptrons.modelfile.summary import calibration_in_words, most_important, training_facts
 
 if TYPE_CHECKING:

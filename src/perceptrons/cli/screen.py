@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from perceptrons.cli.consoles import Grid, Screen
+    from perceptrons.engine.training.feature_names import Units
     from perceptrons.inspection.names import Names
-    from perceptrons.inspection.units import Units
     from perceptrons.inspection.weights import Row, Weight
 
 __all__ = ["count", "listed", "percent"]

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.training.calibration import Calibration
+from perceptrons.engine.training.feature_names import ColumnNames
 from perceptrons.export.parts import (
     ColumnInputs,
     Inputs,
@@ -22,7 +23,6 @@ from perceptrons.export.parts import (
     VoteScores,
 )
 from perceptrons.features import Columns, HashedText
-from perceptrons.inspection.names import ColumnNames
 
 FORMAT, VERSION = "perceptrons weights", 2
 

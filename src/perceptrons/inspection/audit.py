@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.training.feature_names import ColumnNames
 from perceptrons.engine.wording import count, in_percent, short
-from perceptrons.inspection.names import ColumnNames, name_of, names_in_files
+from perceptrons.inspection.names import name_of, names_in_files
 from perceptrons.inspection.weights import Row, heaviest
 
 HEAVY = 20  # weights of a class among which shared columns are pointed out

@@ -1,52 +1,10 @@
 """What the features of a model are called: by a frame or dicts, by a stream that kept names, or by their columns."""
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+from perceptrons.engine.training.feature_names import ColumnNames
 
 FEW = 1000  # up to this number, all names are listed
-
-
-class Features(NamedTuple):
-    """A column by its features, the most frequent first, and the sign by which each of them counts."""
-
-    names: list[str]
-    signs: list[int]
-
-
-class ColumnNames:
-    """Names of columns, looked up as they are needed: there may be millions of columns."""
-
-    def __init__(self, columns: Any):
-        self.columns = columns
-        self._signs: np.ndarray | None = None
-
-    def numbers(self, places: Iterable[int]) -> dict[int, list[int]]:
-        """For those of the columns that have features, their numbers, the most frequent first."""
-        homes, counts = self.columns.columns, self.columns.counts
-        numbers = np.flatnonzero(np.isin(homes, np.asarray(places)))
-        numbers = numbers[np.argsort(-counts[numbers], kind="stable")]
-        found: dict[int, list[int]] = {}
-        for number, home in zip(numbers.tolist(), homes[numbers].tolist(), strict=True):
-            found.setdefault(home, []).append(number)
-        return found
-
-    def called(self, places: list[int]) -> list[Features]:
-        """How these columns are called; one that nobody is remembered for, by its number from 1."""
-        found = self.numbers(places)
-        return [
-            Features(self.columns.names(found[place]), self.signs[found[place]].astype(int).tolist())
-            if place in found
-            else Features([f"column {place + 1}"], [1])
-            for place in places
-        ]
-
-    @property
-    def signs(self) -> np.ndarray:
-        if self._signs is None:
-            self._signs = self.columns.signs
-        return self._signs
 
 
 class FromZero:
@@ -57,24 +15,6 @@ class FromZero:
 
 
 Names = list[str] | ColumnNames | FromZero | None
-
-
-def names_of(model: Any, columns: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-    """What a model calls these columns, and the sign by which the first name of each counts in it."""
-    signs = np.ones(len(columns))
-    if hasattr(model, "feature_names_in_"):
-        names = model.feature_names_in_
-        return tuple(str(names[column]) for column in columns.tolist()), signs
-    if not hasattr(model, "columns_"):
-        return tuple(f"x{column}" for column in columns.tolist()), signs
-    known, called = ColumnNames(model.columns_), []
-    numbers = known.numbers(columns)
-    for k, column in enumerate(columns.tolist()):
-        mine = numbers.get(column, [])
-        more = [f"{len(mine) - 3} more"] if len(mine) > 3 else []
-        called.append(" | ".join([*known.columns.names(mine[:3]), *more]) if mine else f"x{column}")
-        signs[k] = known.signs[mine[0]] if mine else 1.0
-    return tuple(called), signs
 
 
 def names_in_files(model: Any) -> Names:

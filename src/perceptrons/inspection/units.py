@@ -4,56 +4,15 @@ Such a model learns from (x - centre) / scale. Its weight w says what one `scale
 be compared with each other; w / scale says what one unit of x adds. What centring takes away goes into the bias.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.training.feature_names import factor_beside_words, units_of
 from perceptrons.engine.wording import listed
 
-ROUNDING = 1e-6  # of what was subtracted: about that of float32
 STEPS = {"standard": "standard deviation", "max-abs": "largest absolute value"}  # what a scaled number counts in
-
-
-class Unit(NamedTuple):
-    """What was subtracted from a number, and what it was divided by."""
-
-    centre: float
-    scale: float
-
-    def value(self, scaled: float) -> float:
-        """A scaled value as the data have it."""
-        return scaled * self.scale + self.centre
-
-    def shown(self, scaled: float) -> str:
-        """The same in digits; what is only rounding is 0."""
-        value = self.value(scaled)
-        return f"{value if abs(value) > ROUNDING * abs(self.centre) else 0.0:.6g}"
-
-
-Units = Mapping[str, Unit]
-AS_IT_IS = Unit(0.0, 1.0)
-
-
-def units_of_preparation(kept: Mapping[str, Any] | None) -> dict[str, Unit]:
-    """The units of the features that were scaled or centred, by name. kept: a preparation as recipes keep it."""
-    if kept is None:
-        return {}
-    beside_words = kept["beside_words"]
-    names = [name if "=" in name or not beside_words else f"{name}=" for name in kept["names"]]
-    scales = [scale / _beside(kept) for scale in kept["scales"]]
-    found = zip(names, map(Unit, kept["centres"], scales), strict=True)
-    return {name: unit for name, unit in found if unit != AS_IT_IS}
-
-
-def _beside(kept: Mapping[str, Any]) -> float:
-    """What numbers beside texts are multiplied by, once they are scaled."""
-    return float((kept.get("term_weights") or {}).get("beside", 1.0))
-
-
-def units_of(model: Any) -> dict[str, Unit]:
-    """The units of the features of a model that were scaled or centred; none of a model that learned from arrays."""
-    return units_of_preparation((getattr(model, "source_", None) or {}).get("preparation"))
 
 
 def are_scaled(model: Any) -> bool:
@@ -67,7 +26,7 @@ def step_of(model: Any) -> str | None:
     if not are_scaled(model):
         return None
     kept = model.source_["preparation"]
-    steps = 1 / _beside(kept)
+    steps = 1 / factor_beside_words(kept)
     return STEPS[kept["scale"]] if steps == 1 else f"{steps:.3g} {STEPS[kept['scale']]}s"
 
 
@@ -93,12 +52,6 @@ def categories_of(source: Mapping[str, Any]) -> list[str]:
     kept = source.get("preparation") or {}
     others = {*kept.get("dates", ()), *kept.get("flags", ())}
     return [name for name in source.get("categories") or () if name not in others]
-
-
-def raw_values(units: Units, features: Iterable[str], values: np.ndarray) -> np.ndarray:
-    """The values as the data have them; NaN where a feature was not scaled."""
-    pairs = zip(features, values.tolist(), strict=True)
-    return np.array([units[name].value(value) if name in units else np.nan for name, value in pairs])
 
 
 def centring(model: Any) -> tuple[np.ndarray, np.ndarray]:

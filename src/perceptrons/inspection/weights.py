@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.feature_names import ColumnNames, Units, units_of
 from perceptrons.engine.wording import short
 from perceptrons.inspection.evaluation import several_labels
-from perceptrons.inspection.names import ColumnNames, Names, name_of, names_in_files
-from perceptrons.inspection.units import Units, centring, units_of
+from perceptrons.inspection.names import Names, name_of, names_in_files
+from perceptrons.inspection.units import centring
 
 
 class Weight(NamedTuple):

@@ -17,7 +17,7 @@ from perceptrons.engine.training.labels import Target, check_order, in_order, me
 from perceptrons.engine.training.parameters import ClassWeight, check_same_order
 from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.engine.training.votes import class_shares
-from perceptrons.inspection.explanation import Explanation
+from perceptrons.explanation import Explanation
 from perceptrons.kernel.arrays import (
     check_namespace,
     check_precomputed,

@@ -10,7 +10,7 @@ from perceptrons.engine.passes.log import LOG_COLUMNS
 from perceptrons.engine.passes.voting import binary_votes, multiclass_votes
 from perceptrons.engine.training.epochs import Outcome
 from perceptrons.engine.training.labels import merge, winners
-from perceptrons.inspection.explanation import Explanation, rows_of, verdict
+from perceptrons.explanation import Explanation, rows_of, verdict
 from perceptrons.kernel.arrays import Place, to_host
 from perceptrons.kernel.kernels import Kernel, Points, chunks, not_finite_yet
 from perceptrons.kernel.support_vectors import Growing, Support

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.engine.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
+from perceptrons.inspection import tagger_summary
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words, never_in_words, never_updated, shared_in_words
 from perceptrons.inspection.evaluation import several_labels
+from perceptrons.inspection.kernel_summary import kernel_facts, kernel_in_words, support_in_words, top_support
 from perceptrons.inspection.names import listed_names
 from perceptrons.inspection.units import categories_of, prepared_in_words
 from perceptrons.inspection.weights import Row, rows_of, top_by_row
 from perceptrons.kernel import KernelPerceptron
-from perceptrons.kernel.summary import kernel_facts, kernel_in_words, support_in_words, top_support
-from perceptrons.sequence import summary as tagger_summary
 
 if TYPE_CHECKING:
     from perceptrons.linear import Perceptron

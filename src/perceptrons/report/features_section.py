@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from perceptrons.engine.html import Html, visible
 from perceptrons.engine.wording import NOT_PROBABILITIES, count, percent
+from perceptrons.explanation import rows_of
 from perceptrons.inspection.evaluation import columns_matched
-from perceptrons.inspection.explanation import rows_of
 from perceptrons.inspection.units import step_of
 from perceptrons.inspection.weights import dense_coef
 from perceptrons.kernel.arrays import to_host

@@ -7,8 +7,8 @@ import numpy as np
 
 from perceptrons.engine.html import Html, escaped
 from perceptrons.engine.wording import count, percent
+from perceptrons.explanation import Explanation
 from perceptrons.inspection.evaluation import columns_matched
-from perceptrons.inspection.explanation import Explanation
 from perceptrons.report.images import coloured, dense, grey
 from perceptrons.report.page import (
     Section,

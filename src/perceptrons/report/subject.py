@@ -12,13 +12,12 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.feature_names import Units, names_of, units_of
 from perceptrons.engine.training.labels import read_target
 from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched, probabilities
 from perceptrons.inspection.label_quality import LabelQuality, LabelTally
-from perceptrons.inspection.names import names_of
 from perceptrons.inspection.ranking import ranking_of
 from perceptrons.inspection.reliability import Reliability
-from perceptrons.inspection.units import Units, units_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.report.images import find_shape

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.html import block, note, table
-from perceptrons.inspection.explanation import Contribution, largest, short
+from perceptrons.explanation import Contribution, largest, short
 
 SHOWN_TOKENS, SHOWN = 50, 3
 

@@ -23,7 +23,7 @@ def predict(asked: Any) -> None:
     corpus = corpus_to_tag(tagger, asked.file, asked)
     from perceptrons.data import DataFileError
     from perceptrons.data.compression import compression_of
-    from perceptrons.sequence.quality import tagged
+    from perceptrons.inspection.tagger_quality import tagged
 
     if asked.confidence and not asked.json and corpus.file.format == "conllu":
         raise BadInputError(f"{corpus.file.path}: CoNLL-U has no column for --confidence: add --json, or leave it out.")

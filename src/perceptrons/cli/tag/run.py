@@ -12,9 +12,9 @@ from perceptrons.cli.run import mistakes, show_cluster, stopped
 from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_suggestions
 from perceptrons.engine.wording import settings
 from perceptrons.inspection.evaluation import beside
+from perceptrons.inspection.tagger_quality import TaggerQuality, measure_tagger
+from perceptrons.inspection.tagger_summary import facts
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
-from perceptrons.sequence.quality import TaggerQuality, measure_tagger
-from perceptrons.sequence.summary import facts
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -46,9 +46,9 @@ def tune(asked: Any) -> None:
     where = ledger_file(asked.ledger, asked.quiet)
     tagger = tagger_to_tune(asked)
     settings = grid_of(asked.grid, tagger)
+    from perceptrons.inspection.tagger_summary import facts
     from perceptrons.selection import recipe
     from perceptrons.selection.search import named
-    from perceptrons.sequence.summary import facts
 
     corpus = corpus_to_begin(asked.file, asked)
     check_labels(corpus)

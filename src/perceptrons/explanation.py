@@ -8,9 +8,8 @@ import numpy as np
 
 from perceptrons.engine.html import block, note, table
 from perceptrons.engine.rows import Rows, Sparse
+from perceptrons.engine.training.feature_names import Units, names_of, raw_values, units_of
 from perceptrons.engine.wording import short
-from perceptrons.inspection.names import names_of
-from perceptrons.inspection.units import Units, raw_values, units_of
 
 IN_UNITS = "Values are in the units of the data; a number contributes weight * (value - centre) / scale."
 SHOWN = 10  # contributions of a table

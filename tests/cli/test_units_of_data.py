@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import perceptrons
-from perceptrons.inspection.units import units_of
+from perceptrons.engine.training.feature_names import units_of
 from tests.cli.test_look import people
 
 OPTIONS = {
