@@ -8,7 +8,7 @@ import numpy as np
 from perceptrons.linear import Perceptron
 from perceptrons.plots.model_facts import as_dense
 from perceptrons.theory import Trace
-from perceptrons.theory.visits import rounded
+from perceptrons.theory.trace import rounded
 
 FEW = 5  # weights of a row that are written
 MOST = 2**26  # numbers in all versions of the weights: half a gigabyte

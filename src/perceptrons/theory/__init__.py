@@ -7,9 +7,7 @@ from perceptrons.theory.diagnose import diagnose
 from perceptrons.theory.geometry import Margins, margins, project, radius, signed_distance, vector_projection
 from perceptrons.theory.model_bound import Comparison, check_bound
 from perceptrons.theory.separability import max_margin, separability
-from perceptrons.theory.trace import trace
-from perceptrons.theory.trace_table import Trace
-from perceptrons.theory.visits import Visit
+from perceptrons.theory.trace import Trace, Visit, trace
 
 __all__ = [
     "Bound",

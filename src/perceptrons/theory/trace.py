@@ -1,7 +1,14 @@
-"""`trace`: every visit of a training, recorded while the library's own passes learn. The table: `trace_table.py`."""
+"""Traces of training: every visit of an example, recorded while the library's own passes learn.
+
+`trace` trains a model and returns a `Trace`, a sequence of `Visit` that is also a table: as text, in a notebook, as a
+frame, LaTeX, CSV or plain values.
+"""
 
 import copy
-from typing import Any
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,19 +16,145 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.html import Html, block, escaped, note, table
 from perceptrons.engine.training.epochs import Counts
 from perceptrons.engine.training.labels import Target, read_target
 from perceptrons.engine.training.recording import Enough, Recorder
+from perceptrons.engine.wording import count
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
 from perceptrons.linear import Perceptron
 from perceptrons.theory.examples import check_rows, codes_among
-from perceptrons.theory.trace_table import Trace
-from perceptrons.theory.visits import Visit, Weights
 
-MOST = 2**25  # numbers in all recorded weights: a quarter of a gigabyte
-LECTURE: dict[str, Any] = {"margin": None, "intercept_scaling": 1, "tol": None, "shuffle": False, "combine": "last"}
-PAIRS = ((-1, 1), (0, 1))  # of numbers that stand for two classes, where only one of them is there
+MAX_RECORDED_NUMBERS = 2**25  # in all recorded weights: a quarter of a gigabyte
+LECTURE_RULE: dict[str, Any] = {
+    "margin": None, "intercept_scaling": 1, "tol": None, "shuffle": False, "combine": "last",
+}  # fmt: skip
+CLASS_PAIRS = ((-1, 1), (0, 1))  # numbers that stand for two classes, if y has only one of them
+MAX_VECTOR_FEATURES = 6  # features that a table shows as a vector; of more, some nonzero ones are shown by name
+MAX_NAMED_FEATURES = 4
+MAX_SHOWN_VISITS = 200  # in text and notebooks
+LEFT_ALIGNED_COLUMNS = ("", "x", "scores", "w", "alpha")
+RELATIVE_ROUNDING = 1e-12  # a number this small beside the largest around it is the rounding of a sum
+LATEX_ESCAPES = {
+    "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "·": r"$\cdot$", "\n": "; ",
+}  # fmt: skip
+
+
+class TracedWeights(NamedTuple):
+    """The last and the average weights at one moment: one row for two classes, else one row per class.
+
+    A kernel model has only the coefficients alpha of its examples.
+    """
+
+    coef: Any = None  # (n_rows, n_features)
+    intercept: Any = None  # (n_rows,)
+    coef_average: Any = None
+    intercept_average: Any = None
+    alpha: Any = None  # (n_examples, n_rows)
+    alpha_average: Any = None
+
+    def share_unchanged(self, before: "TracedWeights") -> "TracedWeights":
+        """Return the same weights, with the arrays of `before` where nothing changed, which saves memory."""
+        pairs = zip(before, self, strict=True)
+        return TracedWeights(*(old if old is not None and np.array_equal(old, new) else new for old, new in pairs))
+
+    def n_numbers(self) -> int:
+        return sum(part.size for part in self if part is not None)
+
+    def changed_rows(self, before: "TracedWeights") -> list[int]:
+        """Return the rows of weights that differ from those before."""
+        if self.alpha is not None:
+            return np.flatnonzero((self.alpha != before.alpha).any(axis=0)).tolist()
+        changed = (self.coef != before.coef).any(axis=1) | (self.intercept != before.intercept)
+        return np.flatnonzero(changed).tolist()
+
+    def in_public_shape(self) -> dict[str, Any]:
+        """Return the parts by name, in the shapes of `coef_` and `intercept_`: for two classes, a vector and a number.
+
+        A part that the model does not have is None.
+        """
+        parts: dict[str, Any] = {}
+        for name, part in self._asdict().items():
+            if part is None or (part.shape[1] if name.startswith("alpha") else len(part)) > 1:
+                parts[name] = part
+            elif name.startswith("alpha"):
+                parts[name] = part[:, 0]
+            else:
+                parts[name] = part[0] if part.ndim == 2 else float(part[0])
+        return parts
+
+
+class Visit(NamedTuple):
+    """One visit of an example, and the weights after it.
+
+    Attributes
+    ----------
+    k : int
+        Updates so far, that of this visit included.
+    epoch : int
+        Counted from 1.
+    example : int
+        The row of X, counted from 0.
+    x : array of shape (n_features,)
+    y, predicted : labels
+        The true class, and the prediction before the visit.
+    score : float, or array of shape (n_classes,) for three or more classes
+        Before the visit.
+    margin : float
+        y * score; for three or more classes the score of y less the largest of the other classes.
+    mistake, update : bool
+        Whether the prediction was wrong, and whether the weights learned from the example. With a margin they also
+        learn from correct predictions.
+    weights : TracedWeights
+        After the visit.
+    moved : tuple of labels
+        For three or more classes, those whose weights the visit changed.
+    """
+
+    k: int
+    epoch: int
+    example: int
+    x: np.ndarray
+    y: Any
+    predicted: Any
+    score: Any
+    margin: float
+    mistake: bool
+    update: bool
+    weights: TracedWeights
+    moved: tuple[Any, ...]
+
+    @property
+    def coef(self) -> np.ndarray | None:
+        """Weights after the visit: (n_features,), or one row per class. None for kernels."""
+        return self.weights.in_public_shape()["coef"]
+
+    @property
+    def intercept(self) -> Any:
+        """The bias after the visit, or one per class. None for kernels."""
+        return self.weights.in_public_shape()["intercept"]
+
+    @property
+    def coef_average(self) -> np.ndarray | None:
+        """The mean of the weights after every visit so far."""
+        return self.weights.in_public_shape()["coef_average"]
+
+    @property
+    def intercept_average(self) -> Any:
+        """The mean of the bias after every visit so far."""
+        return self.weights.in_public_shape()["intercept_average"]
+
+    @property
+    def alpha(self) -> np.ndarray | None:
+        """The coefficients of a kernel's examples, one column per class for three or more. None for linear models."""
+        return self.weights.in_public_shape()["alpha"]
+
+    @property
+    def verdict(self) -> str:
+        """Return "mistake", "too close" or "right"."""
+        return "mistake" if self.mistake else "too close" if self.update else "right"
 
 
 def trace(
@@ -35,30 +168,30 @@ def trace(
     updates: int | None = None,
     sample_weight: Any = None,
     **parameters: Any,
-) -> Trace:
+) -> "Trace":
     """Train step by step, and record every visit: the example, its score, whether it was a mistake, the weights after.
 
     The training is that of `fit`, by the same passes, one example at a time (with `batch_size`, one batch at a time).
-    Nothing is changed: a model that is given is copied first.
+    A given model is copied first and does not change.
 
-    When to use it: to follow the algorithm by hand, in a lecture, or to find out why a model learned what it did.
-    When not: to train. A visit takes some 100 microseconds here, and every version of the weights is kept.
+    Use it to follow the algorithm by hand, in a lecture, or to find out why a model learned what it did. Do not use it
+    to train: a visit takes about 100 microseconds, and every version of the weights is kept.
 
     Parameters
     ----------
     X, y : as in `Perceptron.fit`, one label per example
-        One class may be alone in y if it is -1, 0, 1, False or True, or if the model or `classes` names the other.
+        y may have only one class if it is -1, 0, 1, False or True, or if the model or `classes` names the other one.
     model : Perceptron or KernelPerceptron, optional
         How to learn. A fitted model (or one made by `Perceptron.from_weights`) keeps training from its weights.
         Default: the rule of the lectures, `Perceptron(margin=0, intercept_scaling=1, shuffle=False, tol=None)`.
     coef_init, intercept_init : arrays, optional
         Weights to start from, as in `Perceptron.fit`.
     visits, updates : int, optional
-        Stop after this many visits, or updates. Default: when the training stops by itself.
+        Stop after this many visits, or updates. By default, training stops by itself.
     sample_weight : array of shape (n_examples,), optional
         As in `Perceptron.fit`.
     **parameters
-        Parameters of the `Perceptron`, in place of `model`; those of the lectures unless given.
+        Parameters of the `Perceptron`, in place of `model`; those of the lectures by default.
 
     Returns
     -------
@@ -76,52 +209,49 @@ def trace(
     2      1     X[1]  (2, 1)     1  -0.1  -0.1  mistake  (0.3, 0)     -0.1  (0.2, -0.05)            -0.15
     2      1     X[2]  (1.5, 0)   1  0.35  0.35  right    (0.3, 0)     -0.1  (0.2333, -0.03333)    -0.1333
     """
-    for name, most in (("visits", visits), ("updates", updates)):
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 0):
-            raise ValueError(f"{name}={most!r}: give a whole number of at least 0, or None.")
+    for name, limit in (("visits", visits), ("updates", updates)):
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | np.integer) or limit < 0):
+            raise ValueError(f"{name}={limit!r}: give a whole number of at least 0, or None.")
     if model is not None and parameters:
         raise ValueError(f"{next(iter(parameters))!r} is a parameter of a model, and a model is given: set it there.")
     if not isinstance(model, Perceptron | KernelPerceptron | None):
         raise TypeError(f"A Perceptron or a KernelPerceptron can be traced, not a {type(model).__name__}.")
     start = {"coef_init": coef_init, "intercept_init": intercept_init}
     start = {name: value for name, value in start.items() if value is not None}
-    learner = _prepared(model, start, parameters)
+    if model is None:
+        trained: Any = Perceptron(**{**LECTURE_RULE, **parameters})
+    elif isinstance(model, KernelPerceptron) and start:
+        raise ValueError(f"{next(iter(start))} is for linear models: a kernel starts without support examples.")
+    elif start or not _is_fitted(model):
+        trained = clone(model)
+    else:
+        trained = copy.deepcopy(model).set_params(warm_start=True)
     rows = check_rows(X)
     target = read_target(y, rows.shape[0])
     if target.several:
         raise ValueError("y has several labels per example, and a trace is of one: trace the labels one by one.")
-    if not _is_fitted(learner) and learner.classes is None and len(target.classes) == 1:
-        learner.classes = list(_pair(target))
-    weighted = sample_weight is not None or learner.class_weight is not None
-    record = _record(learner, rows, target, visits, updates, weighted)
-    learner._visiting = record
+    if not _is_fitted(trained) and trained.classes is None and len(target.classes) == 1:
+        trained.classes = list(_class_pair(target))
+    recorder = (_KernelVisitRecorder if isinstance(trained, KernelPerceptron) else _VisitRecorder)(
+        trained, rows, target, visits, updates, is_weighted=sample_weight is not None
+    )
+    trained._visiting = recorder
     try:
-        learner.fit(X, y, sample_weight=sample_weight, **start)
+        trained.fit(X, y, sample_weight=sample_weight, **start)
     except Enough:
-        learner.stop_reason_, learner.converged_ = None, False
+        trained.stop_reason_, trained.converged_ = None, False
     finally:
-        learner._drop("_visiting")
-    learner.set_params(warm_start=getattr(model, "warm_start", False))
-    names = getattr(learner, "feature_names_in_", None)
+        trained._drop("_visiting")
+    trained.set_params(warm_start=getattr(model, "warm_start", False))
+    names = getattr(trained, "feature_names_in_", None)
     return Trace(
-        record.recorded,
-        start=record.start if record.start is not None else record.weights(learner._learner),
-        classes=learner.classes_,
+        recorder.visits,
+        start=recorder.start if recorder.start is not None else recorder.weights(trained._learner),
+        classes=trained.classes_,
         names=[f"x{i}" for i in range(rows.shape[1])] if names is None else [str(name) for name in names],
-        model=learner,
+        model=trained,
         n_examples=rows.shape[0],
     )
-
-
-def _prepared(model: Any, start: dict[str, Any], parameters: dict[str, Any]) -> Any:
-    """The model that is going to be trained: a copy of the one that is given, with its weights if it has any."""
-    if model is None:
-        return Perceptron(**{**LECTURE, **parameters})
-    if isinstance(model, KernelPerceptron) and start:
-        raise ValueError(f"{next(iter(start))} is for linear models: a kernel starts without support examples.")
-    if not _is_fitted(model) or start:
-        return clone(model)
-    return copy.deepcopy(model).set_params(warm_start=True)
 
 
 def _is_fitted(model: Any) -> bool:
@@ -132,12 +262,12 @@ def _is_fitted(model: Any) -> bool:
     return True
 
 
-def _pair(target: Target) -> tuple[Any, Any]:
-    """Two classes, of which one is there, in their order."""
+def _class_pair(target: Target) -> tuple[Any, Any]:
+    """Return two classes in order, the only one of y among them."""
     only = target.classes.tolist()[0]
     if isinstance(only, bool):
         return False, True
-    for pair in PAIRS:
+    for pair in CLASS_PAIRS:
         if only in pair:
             return pair
     raise ValueError(
@@ -146,123 +276,400 @@ def _pair(target: Target) -> tuple[Any, Any]:
     )
 
 
-class _Record(Recorder):
-    """What happens at the visits of a linear model."""
+class _VisitRecorder(Recorder):
+    """Records the visits of a linear model."""
 
-    def __init__(self, model: Any, X: Any, target: Target, visits: int | None, updates: int | None):
+    def __init__(
+        self, model: Any, X: Any, target: Target, max_visits: int | None, max_updates: int | None, is_weighted: bool
+    ):
         super().__init__()
         self.model, self.X, self.target = model, X, target
-        self.most = (np.inf if visits is None else visits, np.inf if updates is None else updates)
-        self.recorded: list[Visit] = []
-        self.start: Weights | None = None
-        self.now: Weights | None = None
-        self.k = 0
+        self.max_visits = np.inf if max_visits is None else max_visits
+        self.max_updates = np.inf if max_updates is None else max_updates
+        self.size = self.batch_size(is_weighted)
+        self.visits: list[Visit] = []
+        self.start: TracedWeights | None = None
+        self.latest: TracedWeights | None = None
+        self.n_updates = 0
         self.codes: np.ndarray | None = None
-        self.scores: list[Any] = []
-        self.numbers = 0
+        self.scores: list[np.ndarray] = []
+        self.n_numbers = 0
+
+    def batch_size(self, is_weighted: bool) -> int:
+        """Return the number of examples per update, 0 for a whole epoch."""
+        size = 0 if isinstance(self.model.batch_size, str) else int(self.model.batch_size)
+        # repetitions count in a batch, so only the pass knows where one ends
+        return 0 if size != 1 and (is_weighted or self.model.class_weight is not None) else size
 
     def enough(self) -> bool:
-        return len(self.recorded) >= self.most[0] or self.k >= self.most[1]
+        return len(self.visits) >= self.max_visits or self.n_updates >= self.max_updates
 
     def before(self, learner: Any, part: np.ndarray) -> None:
         if self.start is None:
-            self.start = self.now = self.weights(learner)
+            self.start = self.latest = self.weights(learner)
         self.scores = [np.asarray(self.score(learner, i), np.float64).ravel() for i in part]
 
     def after(self, learner: Any, part: np.ndarray, counts: list[Counts]) -> None:
-        before, after = self.now, self.weights(learner)
+        before, after = self.latest, self.weights(learner)
         assert before is not None
-        after = after.sharing(before)
-        classes, codes = learner.classes.tolist(), self._codes(learner)
-        for place, (i, s, made) in enumerate(zip(part.tolist(), self.scores, counts, strict=True)):
-            last = place == len(part) - 1
-            self.k += made.updates
-            now = after if last else before
-            moved = now.moved(before) if last and len(s) > 1 else ()
-            self.recorded.append(
+        after = after.share_unchanged(before)
+        classes, codes = learner.classes.tolist(), self.class_codes(learner)
+        for place, (i, s, counted) in enumerate(zip(part.tolist(), self.scores, counts, strict=True)):
+            ends_batch = place == len(part) - 1  # the weights change there
+            self.n_updates += counted.updates
+            changed = after.changed_rows(before) if ends_batch and len(s) > 1 else []
+            self.visits.append(
                 Visit(
-                    k=self.k,
+                    k=self.n_updates,
                     epoch=int(self.epoch or 1),
                     example=i,
-                    x=self._row(i),
+                    x=(self.X[[i]].toarray()[0] if sp.issparse(self.X) else np.array(self.X[i])).astype(np.float64),
                     y=classes[codes[i]],
-                    predicted=classes[int(self._winners(learner, s)[0])],
+                    predicted=classes[int(self.winners(learner, s)[0])],
                     score=float(s[0]) if len(s) == 1 else s,
-                    margin=self._margin(s, codes[i]),
-                    mistake=made.mistakes > 0,
-                    update=made.updates > 0,
-                    weights=now,
-                    moved=tuple(classes[row] if row < len(classes) else row for row in moved),
+                    margin=_margin(s, codes[i]),
+                    mistake=counted.mistakes > 0,
+                    update=counted.updates > 0,
+                    weights=after if ends_batch else before,
+                    moved=tuple(classes[row] if row < len(classes) else row for row in changed),
                 )
             )
-        self.now = after
-        self.numbers += after.size
-        if self.numbers > MOST:
+        self.latest = after
+        self.n_numbers += after.n_numbers()
+        if self.n_numbers > MAX_RECORDED_NUMBERS:
             raise ValueError(
-                f"A trace of more than {len(self.recorded):,} visits of {self.X.shape[1]:,} features takes too much "
+                f"A trace of more than {len(self.visits):,} visits of {self.X.shape[1]:,} features takes too much "
                 "memory: give visits= or updates=, or fewer features."
             )
 
-    def weights(self, learner: Any) -> Weights:
-        """As they are now; of two classes one row."""
-        w, b = (np.array(part, np.float64) for part in learner.weights.last())
-        mean = tuple(np.array(part, np.float64) for part in learner.weights.average())
-        return Weights.of(w, b, *mean)
+    def weights(self, learner: Any) -> TracedWeights:
+        """Copy the current weights."""
+        parts = (*learner.weights.last(), *learner.weights.average())
+        return TracedWeights(*(np.array(part, np.float64) for part in parts))
 
     def score(self, learner: Any, i: int) -> Any:
         return learner.scores(self.X[[i]].astype(learner.dtype, copy=False), "last", self.model.zero_score)
 
-    def _winners(self, learner: Any, s: np.ndarray) -> Any:
+    def winners(self, learner: Any, s: np.ndarray) -> np.ndarray:
         return learner.winners(s if len(s) == 1 else s[None], self.model.zero_score)
 
-    def _codes(self, learner: Any) -> np.ndarray:
-        """The number of every example's class among those of the model."""
+    def class_codes(self, learner: Any) -> np.ndarray:
+        """Return the number of every example's class among the classes of the model."""
         if self.codes is None:
             self.codes = codes_among(self.target, self.X.shape[0], learner.classes)
         return self.codes
 
-    def _margin(self, s: np.ndarray, code: int) -> float:
-        """y s, or by how much the true class leads the best other one."""
-        if len(s) == 1:
-            return float(s[0] if code else -s[0]) + 0.0
-        return float(s[code] - np.delete(s, code).max())
 
-    def _row(self, i: int) -> np.ndarray:
-        row = self.X[[i]].toarray()[0] if sp.issparse(self.X) else np.array(self.X[i])
-        return row.astype(np.float64)
+def _margin(s: np.ndarray, code: int) -> float:
+    """Return y s, or by how much the score of the true class exceeds the best other one."""
+    if len(s) == 1:
+        return float(s[0] if code else -s[0]) + 0.0
+    return float(s[code] - np.delete(s, code).max())
 
 
-class _KernelRecord(_Record):
-    """What happens at the visits of a kernel model."""
+class _KernelVisitRecorder(_VisitRecorder):
+    """Records the visits of a kernel model."""
 
-    def weights(self, learner: Any) -> Weights:
-        where = learner.where.now
-        known = np.flatnonzero((where >= 0) & (where < self.X.shape[0]))
-        sign = self._signs(learner)
-        parts = []
+    def batch_size(self, is_weighted: bool) -> int:
+        return 1
+
+    def weights(self, learner: Any) -> TracedWeights:
+        places = learner.where.now
+        present = np.flatnonzero((places >= 0) & (places < self.X.shape[0]))
+        signs = np.where(self.class_codes(learner) == 1, 1.0, -1.0)
+        alphas = []
         for coef in (learner.coef, learner.average):
             alpha = np.zeros((self.X.shape[0], learner.n_rows))
-            alpha[where[known]] = coef[known]
-            parts.append(alpha * sign[:, None] if learner.n_rows == 1 else alpha)
-        return Weights.of_alpha(*parts)
-
-    def _signs(self, learner: Any) -> np.ndarray:
-        """The sign of every example of two classes."""
-        return np.where(self._codes(learner) == 1, 1.0, -1.0)
+            alpha[places[present]] = coef[present]
+            alphas.append(alpha * signs[:, None] if learner.n_rows == 1 else alpha)
+        return TracedWeights(alpha=alphas[0], alpha_average=alphas[1])
 
     def score(self, learner: Any, i: int) -> Any:
         X = self.X[[i]].astype(learner.dtype, copy=False)
         return to_host(learner.decision(learner.kernel.points(X), "last"))
 
-    def _winners(self, learner: Any, s: np.ndarray) -> Any:
+    def winners(self, learner: Any, s: np.ndarray) -> np.ndarray:
         return learner.winners(s if len(s) == 1 else s[None])
 
 
-def _record(model: Any, X: Any, target: Target, visits: int | None, updates: int | None, weighted: bool) -> _Record:
-    if isinstance(model, KernelPerceptron):
-        return _KernelRecord(model, X, target, visits, updates)
-    record = _Record(model, X, target, visits, updates)
-    record.size = 0 if isinstance(model.batch_size, str) else int(model.batch_size)
-    if record.size != 1 and weighted:  # repetitions count in a batch: where one ends only the pass knows
-        record.size = 0
-    return record
+class Trace(Sequence[Visit]):
+    """The visits of a training, one by one, and the weights after each. Made by `perceptrons.theory.trace`.
+
+    It is a sequence of `Visit`. Printed, or shown in a notebook, it is a table.
+
+    Attributes
+    ----------
+    start : TracedWeights
+        The weights before the first visit.
+    classes : array of shape (n_classes,)
+    names : list of str
+        The names of the features.
+    model : Perceptron or KernelPerceptron
+        The model after the last visit. `model.stop_reason_` says why training stopped. It is None if the limit of
+        visits or updates was reached.
+    places : list of str or None
+        What the table calls the examples: X[0], X[1], ... by default.
+    """
+
+    def __init__(
+        self, visits: list[Visit], *, start: TracedWeights, classes: np.ndarray, names: list[str], model: Any,
+        n_examples: int,
+    ):  # fmt: skip
+        self.visits, self.start, self.classes, self.names = visits, start, classes, names
+        self.model, self.n_examples = model, n_examples
+        self.places: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.visits)
+
+    @overload
+    def __getitem__(self, place: int) -> Visit: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Visit]: ...
+    def __getitem__(self, place: Any) -> Any:
+        return self.visits[place]
+
+    def __iter__(self) -> Iterator[Visit]:
+        return iter(self.visits)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {self.summary()}>"
+
+    @property
+    def updates(self) -> int:
+        """The number of updates."""
+        return self.visits[-1].k if self.visits else 0
+
+    @property
+    def mistakes(self) -> int:
+        """The number of mistakes."""
+        return sum(visit.mistake for visit in self.visits)
+
+    def summary(self) -> str:
+        """Return the numbers of visits, mistakes and updates, and why training stopped."""
+        parts = [count(len(self), "visit"), count(self.mistakes, "mistake"), count(self.updates, "update")]
+        reason = self.model.stop_reason_
+        return ", ".join(parts) + (f"; stopped: {reason}" if reason else "")
+
+    # ---- the table to read
+
+    def __str__(self) -> str:
+        header, lines = self._table()
+        rows = [header]
+        for line in lines:
+            cells = [cell.split("\n") for cell in line]
+            height = max(map(len, cells))
+            rows += [[cell[k] if k < len(cell) else "" for cell in cells] for k in range(height)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
+        is_left = [_is_left_aligned(name) for name in header]
+        text = [
+            "  ".join(
+                cell.ljust(width) if left else cell.rjust(width)
+                for cell, width, left in zip(row, widths, is_left, strict=True)
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*text, *self._notes()])
+
+    def _repr_html_(self) -> str:
+        header, lines = self._table()
+        rows = [[Html("<br>".join(map(escaped, cell.split("\n")))) for cell in line] for line in lines]
+        return block(table(rows, header), *map(note, self._notes()))
+
+    def to_latex(self) -> str:
+        """Return a `tabular` environment, which needs no packages."""
+        header, lines = self._table(limit=None)
+        columns = "".join("l" if _is_left_aligned(name) else "r" for name in header)
+        first, *rows = (" & ".join(map(_latex_cell, line)) for line in [header, *lines])
+        body = [first + r" \\ \hline", *(row + r" \\" for row in rows)]
+        return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *body, r"\end{tabular}"]) + "\n"
+
+    def _notes(self) -> list[str]:
+        """Return the lines below the table."""
+        notes = []
+        if len(self) > MAX_SHOWN_VISITS:
+            notes.append(f"{MAX_SHOWN_VISITS} of {len(self):,} visits shown.")
+        low, high = (self.classes.tolist() * 2)[:2]
+        if len(self.classes) == 2 and (low, high) != (-1, 1):
+            notes.append(f"y is -1 for {low!r} and +1 for {high!r}.")
+        return notes
+
+    def _table(self, limit: int | None = MAX_SHOWN_VISITS) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the lines of the table as text; the first line is the start."""
+        several, kernel = len(self.classes) > 2, self.start.alpha is not None
+        header = ["k", "epoch", "example", "x", "y", *(["scores", "margin"] if several else ["s", "y·s"]), ""]
+        header += ["alpha", "average alpha"] if kernel else ["w", "b", "average w", "average b"]
+        first = ["0", *[""] * 7, *self._weight_cells(self.start, None)]
+        lines = [first if kernel else [*first[:-2], "", ""]]
+        for visit in self.visits[:limit]:
+            size = _score_size(visit)
+            named = zip(self.classes.tolist() if several else [""], np.ravel(visit.score).tolist(), strict=False)
+            scores = ", ".join(f"{label}: {rounded(s, size)}" if several else rounded(s, size) for label, s in named)
+            lines.append(
+                [
+                    str(visit.k), str(visit.epoch), self._place(visit.example), self._vector(visit.x), str(visit.y),
+                    scores, rounded(visit.margin, size), visit.verdict, *self._weight_cells(visit.weights, visit),
+                ]
+            )  # fmt: skip
+        return header, lines
+
+    def _weight_cells(self, weights: TracedWeights, visit: Visit | None) -> list[str]:
+        """Return the cells of the weights: for several classes the rows that changed, at the start all of them."""
+        if weights.alpha is not None:
+            return [self._alphas(weights.alpha), self._alphas(weights.alpha_average)]
+        features = None if visit is None else np.flatnonzero(visit.x)
+        if len(self.classes) == 2:
+            rows, labels = [0], [""]
+        elif visit is None and not weights.coef.any() and not weights.intercept.any():
+            return ["all 0", "", "", ""]
+        else:
+            names = self._row_names(len(weights.coef))
+            rows = [row for row, name in enumerate(names) if visit is None or name in visit.moved]
+            labels = [f"{names[row]}: " for row in rows]
+        vectors, means = (
+            [self._vector(part[row], features) for row in rows] for part in (weights.coef, weights.coef_average)
+        )
+        biases, mean_biases = (
+            [rounded(part[row]) for row in rows] for part in (weights.intercept, weights.intercept_average)
+        )
+        labelled = [label + vector for label, vector in zip(labels, vectors, strict=True)]
+        return ["\n".join(cells) for cells in (labelled, biases, means, mean_biases)]
+
+    def _row_names(self, n: int) -> list[Any]:
+        """Return the names of the rows of weights: classes, or numbers if the rows are pairs of classes."""
+        labels = self.classes.tolist()
+        return labels if n == len(labels) else list(range(n))
+
+    def _place(self, example: int) -> str:
+        return f"X[{example}]" if self.places is None else self.places[example]
+
+    def _vector(self, values: np.ndarray, features: np.ndarray | None = None) -> str:
+        """Return (1, 0.5); of many features, name the given ones or those that are not 0."""
+        largest = float(np.abs(values).max(initial=0.0))
+        if len(values) <= MAX_VECTOR_FEATURES:
+            return f"({', '.join(rounded(value, largest) for value in values.tolist())})"
+        features = np.flatnonzero(values) if features is None else features
+        return _listed([f"{self.names[i]}={rounded(values[i], largest)}" for i in features.tolist()])
+
+    def _alphas(self, alpha: np.ndarray) -> str:
+        """Return one coefficient per example, or those that are not 0 if there are many; one line per class."""
+        lines = []
+        for row, values in enumerate(alpha.T):
+            if len(values) <= MAX_VECTOR_FEATURES:
+                text = f"({', '.join(map(rounded, values.tolist()))})"
+            else:
+                text = _listed([f"{self._place(i)}={rounded(values[i])}" for i in np.flatnonzero(values).tolist()])
+            lines.append(f"{self.classes[row]}: {text}" if len(alpha.T) > 1 else text)
+        return "\n".join(lines)
+
+    # ---- the table as data
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: classes, features, the start and the visits."""
+        visits = []
+        for visit in self.visits:
+            values = {name: _plain(getattr(visit, name)) for name in visit._fields if name != "weights"}
+            place = {} if self.places is None else {"place": self.places[visit.example]}
+            visits.append(values | place | _plain_weights(visit.weights))
+        return {
+            "classes": self.classes.tolist(),
+            "features": list(self.names),
+            "start": _plain_weights(self.start),
+            "visits": visits,
+            "mistakes": self.mistakes,
+            "updates": self.updates,
+            "stop_reason": self.model.stop_reason_,
+        }
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return one flat dict per visit, whose keys are the columns of `to_frame`."""
+        records = []
+        for visit in self.visits:
+            record: dict[str, Any] = {"k": visit.k, "epoch": visit.epoch, "example": visit.example}
+            record |= {f"x_{name}": float(value) for name, value in zip(self.names, visit.x, strict=True)}
+            record |= {"y": visit.y, "predicted": visit.predicted}
+            if len(self.classes) > 2:
+                named = zip(self.classes.tolist(), np.ravel(visit.score).tolist(), strict=True)
+                record |= {f"score_{label}": score for label, score in named}
+            else:
+                record["score"] = visit.score
+            record |= {"margin": visit.margin, "mistake": visit.mistake, "update": visit.update}
+            records.append(record | self._flat_weights(visit.weights))
+        return records
+
+    def _flat_weights(self, weights: TracedWeights) -> dict[str, float]:
+        """Return every weight under a name of its own."""
+        flat: dict[str, float] = {}
+        if weights.alpha is not None:
+            for name, alpha in (("alpha", weights.alpha), ("average_alpha", weights.alpha_average)):
+                for row, values in enumerate(alpha.T):
+                    label = f"_{self.classes[row]}" if len(alpha.T) > 1 else ""
+                    flat |= {f"{name}{label}_{i}": float(value) for i, value in enumerate(values)}
+            return flat
+        labels = [f"_{name}" for name in self._row_names(len(weights.coef))] if len(weights.coef) > 1 else [""]
+        last = ("", weights.coef, weights.intercept)
+        for prefix, coef, intercept in (last, ("average_", weights.coef_average, weights.intercept_average)):
+            for label, w, b in zip(labels, coef, intercept, strict=True):
+                named = zip(self.names, w, strict=True)
+                flat |= {f"{prefix}w{label}_{feature}": float(value) for feature, value in named}
+                flat[f"{prefix}b{label}"] = float(b)
+        return flat
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, one row per visit."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_records())
+
+    def to_csv(self, path: Any = None) -> str | None:
+        """Write comma-separated values, one line per visit, to a file; without a path, return them."""
+        records = self.to_records()
+        text = io.StringIO()
+        if records:
+            writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(records)
+        if path is None:
+            return text.getvalue()
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text.getvalue())
+        return None
+
+
+def rounded(value: Any, largest: float = 0.0, digits: int = 4) -> str:
+    """Return a number in few digits; 0 for the rounding error of a sum whose terms are as large as `largest`."""
+    number = float(value)
+    return "0" if abs(number) < RELATIVE_ROUNDING * largest or number == 0 else f"{number:.{digits}g}"
+
+
+def _listed(items: list[str]) -> str:
+    return (", ".join(items[:MAX_NAMED_FEATURES]) or "0") + ", ..." * (len(items) > MAX_NAMED_FEATURES)
+
+
+def _is_left_aligned(column: str) -> bool:
+    return column.removeprefix("average ") in LEFT_ALIGNED_COLUMNS
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _plain_weights(weights: TracedWeights) -> dict[str, Any]:
+    return {name: _plain(part) for name, part in weights.in_public_shape().items() if part is not None}
+
+
+def _score_size(visit: Visit) -> float:
+    """Return about how large the terms of a score are."""
+    if visit.weights.coef is None:
+        return float(np.abs(visit.score).max())
+    weights = max(np.abs(visit.weights.coef).max(initial=0.0), np.abs(visit.weights.intercept).max(initial=0.0))
+    return float(weights * max(1.0, np.abs(visit.x).max(initial=0.0)))
+
+
+def _latex_cell(cell: str) -> str:
+    """Return a cell with special characters escaped; numbers and vectors in math mode, for the minus sign."""
+    if cell and not cell.strip("0123456789.,-+e() \n"):
+        return "$" + cell.replace("\n", "; ") + "$"
+    return "".join(LATEX_ESCAPES.get(letter, letter) for letter in cell)
