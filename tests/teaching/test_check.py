@@ -266,6 +266,7 @@ WRONG = {
         (concise(0.5, positive_at_zero), "both labels"),
         (concise(0.5, np.sign), "np.sign(0) is 0"),
         (concise(1.0, positive), "½"),
+        (one_update(lambda y, s, w: y * s <= 0, on_b=lambda y, eta: -eta * y), "do not subtract it"),
         (one_update(lambda y, s, w: y * s <= 0, on_b=lambda y, eta: eta), "b + eta y"),
         (one_update(lambda y, s, w: y * s <= 0, on_b=lambda y, eta: y), "b + eta y"),
         (one_update(lambda y, s, w: y * s <= 0, on_w=lambda y, eta: eta, on_b=lambda y, eta: eta), "label y"),

@@ -16,7 +16,7 @@ def _visit(
     at_tie: int | None = None, always: bool = False, never: bool = False, labelled: bool = True, scored: int = 1,
     geometric: bool = False,
     sign: int = 1, bias: bool = True, label: bool = True, bias_label: bool = True, rate: bool = True,
-    bias_rate: bool = True, factor: float = 1.0, tie_factor: float | None = None,
+    bias_rate: bool = True, bias_sign: int = 1, factor: float = 1.0, tie_factor: float | None = None,
 ) -> tuple[np.ndarray, float]:  # fmt: skip
     """One visit by the rule, or with a slip in it. at_tie: the only label for which a score of 0 is a mistake."""
     score = np.dot(w, x) + scored * b
@@ -29,7 +29,7 @@ def _visit(
         return w, b
     step = sign * (tie_factor if is_tie and tie_factor is not None else factor)
     w_step = step * (eta if rate else 1.0) * (y if label else 1)
-    b_step = step * (eta if rate and bias_rate else 1.0) * (y if label and bias_label else 1)
+    b_step = bias_sign * step * (eta if rate and bias_rate else 1.0) * (y if label and bias_label else 1)
     return w + w_step * x, b + b_step * bias
 
 
@@ -46,6 +46,7 @@ _IN_A_VISIT: tuple[tuple[dict[str, Any], str], ...] = (
     ({"factor": 2.0, "tie_factor": 1.0}, _HALF),
     ({"bias": False}, "the bias must be updated as well: b + {step}."),
     ({"bias_label": False}, "the step of the bias must be multiplied by the label as well: b + {step}."),
+    ({"bias_sign": -1}, "the sign of the bias's step is wrong: add {step} to b, do not subtract it."),
     ({"label": False}, "the update must be multiplied by the label y."),
     ({"labelled": False}, "the score must be multiplied by the label: update if {rule}."),
     ({"scored": 0}, "the score must include the bias: s = w·x + b."),
