@@ -22,7 +22,7 @@ from perceptrons import Perceptron, theory
 from perceptrons.cli import main
 from perceptrons.theory.bounds import mistake_bound
 from perceptrons.theory.certificate import Certificate
-from perceptrons.theory.diagnosis_in_words import rounded_up, times
+from perceptrons.theory.diagnose import format_ratio, round_up
 
 PROGRAM = [sys.executable, "-c", "import sys; from perceptrons.cli import main; sys.exit(main())"]
 CHECKER = Path(__file__).parent.parent.parent / "tools" / "check_certificate.py"
@@ -502,10 +502,10 @@ def test_labels_that_are_no_markup_and_no_control_characters_reach_the_screen(to
 
 
 def test_large_bounds_are_rounded_up_and_never_too_large_to_be_shown():
-    assert [rounded_up(number) for number in (7, 999_999_999, 10**9, 10**9 + 1, 9995 * 10**20, 10**900 + 1)] == [
+    assert [round_up(number) for number in (7, 999_999_999, 10**9, 10**9 + 1, 9995 * 10**20, 10**900 + 1)] == [
         "7", "999,999,999", "1.00e9", "1.01e9", "1.00e24", "1.01e900",
     ]  # fmt: skip
-    assert [times(ratio) for ratio in (1.52, 12.4, 58_488.3, Fraction(10**700, 3))] == [
+    assert [format_ratio(ratio) for ratio in (1.52, 12.4, 58_488.3, Fraction(10**700, 3))] == [
         "1.5 times", "12 times", "58,488 times", "3.34e699 times",
     ]  # fmt: skip
 

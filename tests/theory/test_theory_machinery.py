@@ -17,7 +17,7 @@ from perceptrons.theory import max_margin
 from perceptrons.theory.exact import Simplex, balanced, equations, integers, null_weights, rounded
 from perceptrons.theory.examples import check_examples
 from perceptrons.theory.hulls import Demands, Pairs, descend
-from perceptrons.theory.verification import Checker, Weights, combined, root_down, root_up
+from perceptrons.theory.verification import Checker, ExactWeights, exact_sum, root_down, root_up
 
 EXACT = settings(max_examples=200, deadline=None, derandomize=True)
 
@@ -159,7 +159,7 @@ def test_a_safe_margin_is_never_above_the_exact_one(data):
     codes = np.arange(len(X), dtype=np.int32) % K
     coef = np.array(data.draw(st.lists(st.lists(numbers, min_size=d, max_size=d), min_size=K, max_size=K)))
     bias = np.array(data.draw(st.lists(numbers, min_size=K, max_size=K)))
-    weights = Weights(coef[0], float(bias[0])) if K == 2 else Weights(coef, bias)
+    weights = ExactWeights(coef[0], float(bias[0])) if K == 2 else ExactWeights(coef, bias)
     rows = [[Fraction(0)] * d, list(map(Fraction, coef[0]))] if K == 2 else [list(map(Fraction, row)) for row in coef]
     b = [Fraction(0), Fraction(bias[0])] if K == 2 else [Fraction(value) for value in bias]
     leads = [
@@ -201,7 +201,7 @@ def test_combinations_are_summed_exactly(layout, rng):
     X = np.round(rng.standard_normal((5, 3)), 1)
     matrix = sp.csr_matrix(X) if layout == "csr" else X
     rows, y, r, weights = [0, 3, 3], [0, 1, 1], [1, 0, 2], [3, 10**30, 7]
-    total = combined(matrix, rows, y, r, weights, 3)
+    total = exact_sum(matrix, rows, y, r, weights, 3)
     for k in range(3):
         for place, j in enumerate(np.unique(matrix[rows].indices) if layout == "csr" else range(3)):
             wanted = sum(
@@ -211,7 +211,7 @@ def test_combinations_are_summed_exactly(layout, rng):
             assert total.whole[k, place] * Fraction(2) ** int(total.exponents[place]) == wanted
     assert total.bias == [3 - 10**30, 10**30 - 3 + 7, -7]
     assert not total.is_zero(fit_intercept=True)
-    assert combined(matrix, [1, 1], [0, 1], [1, 0], [2, 2], 3).is_zero(fit_intercept=True)
+    assert exact_sum(matrix, [1, 1], [0, 1], [1, 0], [2, 2], 3).is_zero(fit_intercept=True)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -75,8 +75,6 @@ def are_short_decimals(files: "list[Path]") -> bool:
 
 def show(found: "Diagnosis", table: "Table", saved: Path | None, console: "Console") -> None:
     """The report for people."""
-    from perceptrons.theory import diagnosis_in_words as words
-
     classes = [f"{plain(label)} ({n:,})" for label, n in list(zip(found.classes, found.counts, strict=True))[:10]]
     features = count(found.examples.X.shape[1], "feature")
     if table.columns is not None and table.columns.bits is not None:
@@ -86,8 +84,8 @@ def show(found: "Diagnosis", table: "Table", saved: Path | None, console: "Conso
         f"{name_of(table)}: {count(len(found.codes), 'example')}, {features}, {len(found.classes):,} classes: "
         f"{', '.join(classes)}{', ...' * (len(found.classes) > 10)}{by_row}", markup=False,
     )  # fmt: skip
-    console.print(heading(words.verdict(found)))
-    console.print(words.why(found), markup=False)
+    console.print(heading(found.verdict))
+    console.print(found.explain_verdict(), markup=False)
     show_witness(found, console)
     if saved is not None:
         what = "The proof" if found.certificate.separable is not None else "The certificate, which proves nothing,"
@@ -96,30 +94,27 @@ def show(found: "Diagnosis", table: "Table", saved: Path | None, console: "Conso
     show_pairs(found, console)
     if found.effort is not None:
         console.print(heading("What the perceptron will do on this data"))
-        for line in words.what_it_will_do(found, found.effort):
+        for line in found.explain_effort(found.effort):
             console.print(line)
     show_scales(found, console)
 
 
 def show_witness(found: "Diagnosis", console: "Console") -> None:
     """The examples that prove that the classes overlap, and their weights."""
-    from perceptrons.theory.diagnosis_in_words import thing
-    from perceptrons.theory.in_words import fraction
+    from perceptrons.theory.certificate import format_fraction
 
     witness, several = found.certificate.witness, len(found.classes) > 2
     if witness is None or len(set(witness.rows)) <= 2:
         return
-    table = grid((thing(found), "right"), ("class", "left"), *[("against", "left")] * several, ("weight", "right"))
+    table = grid((found.row_noun, "right"), ("class", "left"), *[("against", "left")] * several, ("weight", "right"))
     for row, label, rival, weight in sorted(zip(*witness, strict=True))[:ROWS]:
-        table.row(f"{found.place(row)}", plain(label), *[plain(rival)] * several, fraction(weight))
+        table.row(f"{found.place(row)}", plain(label), *[plain(rival)] * several, format_fraction(weight))
     console.print(table)
     _and_more(len(witness.rows) - ROWS, "", console)
 
 
 def show_contradictions(found: "Diagnosis", console: "Console") -> None:
     """Equal rows with different labels, some of them by line."""
-    from perceptrons.theory.diagnosis_in_words import best_accuracy, places
-
     if not found.groups:
         return
     total = sum(map(len, found.groups))
@@ -127,15 +122,13 @@ def show_contradictions(found: "Diagnosis", console: "Console") -> None:
         heading(f"Identical examples with different labels: {total:,} in {count(len(found.groups), 'group')}")
     )
     for group in found.groups[:GROUPS]:
-        console.print(f"  {places(found, group, ROWS, with_labels=True)}", markup=False)
+        console.print(f"  {found.name_rows(group, ROWS, with_labels=True)}", markup=False)
     _and_more(len(found.groups) - GROUPS, "group", console)
-    console.print(best_accuracy(found))
+    console.print(found.explain_contradictions())
 
 
 def show_pairs(found: "Diagnosis", console: "Console") -> None:
     """Which pairs of classes cannot be separated from each other."""
-    from perceptrons.theory.diagnosis_in_words import other_pairs, places
-
     if not found.pairs:
         return
     apart = [pair for pair in found.pairs if pair.separable is False]
@@ -143,37 +136,35 @@ def show_pairs(found: "Diagnosis", console: "Console") -> None:
     console.print(heading(title))
     for pair in apart[:PAIRS]:
         names = " and ".join(plain(label) for label in pair.classes)
-        console.print(f"  {names}, as {places(found, pair.rows, 4)} prove", markup=False)
+        console.print(f"  {names}, as {found.name_rows(pair.rows, 4)} prove", markup=False)
     _and_more(len(apart) - PAIRS, "", console)
-    for line in other_pairs(found):
+    for line in found.explain_other_pairs():
         console.print(line)
 
 
 def show_scales(found: "Diagnosis", console: "Console") -> None:
     """Which features make the radius, and what features of one scale would change."""
-    from perceptrons.theory import diagnosis_in_words as words
-
     scales = found.scales
     console.print(heading("Scales"))
-    console.print(words.radius(found))
-    dominant = found.dominant(FEATURES)
+    console.print(found.explain_radius())
+    dominant = found.dominant_columns(FEATURES)
     table = grid(("feature", "left"), ("share of R^2", "right"), ("mean", "right"), ("standard deviation", "right"))
     for column in dominant:
         numbers = (f"{part[column]:.4g}" for part in (scales.means, scales.deviations))
         table.row(plain(found.feature(column), 32), percent(scales.shares[column]), *numbers)
     largest = float(scales.shares[dominant[0]])
     console.print(table if largest >= LARGE else f"No feature has more than {percent(largest)} of R^2.")
-    for line in words.uneven_scales(found):
+    for line in found.explain_scales():
         console.print(line, markup=False)
-    if found.words or found.effort is None or found.even is None:
+    if found.looks_like_text or found.effort is None or found.even is None:
         return
     console.print()
-    even = "standardised" if found.centred else "scaled by maximum"
+    even = "standardised" if found.is_centred else "scaled by maximum"
     table = grid(("", "left"), ("unscaled", "right"), (even, "right"))
-    for cells in words.efforts(found, found.effort, found.even):
+    for cells in found.effort_rows(found.effort, found.even):
         table.row(*cells)
     console.print(table)
-    for line in words.worth_scaling(found, found.effort, found.even):
+    for line in found.advise_scaling(found.effort, found.even):
         console.print(line)
 
 

@@ -28,8 +28,7 @@ from perceptrons.report.page import (
 )
 from perceptrons.report.subject import Subject
 from perceptrons.theory import check_bound, separability
-from perceptrons.theory.certificate import Certificate
-from perceptrons.theory.in_words import fraction, separates, why_separable
+from perceptrons.theory.certificate import Certificate, format_fraction
 
 SHORT = 60  # letters of all labels together, up to which the picture is drawn narrow
 PROOF = 0.5  # of the time given is for the proof, the rest for the mistake bound
@@ -108,7 +107,7 @@ def _separable(subject: Subject, X: Any, y: np.ndarray) -> tuple[list[Html], boo
     if found.witness is not None and len(set(found.witness.rows)) > 2:
         rows = np.flatnonzero(subject.is_known)
         lines = [
-            (subject.place(int(rows[row])), user(label), user(rival), fraction(weight))
+            (subject.place(int(rows[row])), user(label), user(rival), format_fraction(weight))
             for row, label, rival, weight in sorted(zip(*found.witness, strict=True), key=lambda one: one[0])[
                 :WITNESSES
             ]
@@ -130,14 +129,14 @@ def _why(subject: Subject, found: Certificate, in_time: bool) -> str:
     if found.separable is None:
         return f"No proof was found in {seconds(subject.max_seconds)}, neither for nor against it."
     if found.separable and not in_time:
-        return f"{separates(found)}; there was no time to find the margin."
+        return f"{found.describe_separator()}; there was no time to find the margin."
 
     def places(rows: list[int]) -> str:
         return subject.places(known[rows])
 
     where = equal_in(subject)
     same = "are the same point" if where is None else f"are equal in {where}"
-    why = why_separable(found, places, places, f"{same}, with different labels")
+    why = found.explain_with_names(places, places, f"{same}, with different labels")
     if found.separable:
         return f"{why} A perceptron that keeps training gets all of these right."
     overlap = len(set(found.witness.rows)) > 2  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ from perceptrons.engine.training.inputs import as_numbers
 from perceptrons.linear import Perceptron
 from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
 from perceptrons.theory.geometry import norms, products
-from perceptrons.theory.in_words import InWords
+from perceptrons.theory.results import TheoryResult
 from perceptrons.theory.separability import separability
 
 MOST_EPOCHS = 10**15
@@ -38,7 +38,7 @@ class Comparator(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bound(InWords):
+class Bound(TheoryResult):
     """A mistake bound: at most `updates` updates from zero weights, k <= ((R + sqrt(epochs) D) / gamma)^2.
 
     Attributes
@@ -76,11 +76,12 @@ class Bound(InWords):
         """Is it no smaller than the number of visits? Then margin and deviation mean nothing, and are not shown."""
         return self.epochs is not None and self.updates >= self.epochs * self.n_samples
 
-    def _value(self, name: str) -> Any:
-        return None if name in ("margin", "deviation") and self.is_vain else getattr(self, name)
+    def _shown_values(self) -> dict[str, Any]:
+        values = super()._shown_values()
+        return values | {"margin": None, "deviation": None} if self.is_vain else values
 
     def __repr__(self) -> str:
-        return f"Bound({', '.join(f'{name}={self._value(name)!r}' for name in self._shown)})"
+        return f"Bound({', '.join(f'{name}={value!r}' for name, value in self._shown_values().items())})"
 
     def explain(self) -> str:
         """The bound in words."""

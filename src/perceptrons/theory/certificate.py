@@ -1,4 +1,10 @@
-"""Certificates of linear separability: their claims, their JSON format, and how anyone can verify them.
+"""Certificates of linear separability: their claims, their words, their JSON format, and how anyone can verify them.
+
+Two classes, separable: weights w, b with y (w·x + b) > 0 for every example, and two points of the convex hulls of the
+classes whose distance is twice `margin.at_most`, so that no hyperplane can be farther from both.
+
+Two classes, not separable: weights a >= 0, not all 0, with sum of a y (x, 1) = 0. Under a separating hyperplane every
+term of sum of a y (w·x + b) would be positive. For several classes, f(x, y) - f(x, r) takes the place of y x.
 
 The claims need no trust in how they were found: `Certificate.verify` checks them in exact arithmetic, and so does
 `tools/check_certificate.py`, which knows nothing of this library.
@@ -8,25 +14,74 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.theory.examples import Examples, as_whole_numbers, check_examples
-from perceptrons.theory.in_words import DECIMALS, InWords, plainly
-from perceptrons.theory.verification import Checker, Combination, Margin, Total, Weights, combined
+from perceptrons.theory.results import TheoryResult
+from perceptrons.theory.verification import Checker, ExactSum, ExactWeights, exact_sum
 
 FORMAT = "perceptrons-certificate-1"
-LABELS = (str, int, bool, float)
-TOO_LONG = re.compile(r"(?<!\w)\w{100000}")  # a number of this many digits takes too long
-SHOWN = 6  # rows named in words
+LABEL_TYPES = (str, int, bool, float)
+NUMBER_TYPES = ("float64", "float32", "decimal")
+LONG_NUMBER = re.compile(r"(?<!\w)\w{100000}")  # takes too long to read
+MAX_NAMED_ROWS = 6
+MAX_DECIMAL_DIGITS = 4000  # Python refuses to write longer numbers in decimal
+MAX_FRACTION_BITS = 20  # of a fraction that is shown in full
+
+Label = str | int | bool | float
+
+
+class Margin(NamedTuple):
+    """A bracket: this separator keeps `reached` from every example, and no other keeps more than `at_most`."""
+
+    reached: float
+    at_most: float
+
+
+class Combination(NamedTuple):
+    """Pairs (row, rival class) with positive weights that sum to 1."""
+
+    rows: tuple[int, ...]
+    labels: tuple[Any, ...]
+    rivals: tuple[Any, ...]
+    weights: tuple[Fraction, ...]
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={_short_repr(value)}" for name, value in self._asdict().items())
+        return f"Combination({', '.join(parts)})"
+
+    @property
+    def whole(self) -> list[int]:
+        """The weights times their common denominator."""
+        common = math.lcm(*(weight.denominator for weight in self.weights))
+        return [weight.numerator * (common // weight.denominator) for weight in self.weights]
+
+    def is_well_formed(self) -> bool:
+        """Return whether all parts have the right types and lengths, and the weights are positive with sum 1."""
+        return (
+            all(isinstance(part, tuple) for part in self)
+            and 0 < len(self.rows) == len(self.labels) == len(self.rivals) == len(self.weights)
+            and all(type(row) is int for row in self.rows)
+            and all(type(label) in LABEL_TYPES for label in (*self.labels, *self.rivals))
+            and all(isinstance(weight, Fraction) and weight > 0 for weight in self.weights)
+            and sum(self.weights) == 1
+        )
+
+    def describe_rows(self) -> str:
+        rows = sorted(set(self.rows))
+        if len(rows) > MAX_NAMED_ROWS:
+            return f"{len(rows)} rows ({', '.join(map(str, rows[:MAX_NAMED_ROWS]))}, ...)"
+        return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows))}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate(InWords):
+class Certificate(TheoryResult):
     """A certificate that data are linearly separable or not, with the proof, made by `separability` and `max_margin`.
 
     Attributes
@@ -65,8 +120,6 @@ class Certificate(InWords):
     True
     """
 
-    _shown = ("separable", "classes", "n_samples", "n_features", "margin", "reason")
-
     separable: bool | None
     classes: tuple[Any, ...]
     n_samples: int
@@ -82,7 +135,7 @@ class Certificate(InWords):
     digest: str = field(default="", repr=False)
 
     def sealed(self) -> "Certificate":
-        """The same with its digest."""
+        """Return the same certificate with its digest."""
         return replace(self, digest=_digest(self._content()))
 
     def __eq__(self, other: object) -> bool:
@@ -94,10 +147,10 @@ class Certificate(InWords):
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        parts = (f"{entry.name}={plainly(getattr(self, entry.name))}" for entry in fields(self) if entry.repr)
+        parts = (f"{entry.name}={_short_repr(getattr(self, entry.name))}" for entry in fields(self) if entry.repr)
         return f"Certificate({', '.join(parts)})"
 
-    # ---- checking
+    # ---- verification
 
     def verify(self, X: Any, y: Any) -> bool:
         """Return whether all claims hold for these data, checked in exact rational arithmetic.
@@ -109,15 +162,14 @@ class Certificate(InWords):
         return self.proves(check_examples(X, y))
 
     def proves(self, examples: Examples) -> bool:
-        """`verify` for data that were checked already."""
-        X, codes = examples.X, examples.codes
-        labels = examples.classes.tolist()
-        if not self._well_formed() or self.digest != _digest(self._content()):
+        """Do the same as `verify` for data that were checked already."""
+        X, codes, labels = examples.X, examples.codes, examples.classes.tolist()
+        if not self._is_well_formed() or self.digest != _digest(self._content()):
             return False
-        same_kind = all(type(own) is type(other) for own, other in zip(self.classes, labels, strict=False))
-        if X.shape != (self.n_samples, self.n_features) or list(self.classes) != labels or not same_kind:
+        same_types = list(map(type, self.classes)) == list(map(type, labels))
+        if X.shape != (self.n_samples, self.n_features) or list(self.classes) != labels or not same_types:
             return False
-        if self.number_type == "float32" and not _all_float32(X.data if sp.issparse(X) else X):
+        if self.number_type == "float32" and not _are_float32(X.data if sp.issparse(X) else X):
             return False
         unit = 1  # the data are X / unit
         if self.number_type == "decimal":
@@ -125,50 +177,52 @@ class Certificate(InWords):
             if scaled is None:
                 return False
             X, unit = scaled
-        if self.separable:
-            weights = Weights(self.coef, in_unit(self.intercept, unit))
-            within = self.fit_intercept or not np.any(self.intercept)
-            reached, at_most = (Fraction(value) * unit for value in self.margin)  # type: ignore[union-attr]
-            return within and Checker(X, codes).leads_at_least(weights, reached) and self._bounds(X, codes, at_most)
-        total = self._sum(self.witness, X, codes)
-        return total is not None and total.is_zero(self.fit_intercept)
-
-    def _bounds(self, X: Any, codes: np.ndarray, at_most: Fraction) -> bool:
-        """Does the support prove that no margin of X exceeds this?"""
-        total = self._sum(self.support, X, codes)
-        if total is None or (self.fit_intercept and any(total.bias)):
+        if not self.separable:
+            total = self._sum(self.witness, X, codes)
+            return total is not None and total.is_zero(self.fit_intercept)
+        assert self.margin is not None
+        reached, at_most = (Fraction(value) * unit for value in self.margin)
+        weights = ExactWeights(self.coef, times_unit(self.intercept, unit))
+        if not self.fit_intercept and np.any(self.intercept):
             return False
-        return total.bound(sum(self.support.whole)) <= at_most**2  # type: ignore[union-attr]
+        return Checker(X, codes).leads_at_least(weights, reached) and self._bounds_margins(X, codes, at_most)
 
-    def _sum(self, combination: Any, X: Any, codes: np.ndarray) -> Total | None:
-        """The exact sum of a combination; None if it does not fit the data."""
+    def _bounds_margins(self, X: Any, codes: np.ndarray, at_most: Fraction) -> bool:
+        """Return whether the support proves that no margin of X exceeds this."""
+        total = self._sum(self.support, X, codes)
+        if self.support is None or total is None or (self.fit_intercept and any(total.bias)):
+            return False
+        return total.squared_bound(sum(self.support.whole)) <= at_most**2
+
+    def _sum(self, combination: Combination | None, X: Any, codes: np.ndarray) -> ExactSum | None:
+        """Return the exact sum of a combination; None if it does not fit the data."""
+        assert combination is not None
         places = {label: place for place, label in enumerate(self.classes)}
-        own = [places.get(label) for label in combination.labels]
-        rivals = [places.get(label) for label in combination.rivals]
+        own = [places.get(label, -1) for label in combination.labels]
+        rivals = [places.get(label, -1) for label in combination.rivals]
         rows = list(combination.rows)
         fits = (
             all(0 <= row < X.shape[0] for row in rows)
-            and None not in own
-            and None not in rivals
+            and -1 not in own
+            and -1 not in rivals
             and all(codes[row] == y and y != r for row, y, r in zip(rows, own, rivals, strict=True))
             and len(set(zip(rows, rivals, strict=True))) == len(rows)
         )
-        return combined(X, rows, own, rivals, combination.whole, len(self.classes)) if fits else None  # type: ignore[arg-type]
+        return exact_sum(X, rows, own, rivals, combination.whole, len(self.classes)) if fits else None
 
-    def _well_formed(self) -> bool:
-        """Are all parts there that the claim needs, of the right kinds and lengths, and no others?"""
+    def _is_well_formed(self) -> bool:
+        """Return whether exactly the parts that the claim needs are there, with the right types and lengths."""
         if not (isinstance(self.separable, bool) and isinstance(self.fit_intercept, bool)):
             return False
         if not (type(self.n_samples) is int and type(self.n_features) is int and isinstance(self.classes, tuple)):
             return False
-        if self.number_type not in ("float64", "float32", "decimal"):
+        if self.number_type not in NUMBER_TYPES:
             return False
         K = len(self.classes)
         if not self.separable:
-            others = (self.coef, self.intercept, self.margin, self.support)
-            most = 1 + (self.n_features + self.fit_intercept) * max(1, K - 1)
-            witness: Any = self.witness
-            return all(part is None for part in others) and _is_combination(witness) and len(witness.rows) <= most
+            absent = all(part is None for part in (self.coef, self.intercept, self.margin, self.support))
+            limit = 1 + (self.n_features + self.fit_intercept) * max(1, K - 1)
+            return absent and _is_combination(self.witness) and len(self.witness.rows) <= limit  # type: ignore[union-attr]
         if not (isinstance(self.margin, Margin) and _is_combination(self.support) and self.witness is None):
             return False
         if not isinstance(self.coef, np.ndarray) or (K > 2 and not isinstance(self.intercept, np.ndarray)):
@@ -179,7 +233,7 @@ class Certificate(InWords):
         fits = self.coef.shape == shape and np.shape(self.intercept) == shape[:-1] and min(self.margin) >= 0
         return finite and fits and self.coef.dtype in (np.float64, object)
 
-    # ---- writing and reading
+    # ---- JSON
 
     def to_json(self) -> str:
         """Return the certificate as JSON text; `from_json` reads it, and `tools/check_certificate.py` checks it."""
@@ -189,208 +243,255 @@ class Certificate(InWords):
     def from_json(cls, text: str) -> "Certificate":
         """Read the output of `to_json`. Raises ValueError for anything that is not a certificate."""
         try:
-            content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once_each)
+            content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
             unescaped = json.dumps(content, ensure_ascii=False)
         except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(f"This is not a certificate: it cannot be read as JSON ({error}).") from error
-        if TOO_LONG.search(unescaped):
+        if LONG_NUMBER.search(unescaped):
             raise ValueError("This is not a certificate: it contains a number of 100,000 digits or more.")
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
+        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
             raise ValueError(f'This is not a certificate: its "format" is not "{FORMAT}".')
-        names = {entry.name for entry in fields(cls)}
-        if set(content) != names | {"format"}:
-            wrong = sorted(set(content) ^ (names | {"format"}))
-            raise ValueError(f"This is not a certificate: {', '.join(map(repr, wrong))[:200]} missing or unknown.")
+        differing = sorted(set(content) ^ {entry.name for entry in fields(cls)})
+        if differing:
+            raise ValueError(f"This is not a certificate: {', '.join(map(repr, differing))[:200]} missing or unknown.")
         try:
-            return _read(content)
+            return cls(**{name: _READERS[name](value) for name, value in content.items()})
         except (TypeError, KeyError, AttributeError, ZeroDivisionError, OverflowError, ValueError) as error:
             raise ValueError(f"This is not a certificate: a part of it has the wrong form ({error}).") from error
 
     def _content(self) -> dict[str, Any]:
-        """What the digest is taken of, as JSON has it."""
+        """Return the content of the JSON text, from which the digest is computed."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "digest"}
         return {
             "format": FORMAT,
-            "separable": self.separable,
+            **values,
             "classes": list(self.classes),
-            "n_samples": self.n_samples,
-            "n_features": self.n_features,
-            "fit_intercept": self.fit_intercept,
-            "number_type": self.number_type,
-            "coef": _plain(self.coef),
-            "intercept": _plain(self.intercept),
+            "coef": _plain_numbers(self.coef),
+            "intercept": _plain_numbers(self.intercept),
             "margin": None if self.margin is None else list(self.margin),
-            "support": _pairs(self.support),
-            "witness": _pairs(self.witness),
-            "reason": self.reason,
+            "support": _plain_combination(self.support),
+            "witness": _plain_combination(self.witness),
         }
 
     # ---- words
+
+    def _shown_values(self) -> dict[str, Any]:
+        low, high = self.margin or (None, None)
+        return {
+            "separable": self.separable, "classes": self.classes, "n_samples": self.n_samples,
+            "n_features": self.n_features, "margin reached": low, "margin at most": high, "reason": self.reason,
+        }  # fmt: skip
+
+    @property
+    def _plane(self) -> str:
+        return "hyperplane" + " through the origin" * (not self.fit_intercept)
 
     def explain(self) -> str:
         """Return the content of the certificate in words."""
         what = f"{self.n_samples:,} examples, {self.n_features:,} feature{'s' * (self.n_features != 1)}, "
         what += f"{len(self.classes):,} classes"
-        plane = "hyperplane" if self.fit_intercept else "hyperplane through the origin"
         separable = "linearly separable" + " by hyperplanes through the origin" * (not self.fit_intercept)
         if self.separable is None:
             return f"Undecided ({what}): {self.reason}"
-        if self.separable:
-            low, high = self.margin  # type: ignore[misc]
-            kind = f"a {plane} puts" if len(self.classes) == 2 else f"{len(self.classes)} linear scores put"
+        if self.margin is not None and self.support is not None:
+            low, high = self.margin
+            kind = f"a {self._plane} puts" if len(self.classes) == 2 else f"{len(self.classes)} linear scores put"
             return (
                 f"L{separable[1:]} ({what}): {kind} every example on its side, at a distance of {low:.6g} or more. "
                 f"No hyperplane keeps a distance of more than {high:.6g}, because the convex hulls of the classes "
-                "come this close in "
-                f"{_rows(self.support)}. The best mistake bound that this margin gives is (R / margin)^2."
+                f"come this close in {self.support.describe_rows()}. The best mistake bound that this margin gives is "
+                "(R / margin)^2."
             )
-        witness: Any = self.witness
-        if len(witness.rows) == 1:
-            return f"Not {separable} ({what}): row {witness.rows[0]} is all zeros, so all its scores are 0."
-        if len(witness.rows) == 2 and witness.labels == witness.rivals[::-1]:
-            first, second = witness.rows
+        assert self.witness is not None
+        rows, labels, rivals, _ = self.witness
+        if len(rows) == 1:
+            return f"Not {separable} ({what}): row {rows[0]} is all zeros, so all its scores are 0."
+        if len(rows) == 2 and labels == rivals[::-1]:
+            same = "the same point" if self.fit_intercept else "on the same side of the origin, in one direction,"
             return (
-                f"Not {separable} ({what}): rows {first} and {second} are "
-                f"{'the same point' if self.fit_intercept else 'on the same side of the origin, in one direction,'} "
-                f"with the labels {witness.labels[0]!r} and {witness.labels[1]!r}."
+                f"Not {separable} ({what}): rows {rows[0]} and {rows[1]} are {same} with the labels {labels[0]!r} and "
+                f"{labels[1]!r}."
             )
         return (
-            f"Not {separable} ({what}): in {_rows(witness)} the convex hulls of the classes meet. Weighted as "
-            f"the witness says, these examples cancel exactly, while under any separating {plane} their sum would be "
-            "positive."
+            f"Not {separable} ({what}): in {self.witness.describe_rows()} the convex hulls of the classes meet. "
+            "Weighted as the witness says, these examples cancel exactly, while under any separating "
+            f"{self._plane} their sum would be positive."
+        )
+
+    def describe_separator(self) -> str:
+        """Return a sentence, without its end, that says what separates separable data."""
+        if len(self.classes) == 2:
+            return f"A {self._plane} puts every example on its side"
+        return f"{len(self.classes)} linear scores give every example its class"
+
+    def explain_with_names(
+        self, name_rows: Callable[[list[int]], str], name_examples: Callable[[list[int]], str],
+        same: str = "are the same point",
+    ) -> str:  # fmt: skip
+        """Return why the classes are separable or not, for a decided certificate, with the caller's names of rows.
+
+        name_rows returns for example "lines 3 and 7", and name_examples the examples there as the subject of a
+        sentence. same is said of two examples that are one point.
+        """
+        if self.margin is not None and self.support is not None:
+            low, high = self.margin
+            how = "at a distance" if len(self.classes) == 2 else "with a margin"
+            return (
+                f"{self.describe_separator()}, {how} of {low:.4g} or more. More than {high:.4g} is not possible, "
+                f"because the classes come this close near {name_rows(sorted(set(self.support.rows)))}."
+            )
+        assert self.witness is not None
+        rows = sorted(set(self.witness.rows))
+        if len(rows) == 1:
+            return f"{name_examples(rows)} has only zeros, so every {self._plane} goes through it."
+        if len(rows) == 2:
+            opposite = "lie in one direction, or opposite ones, from the origin"
+            return f"{name_examples(rows)} {same if self.fit_intercept else opposite}."
+        right = f"a {self._plane} has each on its side"
+        if len(self.classes) > 2:
+            right = "linear scores give each its class"
+        return (
+            f"The classes overlap: weighted as follows, these {len(rows):,} examples cancel out exactly, which they "
+            f"cannot if {right}."
         )
 
 
-def _rows(combination: Any) -> str:
-    rows = sorted(set(combination.rows))
-    if len(rows) <= SHOWN:
-        return "row " * (len(rows) == 1) + "rows " * (len(rows) > 1) + ", ".join(map(str, rows))
-    return f"{len(rows)} rows ({', '.join(map(str, rows[:SHOWN]))}, ...)"
+def format_fraction(weight: Fraction | int | str) -> str:
+    """Return 1/4 as it is, and a longer fraction, which may have thousands of digits, rounded."""
+    weight = Fraction(weight)
+    if max(weight.numerator.bit_length(), weight.denominator.bit_length()) <= MAX_FRACTION_BITS:
+        return str(weight)
+    exponent = weight.numerator.bit_length() - weight.denominator.bit_length()
+    return f"about {float(weight):.3g}" if abs(exponent) < 1000 else f"about 2^{exponent:,}"
 
 
-def in_unit(numbers: Any, unit: int | Fraction) -> Any:
-    """Biases times a unit, exact."""
+def _short_repr(value: Any) -> str:
+    """Return the repr of a value, with fractions rounded that are too long for Python to write in decimal."""
+    if isinstance(value, Fraction):
+        digits = max(value.numerator.bit_length(), value.denominator.bit_length()) / math.log2(10)
+        return repr(value) if digits < MAX_DECIMAL_DIGITS else format_fraction(value)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return f"array({_short_repr(value.tolist())}, dtype=object)"
+    if type(value) in (list, tuple):
+        inside = ", ".join(map(_short_repr, value)) + "," * (type(value) is tuple and len(value) == 1)
+        return f"[{inside}]" if type(value) is list else f"({inside})"
+    return repr(value)
+
+
+def times_unit(biases: Any, unit: int | Fraction) -> Any:
+    """Return biases times a unit, exact."""
     if unit == 1:
-        return numbers
-    exact = np.array([Fraction(value) * unit for value in np.ravel(numbers).tolist()], object)
-    return exact if np.ndim(numbers) else exact[0]
+        return biases
+    exact = np.array([Fraction(value) * unit for value in np.ravel(biases).tolist()], object)
+    return exact if np.ndim(biases) else exact[0]
 
 
 def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _all_float32(values: np.ndarray) -> bool:
+def _are_float32(values: np.ndarray) -> bool:
     with np.errstate(over="ignore", under="ignore"):
         return values.dtype == np.float32 or bool((values.astype(np.float32) == values).all())
 
 
 def _is_combination(value: Any) -> bool:
-    if not isinstance(value, Combination) or not all(isinstance(part, tuple) for part in value):
-        return False
-    if not value.rows or len({len(part) for part in value}) != 1:
-        return False
-    if not all(type(row) is int for row in value.rows):
-        return False
-    if not all(type(label) in LABELS for label in (*value.labels, *value.rivals)):
-        return False
-    return all(isinstance(weight, Fraction) and weight > 0 for weight in value.weights) and sum(value.weights) == 1
+    return isinstance(value, Combination) and value.is_well_formed()
 
 
-def _plain(numbers: Any) -> Any:
-    """Arrays of floats or Fractions as JSON has them."""
-    if numbers is None:
-        return None
+# ---- values to JSON and back: fractions become "3/4", and whole numbers too long for Python become hexadecimal
+
+
+def _plain_numbers(numbers: Any) -> Any:
     if isinstance(numbers, Fraction):
-        return f"{_written(numbers.numerator)}/{_written(numbers.denominator)}"
+        return f"{_write_integer(numbers.numerator)}/{_write_integer(numbers.denominator)}"
     values = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
-    return [_plain(value) for value in values] if isinstance(values, list) else values
+    return [_plain_numbers(value) for value in values] if isinstance(values, list) else values
 
 
-def _written(number: int) -> str:
-    """In decimal, or in hexadecimal if it is too long for Python."""
-    return str(number) if number.bit_length() < DECIMALS * 3 else hex(number)
+def _write_integer(number: int) -> str:
+    return str(number) if number.bit_length() < MAX_DECIMAL_DIGITS * 3 else hex(number)
 
 
-def _pairs(combination: Combination | None) -> dict[str, Any] | None:
+def _plain_combination(combination: Combination | None) -> dict[str, list[Any]] | None:
     if combination is None:
         return None
-    return {
-        "rows": list(combination.rows),
-        "labels": list(combination.labels),
-        "rivals": list(combination.rivals),
-        "weights": [_written(weight) for weight in combination.whole],
-    }
+    plain = {name: list(part) for name, part in combination._asdict().items()}
+    return plain | {"weights": [_write_integer(weight) for weight in combination.whole]}
 
 
-def _read(content: dict[str, Any]) -> Certificate:
-    margin = content["margin"]
-    if margin is not None:
-        margin = Margin(*(_kind(value, float) for value in margin))
-    return Certificate(
-        separable=None if content["separable"] is None else _kind(content["separable"], bool),
-        classes=tuple(_label(label) for label in _kind(content["classes"], list)),
-        n_samples=_kind(content["n_samples"], int),
-        n_features=_kind(content["n_features"], int),
-        fit_intercept=_kind(content["fit_intercept"], bool),
-        number_type=_kind(content["number_type"], str),
-        coef=_numbers(content["coef"]),
-        intercept=_numbers(content["intercept"]),
-        margin=margin,
-        support=_combination(content["support"]),
-        witness=_combination(content["witness"]),
-        reason=_kind(content["reason"], str),
-        digest=_kind(content["digest"], str),
-    )
-
-
-def _kind(value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise ValueError(f"{value!r} is not of type {kind.__name__}")
+def _require_type(value: Any, required: type) -> Any:
+    if type(value) is not required:
+        raise ValueError(f"{value!r} is not of type {required.__name__}")
     return value
 
 
-def _label(label: Any) -> Any:
-    if type(label) not in LABELS:
+def _typed(required: type) -> Callable[[Any], Any]:
+    return lambda value: _require_type(value, required)
+
+
+def _read_label(label: Any) -> Label:
+    if type(label) not in LABEL_TYPES:
         raise ValueError(f"{label!r} is not a label")
     return label
 
 
-def _numbers(values: Any) -> Any:
+def _read_labels(labels: Any) -> tuple[Label, ...]:
+    return tuple(_read_label(label) for label in _require_type(labels, list))
+
+
+def _read_margin(margin: Any) -> Margin | None:
+    return None if margin is None else Margin(*(_require_type(value, float) for value in margin))
+
+
+def _read_numbers(values: Any) -> Any:
     if values is None:
         return None
     if isinstance(values, str):
-        top, bottom = values.split("/")
-        return Fraction(int(top, 0), int(bottom, 0))
+        numerator, denominator = values.split("/")
+        return Fraction(int(numerator, 0), int(denominator, 0))
     if not isinstance(values, list):
-        return _kind(values, float)
-    read = [_numbers(value) for value in values]
-    flat = [
-        entry for value in read for entry in (np.ravel(value).tolist() if isinstance(value, np.ndarray) else [value])
-    ]
-    array = np.array(read, object if any(isinstance(value, Fraction) for value in flat) else np.float64)
+        return _require_type(values, float)
+    rows = [_read_numbers(value) for value in values]
+    flat = [number for row in rows for number in np.ravel(np.asarray(row, object)).tolist()]
+    array = np.array(rows, object if any(isinstance(number, Fraction) for number in flat) else np.float64)
     array.flags.writeable = False
     return array
 
 
-def _combination(value: Any) -> Combination | None:
+def _read_combination(value: Any) -> Combination | None:
     if value is None:
         return None
-    if set(value) != {"rows", "labels", "rivals", "weights"}:
+    if set(value) != set(Combination._fields):
         raise ValueError("a combination has rows, labels, rivals and weights")
-    whole = [int(_kind(weight, str), 0) for weight in value["weights"]]
+    whole = [int(_require_type(weight, str), 0) for weight in value["weights"]]
     total = sum(whole)
-    combination = Combination(
-        tuple(_kind(row, int) for row in value["rows"]),
-        tuple(_label(label) for label in value["labels"]),
-        tuple(_label(label) for label in value["rivals"]),
-        tuple(Fraction(weight, total) for weight in whole),
-    )
-    if _pairs(combination) != value:
+    rows = tuple(_require_type(row, int) for row in value["rows"])
+    labels, rivals = (tuple(map(_read_label, value[name])) for name in ("labels", "rivals"))
+    combination = Combination(rows, labels, rivals, tuple(Fraction(weight, total) for weight in whole))
+    if _plain_combination(combination) != value:
         raise ValueError("weights must be whole numbers in lowest terms")
     return combination
 
 
-def _once_each(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "separable": lambda value: None if value is None else _require_type(value, bool),
+    "classes": _read_labels,
+    "n_samples": _typed(int),
+    "n_features": _typed(int),
+    "fit_intercept": _typed(bool),
+    "number_type": _typed(str),
+    "coef": _read_numbers,
+    "intercept": _read_numbers,
+    "margin": _read_margin,
+    "support": _read_combination,
+    "witness": _read_combination,
+    "reason": _typed(str),
+    "digest": _typed(str),
+}
+
+
+def _unique_keys(entries: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(entries)) != len(entries):
         raise ValueError("a key appears twice")
     return dict(entries)

@@ -13,8 +13,8 @@ from perceptrons.theory.bounds import mistake_bound
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
 from perceptrons.theory.geometry import norms
-from perceptrons.theory.in_words import InWords
 from perceptrons.theory.model_bound import falling_distance, most_updates, starting_weights
+from perceptrons.theory.results import TheoryResult
 from perceptrons.theory.separability import separability
 
 LONGEST = 2**31 - 1  # epochs of one run
@@ -22,7 +22,7 @@ FINE = 10**13  # updates at most, of which float64 can tell every single one in 
 
 
 @dataclass(frozen=True, eq=False)
-class Convergence(InWords):
+class Convergence(TheoryResult):
     """The result of `convergence`.
 
     Attributes

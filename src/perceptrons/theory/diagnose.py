@@ -1,15 +1,21 @@
-"""Diagnoses a data set: separability with a proof, mistake bounds, feature scales, contradicting labels."""
+"""Diagnoses a data set: separability with a proof, mistake bounds, feature scales, contradicting labels.
+
+`diagnose` returns a `Diagnosis`, which also says everything in words and as plain values for JSON.
+"""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from perceptrons.engine.wording import count, percent, short
 from perceptrons.linear import Perceptron
 from perceptrons.theory.bounds import Bound, mistake_bound
 from perceptrons.theory.certificate import Certificate
@@ -18,20 +24,21 @@ from perceptrons.theory.examples import Clock, Examples, as_whole_numbers, check
 from perceptrons.theory.scales import Scales, even, of_one_length, scales
 from perceptrons.theory.separability import separability
 
-FEW = 5  # epochs to see which classes are confused
-RUN = 5.0  # seconds at most that the perceptron may run to see how many updates it makes
-FOLDS = 5  # of the trial
-TRIAL_EXAMPLES = 5_000  # at most,
-TRIAL_NUMBERS = 2_000_000  # and at most as many of these examples as have this many numbers
+CONFUSION_EPOCHS = 5  # of the perceptron that shows which classes are confused
+MAX_RUN_SECONDS = 5.0  # of the perceptron that shows how many updates are made
+TRIAL_FOLDS = 5
+MAX_TRIAL_EXAMPLES = 5_000
+MAX_TRIAL_NUMBERS = 2_000_000  # in these examples
 MIN_TRIAL_EXAMPLES = 30  # below, accuracy says nothing
-MIN_CLASS_EXAMPLES = 2  # of two classes, so that every fold is trained on both
 TRIAL_EPOCHS = 50
-WORTHWHILE = 0.01  # of accuracy, from which scaling is advised
-DOMINANT = 20  # features at most that `to_dict` names
+MIN_ACCURACY_GAIN = 0.01  # from which scaling is advised
+MAX_DOMINANT_FEATURES = 20  # in `to_dict`
+MAX_NAMED_CONSTANTS = 5  # features
+OUTSTANDING = 10.0  # times the median: from here on a standard deviation, or a norm, is worth a sentence
 
 
 class Effort(NamedTuple):
-    """What the perceptron has to do: at most, and what it did, run to the end if separable, else for one epoch."""
+    """The updates of a perceptron: the bound, and those of a run to the end if separable, else of one epoch."""
 
     bound: Bound
     updates: int
@@ -39,7 +46,7 @@ class Effort(NamedTuple):
     converged: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON knows it."""
+        """Return plain values for JSON."""
         bound = self.bound
         return {
             "at_most": bound.updates, "in_epochs": bound.epochs,
@@ -60,14 +67,14 @@ class Trial(NamedTuple):
     def difference(self) -> int:
         """1 if scaled features are better by two standard errors and a point, -1 if they are worse, else 0."""
         gain = (self.scaled_accuracy - self.accuracy) * self.n_examples
-        if abs(gain) <= 1 + 2 * self.changed**0.5 or abs(gain) < WORTHWHILE * self.n_examples:
+        if abs(gain) <= 1 + 2 * self.changed**0.5 or abs(gain) < MIN_ACCURACY_GAIN * self.n_examples:
             return 0
         return 1 if gain > 0 else -1
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON knows it."""
+        """Return plain values for JSON."""
         return {
-            "accuracy": self.accuracy, "scaled_accuracy": self.scaled_accuracy, "folds": FOLDS,
+            "accuracy": self.accuracy, "scaled_accuracy": self.scaled_accuracy, "folds": TRIAL_FOLDS,
             "examples": self.n_examples,
         }  # fmt: skip
 
@@ -104,7 +111,7 @@ class Diagnosis:
     examples: Examples
     fit_intercept: bool
     feature_names: Sequence[str] | Mapping[int, str] | None
-    lines: Any
+    lines: Sequence[int | str] | None
     groups: list[np.ndarray]
     scales: Scales
     certificate: Certificate
@@ -112,6 +119,8 @@ class Diagnosis:
     even: Effort | None = None
     trial: Trial | None = None
     pairs: list[Pair] = field(default_factory=list)
+
+    # ---- results
 
     @property
     def codes(self) -> np.ndarray:
@@ -129,22 +138,22 @@ class Diagnosis:
 
     @property
     def counts(self) -> list[int]:
-        """How many examples each class has."""
+        """The number of examples of each class."""
         return np.bincount(self.codes, minlength=len(self.classes)).tolist()
 
     @property
-    def centred(self) -> bool:
-        """Is the even scale that of mean 0 and variance 1, or that of a largest value of 1?"""
+    def is_centred(self) -> bool:
+        """Whether scaled features have mean 0 and variance 1; otherwise their largest value is 1."""
         return self.fit_intercept and not sp.issparse(self.examples.X)
 
     @property
-    def words(self) -> bool:
-        """Do the features look like words of texts, which need no scaling?"""
+    def looks_like_text(self) -> bool:
+        """Whether the features look like words of texts, which need no scaling."""
         return of_one_length(self.examples.X)
 
     @property
     def unlearnable(self) -> int:
-        """How many examples any function of the features must get wrong: equal rows get one answer."""
+        """The number of examples that every classifier gets wrong, because equal rows get one prediction."""
         return sum(len(group) - int(np.bincount(self.codes[group]).max()) for group in self.groups)
 
     @property
@@ -152,41 +161,186 @@ class Diagnosis:
         k = len(self.classes)
         return k * (k - 1) // 2
 
-    def most(self, effort: Effort) -> int | None:
-        """Updates at most: in all if separable, else in one epoch. None if the time did not suffice to know."""
+    def max_updates(self, effort: Effort) -> int | None:
+        """Return the most updates in all if separable, else in one epoch; None if the time limit was too short."""
         if not self.certificate.separable:
             return min(effort.bound.updates, len(self.codes))
         return effort.bound.updates if effort.bound.epochs is None else None
 
     def place(self, row: int) -> int | str:
-        """The line of an example, or its row, from 0, where there are no lines."""
+        """Return the line of an example, or its row, from 0, if there are no lines."""
         line = row if self.lines is None else self.lines[row]
         return str(line) if isinstance(line, str) else int(line)
 
     def feature(self, column: int) -> str:
-        """The name of a feature, or its column, from 1."""
+        """Return the name of a feature, or its column, from 1."""
         names = self.feature_names
         if names is None or (isinstance(names, Mapping) and column not in names):
             return f"column {column + 1}"
         return str(names[column])
 
-    def constant(self) -> list[int]:
-        """The columns in which every value is the same. Hashed ones that no feature is in are none."""
+    def constant_columns(self) -> list[int]:
+        """Return the columns in which every value is the same, except hashed columns without a feature."""
         columns, names = self.scales.constant.nonzero()[0].tolist(), self.feature_names
         return [column for column in columns if column in names] if isinstance(names, Mapping) else columns
 
-    def dominant(self, at_most: int) -> list[int]:
-        """The columns with the largest shares of R^2, the largest first; none below a hundredth but the first."""
-        order = np.argsort(-self.scales.shares, kind="stable")[:at_most].tolist()
+    def dominant_columns(self, limit: int) -> list[int]:
+        """Return the columns with the largest shares of R^2, the largest first; all but the first have at least 1%."""
+        order = np.argsort(-self.scales.shares, kind="stable")[:limit].tolist()
         return [column for place, column in enumerate(order) if not place or self.scales.shares[column] >= 0.01]
 
-    def unevenness(self) -> float:
-        """The largest standard deviation of a feature beside the median one; constant ones are left out."""
+    def deviation_ratio(self) -> float:
+        """Return the largest standard deviation of a feature over the median one; constant features do not count."""
         deviations = self.scales.deviations[self.scales.deviations > 0]
         return float(deviations.max() / np.median(deviations)) if len(deviations) else 1.0
 
+    # ---- words
+
+    @property
+    def verdict(self) -> str:
+        title = {True: "Linearly separable", False: "Not linearly separable", None: "Undecided"}[self.separable]
+        return title + " by hyperplanes through the origin" * (not self.fit_intercept)
+
+    def explain_verdict(self) -> str:
+        """Return the certificate in words, with examples named by line."""
+        certificate = self.certificate
+        if certificate.separable is not None:
+            proof = certificate.explain_with_names(self.name_rows, self._name_examples)
+            if certificate.number_type == "decimal":
+                return proof
+            return f"{proof} This is about the numbers as they were read, rounded to {certificate.number_type}."
+        if self.separable is None:
+            reason = certificate.reason
+            return f"No proof was found, neither for nor against it: {reason} Give more time with --max-seconds."
+        return "Two of the classes overlap; see below."
+
+    @property
+    def row_noun(self) -> str:
+        """What examples are named by: "line" or "row"."""
+        return "row" if self.lines is None else "line"
+
+    def name_rows(self, rows: Sequence[int] | np.ndarray, limit: int = 10, with_labels: bool = False) -> str:
+        """Return for example "lines 3, 4 and 7"."""
+        names = [str(self.place(row)) for row in rows[:limit]]
+        if with_labels:
+            labels = (self.classes[self.codes[row]] for row in rows)
+            names = [f"{name} ({short(str(label), 28)})" for name, label in zip(names, labels, strict=False)]
+        if len(rows) > limit:
+            names.append(f"{len(rows) - limit:,} more")
+        noun = self.row_noun + "s" * (len(rows) > 1)
+        return f"{noun} {names[0]}" if len(names) == 1 else f"{noun} {', '.join(names[:-1])} and {names[-1]}"
+
+    def _name_examples(self, rows: list[int]) -> str:
+        return f"The example{'s' * (len(rows) > 1)} in {self.name_rows(rows, with_labels=len(rows) == 2)}"
+
+    def explain_contradictions(self) -> str:
+        best = percent(1 - self.unlearnable / len(self.codes))
+        return (
+            f"No classifier can be right on all of these: at most {best} of all examples. Correct the labels, leave "
+            "these examples out, or add a feature that distinguishes them."
+        )
+
+    def explain_other_pairs(self) -> list[str]:
+        """Return sentences about the pairs of classes that were not found to overlap."""
+        overlap = any(pair.separable is False for pair in self.pairs)
+        undecided = sum(pair.separable is None for pair in self.pairs)
+        lines = []
+        if not overlap and not undecided and len(self.pairs) == self.n_pairs:
+            lines.append("Every two classes can be separated, but not all at once by one weight vector per class.")
+        if undecided:
+            lines.append(f"For {undecided:,}, the time limit was too short.")
+        if len(self.pairs) < self.n_pairs:
+            lines.append(f"The other {self.n_pairs - len(self.pairs):,} were not checked: the time limit was reached.")
+        return lines
+
+    def explain_effort(self, effort: Effort) -> list[str]:
+        """Return the mistake bound in words, and the updates of the run."""
+        limit, made = self.max_updates(effort), count(effort.updates, "update")
+        separable, epochs = self.certificate.separable, count(effort.epochs, "epoch")
+        if limit is None:
+            bound = "It converges; the time limit was too short to bound the number of updates."
+        elif separable:
+            bound = f"It converges after at most {round_up(limit)} updates, in any order of the examples."
+        else:
+            never = "It never converges. " if self.separable is False else ""
+            vain = ", one per example: the bound from margin and deviation is not smaller" * (limit == len(self.codes))
+            bound = f"{never}In one epoch it makes at most {limit:,} updates{vain}."
+        if not separable:
+            return [bound, f"In a trial run, it made {made} in its first epoch."]
+        if effort.converged:
+            return [bound, f"In a trial run, it converged after {made} in {epochs}."]
+        return [bound, f"In a trial run, it was stopped after {made} in {epochs}, before it converged."]
+
+    def explain_radius(self) -> str:
+        radius, farthest, typical = self.scales.radius, self.name_rows([self.scales.farthest]), self.scales.typical
+        return f"Radius R = {radius:.4g}, the norm of the farthest example, {farthest}; the median is {typical:.4g}."
+
+    def explain_scales(self) -> list[str]:
+        """Return sentences about examples and features that stand out, and about constant features."""
+        scales, lines = self.scales, []
+        if scales.radius > OUTSTANDING * scales.typical:
+            ratio = format_ratio(scales.radius / scales.typical)
+            lines.append(f"One example makes the radius {ratio} the median: check {self.name_rows([scales.farthest])}.")
+        if self.deviation_ratio() > OUTSTANDING and not self.looks_like_text:
+            ratio = format_ratio(self.deviation_ratio())
+            lines.append(f"The largest standard deviation of a feature is {ratio} the median one.")
+        constant = self.constant_columns()
+        if constant:
+            names = ", ".join(short(self.feature(column), 28) for column in constant[:MAX_NAMED_CONSTANTS])
+            what = count(len(constant), "feature is constant and adds", "features are constant and add")
+            lines.append(f"{what} nothing: {names}{', ...' * (len(constant) > MAX_NAMED_CONSTANTS)}")
+        if self.looks_like_text:
+            lines.append("All rows have the same norm, as those of texts do: the features need no scaling.")
+        elif self.effort is None or self.even is None:
+            lines.append("Scaled features were not tried: the time limit was reached.")
+        return lines
+
+    def effort_rows(self, effort: Effort, even: Effort) -> list[tuple[str, str, str]]:
+        """Return the rows of a table: radius, margin and updates for the features as given and scaled."""
+        bias = ", with the 1 of the bias" * self.fit_intercept
+        titles = [f"radius R{bias}", f"margin{bias}", "updates at most", "updates in a trial run"]
+        if not self.certificate.separable:
+            titles[2:3] = ["deviation D from that margin", "updates at most in one epoch"]
+        rows = list(zip(titles, self._effort_cells(effort), self._effort_cells(even), strict=True))
+        if self.trial is not None:
+            accuracies = percent(self.trial.accuracy), percent(self.trial.scaled_accuracy)
+            rows.append(("accuracy by cross-validation", *accuracies))
+        return rows
+
+    def _effort_cells(self, effort: Effort) -> list[str]:
+        bound, limit, made = effort.bound, self.max_updates(effort), f"{effort.updates:,}"
+        if not self.certificate.separable:  # the margin of a bound of one update per example means nothing
+            cells = ["-", "-"] if limit == len(self.codes) else [f"{bound.margin:.4g}", f"{bound.deviation:.4g}"]
+            return [f"{bound.radius:.4g}", *cells, f"{limit:,}", made]
+        made = made if effort.converged else f"over {made}"
+        return [f"{bound.radius:.4g}", f"{bound.margin:.4g}", "not known" if limit is None else round_up(limit), made]
+
+    def advise_scaling(self, effort: Effort, even: Effort) -> list[str]:
+        """Return what scaled features change: accuracy, as a trial shows, and the bound."""
+        limit, even_limit, trial = self.max_updates(effort), self.max_updates(even), self.trial
+        tool = f"for instance with scikit-learn's {'StandardScaler' if self.is_centred else 'MaxAbsScaler'}"
+        lines = []
+        if trial is not None:
+            change = f"from {percent(trial.accuracy)} to {percent(trial.scaled_accuracy)}"
+            source = f"{TRIAL_FOLDS}-fold cross-validation on {count(trial.n_examples, 'example')}"
+            lines = {
+                1: [f"Scale the features, {tool}: in a trial, accuracy rises {change} ({source})."],
+                0: [f"In a trial, scaling the features hardly changes accuracy ({change}, {source})."],
+                -1: [f"Scaling the features does not help: in a trial, accuracy falls {change} ({source})."],
+            }[trial.difference]
+        if limit is None or even_limit is None:
+            return lines
+        if 2 * limit > 3 * even_limit:
+            ratio = format_ratio(Fraction(limit, max(1, even_limit)))
+            return [*lines, f"Scaling the features, {tool}, makes the bound {ratio} smaller."]
+        if trial is None or trial.difference <= 0:
+            lines.append("Scaling the features would not make the bound much smaller.")
+        return lines
+
+    # ---- JSON
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything under names that stay. Rows count from 0; lines, from 1, are None where there are none."""
+        """Return plain values for JSON. Rows count from 0, lines from 1; lines are None if there are none."""
         certificate, witness = self.certificate, self.certificate.witness
         return {
             "examples": len(self.codes),
@@ -205,7 +359,7 @@ class Diagnosis:
             "effort": None if self.effort is None else self.effort.to_dict(),
             "scales": self._scales(),
             "even_scale": {
-                "how": "mean 0, variance 1" if self.centred else "largest absolute value 1",
+                "how": "mean 0, variance 1" if self.is_centred else "largest absolute value 1",
                 "effort": None if self.even is None else self.even.to_dict(),
                 "trial": None if self.trial is None else self.trial.to_dict(),
             },
@@ -225,7 +379,7 @@ class Diagnosis:
             },
         }  # fmt: skip
 
-    def _rows(self, rows: Any) -> dict[str, Any]:
+    def _rows(self, rows: Iterable[int]) -> dict[str, Any]:
         rows = [int(row) for row in rows]
         return {
             "rows": rows,
@@ -234,20 +388,20 @@ class Diagnosis:
         }
 
     def _scales(self) -> dict[str, Any]:
-        found = self.scales
+        scales = self.scales
         return {
-            "radius": found.radius,
-            "farthest": self._rows([found.farthest]),
-            "median_norm": found.typical,
-            "deviation_ratio": self.unevenness(),
+            "radius": scales.radius,
+            "farthest": self._rows([scales.farthest]),
+            "median_norm": scales.typical,
+            "deviation_ratio": self.deviation_ratio(),
             "dominant": [
                 {
-                    "feature": self.feature(column), "column": column, "share": float(found.shares[column]),
-                    "mean": float(found.means[column]), "standard_deviation": float(found.deviations[column]),
+                    "feature": self.feature(column), "column": column, "share": float(scales.shares[column]),
+                    "mean": float(scales.means[column]), "standard_deviation": float(scales.deviations[column]),
                 }
-                for column in self.dominant(DOMINANT)
+                for column in self.dominant_columns(MAX_DOMINANT_FEATURES)
             ],
-            "constant": [{"feature": self.feature(column), "column": column} for column in self.constant()],
+            "constant": [{"feature": self.feature(column), "column": column} for column in self.constant_columns()],
         }  # fmt: skip
 
 
@@ -258,7 +412,7 @@ def diagnose(
     fit_intercept: bool = True,
     max_seconds: float | None = 60.0,
     feature_names: Sequence[str] | Mapping[int, str] | None = None,
-    lines: Any = None,
+    lines: Sequence[int | str] | None = None,
     tell: Callable[[str], None] | None = None,
     decimals: bool = False,
 ) -> Diagnosis:
@@ -302,87 +456,98 @@ def diagnose(
     X = examples.X
     tell("Searching for a proof ...")
     decimals = decimals and as_whole_numbers(X) is not None
-    found = Diagnosis(
+    diagnosis = Diagnosis(
         examples, bool(fit_intercept), feature_names, lines, contradictions(X, examples.codes),
         scales(X, fit_intercept),
         separability(X, y, max_seconds=clock.share(0.5), fit_intercept=fit_intercept, decimals=decimals),
     )  # fmt: skip
     if not clock.is_over:
         tell("Bounding and counting updates ...")
-        found.effort = _effort(X, found, clock.share(0.4), known=found.certificate)
-    if not clock.is_over and not found.words:
+        diagnosis.effort = _measure_effort(diagnosis, X, clock.share(0.4), known=diagnosis.certificate)
+    if not clock.is_over and not diagnosis.looks_like_text:
         tell("Trying scaled features ...")
-        found.trial = _trial(found, clock.share(0.5))
-        found.even = _effort(even(X, centre=found.centred), found, clock.share(0.5))
-    if len(examples.classes) > 2 and not found.certificate.separable:
-        for pair in _pairs(found, clock):
-            found.pairs.append(pair)
-            tell(f"Checking pairs of classes: {len(found.pairs):,} of {found.n_pairs:,} ...")
-    return found
+        scaled = even(X, centre=diagnosis.is_centred)
+        diagnosis.trial = _try_scaling(diagnosis, scaled, clock.share(0.5))
+        diagnosis.even = _measure_effort(diagnosis, scaled, clock.share(0.5))
+    if len(examples.classes) > 2 and not diagnosis.certificate.separable:
+        for pair in _check_pairs(diagnosis, clock):
+            diagnosis.pairs.append(pair)
+            tell(f"Checking pairs of classes: {len(diagnosis.pairs):,} of {diagnosis.n_pairs:,} ...")
+    return diagnosis
 
 
-def _effort(X: Any, found: Diagnosis, max_seconds: float | None, known: Certificate | None = None) -> Effort:
-    """Bound and count updates. known: weights that separate X, if any, for want of a better bound."""
+def _measure_effort(
+    diagnosis: Diagnosis, X: Any, max_seconds: float | None, known: Certificate | None = None
+) -> Effort:
+    """Bound and count updates. If the best bound takes too long, use the weights of the known certificate."""
+    codes, fit_intercept = diagnosis.codes, diagnosis.fit_intercept
     limits: dict[str, Any] = {"max_iter": 1}
-    if found.certificate.separable:
-        limits = {"max_iter": 10**9, "max_seconds": RUN if max_seconds is None else min(RUN, max_seconds / 4)}
+    if diagnosis.certificate.separable:
+        seconds = MAX_RUN_SECONDS if max_seconds is None else min(MAX_RUN_SECONDS, max_seconds / 4)
+        limits = {"max_iter": 10**9, "max_seconds": seconds}
     rule: dict[str, Any] = {"margin": 0, "intercept_scaling": 1, "combine": "last", "tol": None}  # the bound's
-    model = Perceptron(**rule, random_state=0, fit_intercept=found.fit_intercept, **limits).fit(X, found.codes)
+    model = Perceptron(**rule, random_state=0, fit_intercept=fit_intercept, **limits).fit(X, codes)
     left = None if max_seconds is None else max_seconds * 3 / 4
-    bound = mistake_bound(X, found.codes, fit_intercept=found.fit_intercept, max_seconds=left)
+    bound = mistake_bound(X, codes, fit_intercept=fit_intercept, max_seconds=left)
     if bound.epochs is not None and known is not None and known.separable:
-        bound = mistake_bound(
-            X, found.codes, coef=known.coef, intercept=known.intercept, fit_intercept=found.fit_intercept
-        )
+        bound = mistake_bound(X, codes, coef=known.coef, intercept=known.intercept, fit_intercept=fit_intercept)
     return Effort(bound, model.n_updates_, model.n_iter_, model.converged_)
 
 
-def _trial(found: Diagnosis, max_seconds: float | None) -> Trial | None:
+def _try_scaling(diagnosis: Diagnosis, scaled: Any, max_seconds: float | None) -> Trial | None:
     """Cross-validate the default perceptron on some examples, with the features as given and scaled."""
-    X, codes, rng = found.examples.X, found.codes, np.random.default_rng(0)
+    X, codes = diagnosis.examples.X, diagnosis.codes
     numbers_per_example = max(1.0, X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1])
-    n = min(len(codes), TRIAL_EXAMPLES, int(TRIAL_NUMBERS / numbers_per_example))
-    rows = np.sort(rng.choice(len(codes), n, replace=False))
-    X, codes = X[rows], codes[rows]
-    if n < MIN_TRIAL_EXAMPLES or (np.bincount(codes) >= MIN_CLASS_EXAMPLES).sum() < 2:
+    n = min(len(codes), MAX_TRIAL_EXAMPLES, int(MAX_TRIAL_NUMBERS / numbers_per_example))
+    rows = np.sort(np.random.default_rng(0).choice(len(codes), n, replace=False))
+    sizes = np.bincount(codes[rows])
+    if n < MIN_TRIAL_EXAMPLES or sizes.max() < TRIAL_FOLDS or (sizes >= 2).sum() < 2:  # a fold needs two classes
         return None
-    order = rng.permutation(n)
-    folds = np.empty(n, np.intp)
-    folds[order[np.argsort(codes[order], kind="stable")]] = np.arange(n) % FOLDS  # every class in all folds alike
-    right = []
-    for features in (X, even(X, centre=found.centred)):
-        answers = np.empty(n, codes.dtype)
-        for fold in range(FOLDS):
-            train = folds != fold
-            model = Perceptron(
-                random_state=0, fit_intercept=found.fit_intercept, max_iter=TRIAL_EPOCHS,
-                max_seconds=None if max_seconds is None else max_seconds / (2 * FOLDS),
-            )  # fmt: skip
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(features[train], codes[train])
-            answers[~train] = model.predict(features[~train])
-        right.append(answers == codes)
-    plain, scaled = right
-    return Trial(float(plain.mean()), float(scaled.mean()), int((plain != scaled).sum()), n)
+    model = Perceptron(
+        random_state=0, fit_intercept=diagnosis.fit_intercept, max_iter=TRIAL_EPOCHS,
+        max_seconds=None if max_seconds is None else max_seconds / (2 * TRIAL_FOLDS),
+    )  # fmt: skip
+    folds = StratifiedKFold(TRIAL_FOLDS, shuffle=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The least populated class")  # some folds lack it, which does no harm
+        plain_right, scaled_right = (
+            cross_val_predict(model, features[rows], codes[rows], cv=folds) == codes[rows] for features in (X, scaled)
+        )
+    changed = int((plain_right != scaled_right).sum())
+    return Trial(float(plain_right.mean()), float(scaled_right.mean()), changed, n)
 
 
-def _pairs(found: Diagnosis, clock: Clock) -> Iterator[Pair]:
-    """The pairs of classes one by one, those confused most often first, as many as the time allows."""
-    X, codes, k = found.examples.X, found.codes, len(found.classes)
-    few = Perceptron(max_iter=FEW, tol=None, random_state=0, fit_intercept=found.fit_intercept)
-    answers = few.fit(X, codes).predict(X)
-    confused = np.bincount(codes * k + answers, minlength=k * k).reshape(k, k)
-    confused += confused.T
-    rows_of = [np.flatnonzero(codes == one) for one in range(k)]
-    for place, (one, other) in enumerate(sorted(combinations(range(k), 2), key=lambda pair: -confused[pair])):
+def _check_pairs(diagnosis: Diagnosis, clock: Clock) -> Iterator[Pair]:
+    """Check the pairs of classes, those confused most often first, as many as the time allows."""
+    X, codes, k = diagnosis.examples.X, diagnosis.codes, len(diagnosis.classes)
+    fit_intercept = diagnosis.fit_intercept
+    model = Perceptron(max_iter=CONFUSION_EPOCHS, tol=None, random_state=0, fit_intercept=fit_intercept)
+    predicted = model.fit(X, codes).predict(X)
+    confusion = np.bincount(codes * k + predicted, minlength=k * k).reshape(k, k)
+    confusion += confusion.T
+    pairs = sorted(combinations(range(k), 2), key=lambda pair: -confusion[pair])
+    for n_done, pair in enumerate(pairs):
         if clock.is_over:
             return
-        rows = np.sort(np.concatenate([rows_of[one], rows_of[other]]))
-        share = clock.share(max(0.1, 1 / (found.n_pairs - place)))
-        proof = separability(
-            X[rows], codes[rows], max_seconds=share, fit_intercept=found.fit_intercept,
-            decimals=found.certificate.number_type == "decimal",
+        rows = np.flatnonzero(np.isin(codes, pair))
+        certificate = separability(
+            X[rows], codes[rows], max_seconds=clock.share(max(0.1, 1 / (len(pairs) - n_done))),
+            fit_intercept=fit_intercept, decimals=diagnosis.certificate.number_type == "decimal",
         )  # fmt: skip
-        witness = [] if proof.witness is None else rows[list(proof.witness.rows)].tolist()
-        yield Pair((found.classes[one], found.classes[other]), proof.separable, witness)
+        witness = [] if certificate.witness is None else rows[list(certificate.witness.rows)].tolist()
+        first, second = (diagnosis.classes[code] for code in pair)
+        yield Pair((first, second), certificate.separable, witness)
+
+
+def format_ratio(ratio: float | Fraction) -> str:
+    return f"{float(ratio):.2g} times" if ratio < 10 else f"{round_up(round(ratio))} times"
+
+
+def round_up(number: int) -> str:
+    """Return a bound for people: in full if short, else rounded up to three digits."""
+    if number < 10**9:
+        return f"{number:,}"
+    zeros = len(str(number)) - 3
+    digits = -(-number // 10**zeros)
+    return f"{digits / 100:.2f}e{zeros + 2}" if digits < 1000 else f"1.00e{zeros + 3}"

@@ -16,14 +16,14 @@ from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.theory.bounds import EPS, Bound, mistake_bound
 from perceptrons.theory.examples import Examples, check_examples, check_features
-from perceptrons.theory.in_words import InWords
 from perceptrons.theory.other_bounds import SAFE, chain_bound, kernel_bound, refuse_kernel, refuse_tagger
+from perceptrons.theory.results import TheoryResult
 
 HUGE = 1e150  # its square is still a float
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(InWords):
+class Comparison(TheoryResult):
     """The number of updates that a model made, and the largest number that the theory allows.
 
     Attributes

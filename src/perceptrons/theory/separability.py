@@ -17,12 +17,12 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons.linear import Perceptron
-from perceptrons.theory.certificate import Certificate, Combination, Margin, in_unit
+from perceptrons.theory.certificate import Certificate, Combination, Margin, times_unit
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.exact import Simplex, balanced, equations, frame_of, null_weights, rounded, used_columns
 from perceptrons.theory.examples import Clock, Examples, TimeUp, as_whole_numbers, check_examples
 from perceptrons.theory.hulls import Demands, Pairs, Round, descend, search
-from perceptrons.theory.verification import Checker, Weights, combined, root_up
+from perceptrons.theory.verification import Checker, ExactWeights, exact_sum, root_up
 
 NOTHING = 1e-9  # a distance of the hull from the origin, relative to the data, at which it may well be 0
 EPOCHS = 10  # perceptron passes before the hulls,
@@ -225,12 +225,12 @@ class Prover:
 
         The bias is a float if the rounded one still puts every example on its side."""
         unit: int = self.unit  # type: ignore[assignment]
-        exact = in_unit(b, Fraction(1, unit))
+        exact = times_unit(b, Fraction(1, unit))
         b = exact.astype(np.float64)
-        reached = self.checker.safe_margin(self._weights(theta, in_unit(b, unit)))
+        reached = self.checker.safe_margin(self._weights(theta, times_unit(b, unit)))
         if reached is None:
             b = exact
-            reached = self.checker.safe_margin(self._weights(theta, in_unit(b, unit)))
+            reached = self.checker.safe_margin(self._weights(theta, times_unit(b, unit)))
         assert reached is not None
         high = at_most / unit
         while Fraction(high) * unit < Fraction(at_most):
@@ -367,8 +367,8 @@ class Prover:
 
     # ---- proofs
 
-    def _weights(self, theta: np.ndarray, b: np.ndarray) -> Weights:
-        return Weights(theta, b) if self.K > 2 else Weights(theta[0], b[0])
+    def _weights(self, theta: np.ndarray, b: np.ndarray) -> ExactWeights:
+        return ExactWeights(theta, b) if self.K > 2 else ExactWeights(theta[0], b[0])
 
     def _prove(self, theta: np.ndarray, b: np.ndarray) -> bool:
         """Keep these weights if they put every example strictly on its side, and further from it than others did."""
@@ -408,8 +408,8 @@ class Prover:
         used = np.array([weight > 0 for weight in whole])
         rows, rivals = (part.tolist() for part in demands.take(used))
         weights = [weight for weight in whole if weight > 0]
-        total = combined(X, rows, codes[rows].tolist(), rivals, weights, self.K)
-        return self._combination(demands, whole), root_up(total.bound(sum(weights)))
+        total = exact_sum(X, rows, codes[rows].tolist(), rivals, weights, self.K)
+        return self._combination(demands, whole), root_up(total.squared_bound(sum(weights)))
 
     def _cancelling(self, demands: Demands) -> Combination | None:
         """Exact weights that make these pairs cancel, if they are unique and not negative, and there is time for it."""
