@@ -2,11 +2,12 @@
 
     python -m tools.chaos --kills 300 --seed 0
 
-Every seed draws a model: its kind of input, step, combine, penalty and so on. A leader learns what several threads
-send; a follower copies it. Then one of the two or both are killed and started again, also while requests are on their
-way; the volume of one of them is lost; the follower is promoted; or the leader goes back to a snapshot. Three states
-must have the same bytes and the same scores: the model that was served before the kill, the one that is served after
-it, and the one that learns singly, request by request, what the log holds. Every acknowledged example is learned once.
+Every seed draws a model: its kind of input, step, combine, penalty, whether `fit` trained it in several epochs before
+it was served, and so on. A leader learns what several threads send; a follower copies it. Then one of the two or both
+are killed and started again, also while requests are on their way; the volume of one of them is lost; the follower is
+promoted; or the leader goes back to a snapshot. Three states must have the same bytes and the same scores: the model
+that was served before the kill, the one that is served after it, and the one that learns singly, request by request,
+what the log holds. Every acknowledged example is learned once.
 A difference is printed with its seed; `--seed THAT --kills 1` makes it again with all events of that model.
 """
 
@@ -70,21 +71,11 @@ class Kind(NamedTuple):
     example: Callable[..., tuple[Any, Any]]
 
 
-def fitted_numbers(rows: list[Any], **parameters: Any) -> Any:
-    """A model made by `fit`, in several epochs."""
-    model = Perceptron(**{**parameters, "max_iter": 3, "tol": None})
-    return model.fit(np.array([row for row, _ in rows]), [label for _, label in rows])
-
-
-def named_features(rows: list[Any], **parameters: Any) -> Any:
+def named_features(rows: list[Any], fitted: bool, **parameters: Any) -> Any:
     model = Perceptron(**parameters)
     for features, label in rows:
         model.learn_one(features, label)
     return model
-
-
-def label_sets(rows: list[Any], **parameters: Any) -> Any:
-    return Perceptron(**parameters).partial_fit(np.array([row for row, _ in rows]), [labels for _, labels in rows])
 
 
 def labelled_by_sets(k: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -94,9 +85,8 @@ def labelled_by_sets(k: int, rng: np.random.Generator) -> tuple[Any, Any]:
 
 def many_classes(rows: list[Any], **parameters: Any) -> Any:
     """So many that blocks of examples are learned by matrix products."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((2 * N_MANY, len(rows[0][0])))
-    return Perceptron(**parameters).partial_fit(X, np.arange(2 * N_MANY) % N_MANY)
+    X = np.random.default_rng(0).standard_normal((2 * N_MANY, len(rows[0][0])))
+    return kinds.numbers([(row, k % N_MANY) for k, row in enumerate(X)], **parameters)
 
 
 def one_of_many(k: int, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -110,10 +100,10 @@ def tagger(rows: list[Any], hash_bits: int | None = None, **parameters: Any) -> 
     return model.fit([tokens for tokens, _ in rows], [labels for _, labels in rows])
 
 
-def kernel(rows: list[Any], on_full: str = "remove_random", **parameters: Any) -> Any:
+def kernel(rows: list[Any], on_full: str = "remove_random", fitted: bool = True, **parameters: Any) -> Any:
     choices = {name: parameters[name] for name in ("combine", "multiclass")}
     budget = None if choices["combine"] == "vote" else 30
-    model = KernelPerceptron(kernel="rbf", budget=budget, on_full=on_full, max_iter=1, **choices)
+    model = KernelPerceptron(kernel="rbf", budget=budget, on_full=on_full, max_iter=3 if fitted else 1, **choices)
     return model.fit(np.array([row for row, _ in rows]), [label for _, label in rows])
 
 
@@ -130,8 +120,7 @@ KINDS = {
     "table": Kind(kinds.table, kinds.table_example),
     "table, text": Kind(lambda rows, **p: kinds.table(rows, text_column="body", **p), kinds.table_example),
     "numbers": Kind(kinds.numbers, kinds.numbers_example),
-    "numbers, fit": Kind(fitted_numbers, kinds.numbers_example),
-    "numbers, label sets": Kind(label_sets, labelled_by_sets),
+    "numbers, label sets": Kind(kinds.numbers, labelled_by_sets),
     "numbers, many classes": Kind(many_classes, one_of_many),
     "features": Kind(named_features, served.features_example),
     "features, empty": Kind(empty, served.features_example),
@@ -159,11 +148,13 @@ def drawn(seed: int) -> Drawn:
     rng, kind = random.Random(seed), [*KINDS][seed % len(KINDS)]
     while True:
         parameters = {
-            "step": rng.choice(STEPS), "combine": rng.choice(COMBINES), **rng.choice(PENALTIES),
+            "fitted": rng.random() < 0.6, "step": rng.choice(STEPS), "combine": rng.choice(COMBINES),
+            **rng.choice(PENALTIES),
             "margin": rng.choice(("auto", "auto", "auto", 0, 1)), "fit_intercept": rng.choice((True, True, False)),
             "multiclass": rng.choice(("joint", "joint", "ovr", "ovo")),
             "init": rng.choice(("zeros", "zeros", "zeros", "random", "ones")),
-            "batch_size": rng.choice((1, 1, 1, 1, 3)),
+            "batch_size": rng.choice((1, 1, 1, 1, 3)), "window": rng.choice((500, 7)),
+            "zero_score": rng.choice(("mistake", "mistake", "correct", "positive")),
         }  # fmt: skip
         numbers = np.random.default_rng(seed)
         rows = [KINDS[kind].example(k, numbers) for k in range(40)]
@@ -386,7 +377,7 @@ def main() -> int:
     options = parser.parse_args()
     events, differences, seed = Counter[str](), list[str](), options.seed
     warnings.simplefilter("ignore")
-    client.LONGEST_PAUSE = 0.1  # requests that a kill has interrupted come again soon
+    client.MAX_PAUSE_SECONDS = 0.1  # requests that a kill has interrupted come again soon
     end = time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory() as name:
         servers = [Server(Path(name) / f"server-{number}") for number in range(2)]

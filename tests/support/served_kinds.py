@@ -44,18 +44,18 @@ def numbers_example(k, rng):
 
 def texts(rows, **parameters):
     lines = "".join(f"{label}\t{text}\n" for text, label in rows)
-    return Perceptron(**parameters).fit_stream(stream(io.StringIO(lines), format="text", hash_bits=10))
+    return trained(stream(io.StringIO(lines), format="text", hash_bits=10), **parameters)
 
 
 def vw(rows, hash_bits=0, quadratic=None, **parameters):
     lines = "".join(f"{label} {text}\n" for text, label in rows)
     source = stream(io.StringIO(lines), format="vw", hash_bits=hash_bits, quadratic=quadratic)
-    return Perceptron(**parameters).fit_stream(source)
+    return trained(source, **parameters)
 
 
 def svmlight(rows, **parameters):
     lines = "".join(f"{label} {text}\n" for text, label in rows)
-    return Perceptron(**parameters).fit_stream(stream(io.StringIO(lines), format="svmlight"))
+    return trained(stream(io.StringIO(lines), format="svmlight"), **parameters)
 
 
 def table(rows, text_column=None, **parameters):
@@ -65,8 +65,21 @@ def table(rows, text_column=None, **parameters):
         io.StringIO(lines), format="jsonl", label_column="label", categories=["shop"], text_column=text_column,
         ignore=ignore,
     )  # fmt: skip
-    return Perceptron(**parameters).fit_stream(source)
+    return trained(source, **parameters)
 
 
-def numbers(rows, **parameters):
-    return Perceptron(**parameters).partial_fit(np.array([row for row, _ in rows]), [label for _, label in rows])
+def trained(source, fitted=False, **parameters):
+    """A model trained on a stream, or fitted on all of it in several epochs, as `perceptrons train` does."""
+    if not fitted:
+        return Perceptron(**parameters).fit_stream(source)
+    rows = source.read()
+    model = Perceptron(**{**parameters, "max_iter": 3, "tol": None}).fit(rows.X, rows.target)
+    rows.teach(model)
+    return model
+
+
+def numbers(rows, fitted=False, **parameters):
+    X, y = np.array([row for row, _ in rows]), [label for _, label in rows]
+    if fitted:
+        return Perceptron(**{**parameters, "max_iter": 3, "tol": None}).fit(X, y)
+    return Perceptron(**parameters).partial_fit(X, y)
