@@ -7,6 +7,8 @@ the server recognises it and learns from it once.
 import http.client
 import json
 import random
+import selectors
+import socket
 import ssl
 import time
 import uuid
@@ -267,6 +269,8 @@ class Client:
                 self._open.connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
             self._connections.append(self._open.connection)
         connection: http.client.HTTPConnection = self._open.connection
+        if connection.sock is not None and _is_readable(connection.sock):  # the server has closed it meanwhile
+            connection.close()  # the next request opens it again
         return connection
 
     @staticmethod
@@ -287,3 +291,10 @@ class _Reply(NamedTuple):
     status: int
     headers: dict[str, str]
     content: bytes
+
+
+def _is_readable(idle: socket.socket) -> bool:
+    """Return whether there is something to read, or the end, on a connection where no answer is due."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(idle, selectors.EVENT_READ)
+        return bool(selector.select(0))

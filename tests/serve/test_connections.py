@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 
 from perceptrons import Perceptron
+from perceptrons.client import Client
 from perceptrons.serve import connection
 from perceptrons.serve.app import application
 from perceptrons.serve.requests import Limits
@@ -120,6 +121,23 @@ def large_model():
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_our_client_opens_a_connection_again_that_the_server_has_closed(tmp_path):
+    with listening(tmp_path) as (port, server):
+        client = Client(f"http://127.0.0.1:{port}", retries=0)
+        until = time.monotonic() + 30
+        while not client.is_ready():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        client.learn([{"a": 1}], ["x"])
+        for other in list(server.server_state.connections):
+            other.loop.call_soon_threadsafe(other.transport.abort)
+        while server.server_state.connections:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert client.rollback(0)["version"] == 0  # which is sent once only
+        client.close()
+
+
 def test_clients_that_do_not_read_a_model_file_are_closed_and_hold_no_copies_of_it(tmp_path, monkeypatch):
     monkeypatch.setattr(connection, "STALL_SECONDS", 0.5)
     with listening(tmp_path, large_model()) as (port, server), contextlib.ExitStack() as many:
