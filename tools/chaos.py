@@ -36,8 +36,8 @@ from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron, client
 from perceptrons.client import ServerError
 from perceptrons.modelfile import as_bytes
 from perceptrons.sequence import FeatureTemplates
-from perceptrons.serve.journal import checked_frames
-from perceptrons.serve.store import Logged, Store
+from perceptrons.serve.journal import Start, checked_frames
+from perceptrons.serve.store import Logged, Store, loaded
 from tests.support import served
 from tests.support import served_kinds as kinds
 
@@ -304,13 +304,13 @@ class Run:
         """What learns singly what a log holds, from the first snapshot of its folder; the server is not running."""
         store = Store(server.folder)
         first = store.snapshots()[0]
-        state = store.load(first)[0]
-        for _, _, frame in checked_frames(server.folder / "log"):
-            if frame is None or frame.position < first.position:
+        state = loaded(first.path).state
+        for frame in checked_frames(server.folder / "log"):
+            if isinstance(frame, Start) or frame.position < first.position:
                 continue
             logged = Logged.from_frame(frame)
             if logged.rollback is not None:
-                state = store.load(next(s for s in store.snapshots() if s.path.name == logged.rollback.snapshot))[0]
+                state = loaded(store.folder / "snapshots" / logged.rollback.snapshot).state
             for change in logged.changes:
                 state.learn(change.examples, change.labels)
         predictions = to_builtins(state.predict(self.probes, scores=not self.is_tagger))
@@ -358,7 +358,7 @@ class Run:
         expected, leader = self.served(self.leader), self.leader.ready()
         leader.snapshot()
         self.load()
-        leader.rollback(expected.version)
+        self.leader.ready().rollback(expected.version)
         self.version = expected.version
         self.compare("a snapshot and what a rollback to it gives", expected, self.served(self.leader))
 

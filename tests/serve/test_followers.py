@@ -273,10 +273,10 @@ def test_a_copy_that_was_cut_short_or_altered_is_refused(tmp_path):
         Numbered().teach(leader, 1, key="k")
         whole = Client(URL, http=leader, retries=0).copy()
     store = Store(tmp_path / "copy")
-    assert store.read_copy(whole, LEADER).place.version == 1
+    assert store.receive(whole, LEADER).place.version == 1
     for place in range(0, len(whole), 11):
         flipped = bytearray(whole)
         flipped[place] ^= 4
         for damaged in (bytes(flipped), whole[:place]):
             with pytest.raises(ModelFileError):
-                store.read_copy(damaged, LEADER)
+                store.receive(damaged, LEADER)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from perceptrons.serve.api_page import content, contents, curl, operations
 from perceptrons.serve.app import Routes, document
+from perceptrons.serve.pages import curl, docs
 from perceptrons.serve.requests import JSON, Limits
 from perceptrons.serve.requests import LINES as ALL_LINES
 from perceptrons.serve.schemas import TEXTS
@@ -18,7 +18,7 @@ from tests.support.served_here import served
 TOKEN = "a-token-of-many-letters"
 LINES = ALL_LINES[0]
 DOCUMENT = document()
-ALL = [*operations(DOCUMENT)]
+ALL = [(path, method, one) for path, methods in DOCUMENT["paths"].items() for method, one in methods.items()]
 REQUESTS = [
     pytest.param(path, kind, example, id=f"{path} {name}")
     for path, _, operation in ALL
@@ -175,7 +175,7 @@ def test_options_in_the_body_come_before_those_in_the_query_string(taught):
 
 
 def test_the_page_names_every_route_status_and_schema_and_escapes_what_it_shows():
-    page = contents(DOCUMENT) + content(DOCUMENT)
+    page = docs(document).body.decode()
     for path, method, operation in ALL:
         assert f'id="{operation["operationId"]}"' in page
         assert f'<span class="method {method}">{method.upper()}</span> <code>{path}</code>' in page

@@ -120,7 +120,7 @@ class Routes:
         check_depth(labels, self._limits, ", in $.labels")
         key = read_key(request)
         key_digest = "" if key is None else digest([examples, labels])
-        learned = await self._result(self._submit(request, examples, labels, key, key_digest))
+        learned = await self._learn(request, examples, labels, key, key_digest)
         if not is_lines:
             return json_response(learned)
         counts = learned.version, learned.learned, learned.mistakes, learned.repeated
@@ -169,60 +169,58 @@ class Routes:
         content = await read_json(request, self._limits, dict[str, Any])
         is_list = "feedback" in content
         feedbacks = convert(content, FeedbackList).feedback if is_list else [convert(content, Feedback)]
-        for one in feedbacks:
-            check_depth(one.label, self._limits, f", in the label of {one.id[:40]!r}")
         if not 0 < len(feedbacks) <= self._limits.examples:
             raise Refusal(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
-        examples = self._service.recent_examples.find([one.id for one in feedbacks])
-        waiting = [self._submit_feedback(request, one, examples) for one in feedbacks]
-        learned, refused = list[LearnReply](), list[tuple[str, Refusal]]()
-        for one, submitted in zip(feedbacks, waiting, strict=True):
-            try:
-                learned.append(await self._result(submitted))
-            except Refusal as refusal:
-                refused.append((one.id, refusal))
-        if not learned:
-            raise refused[0][1]
-        reply = LearnReply(
-            version=max(one.version for one in learned),
-            learned=sum(one.learned for one in learned),
-            mistakes=sum(one.mistakes for one in learned),
-            predictions=[label for one in learned for label in one.predictions],
-            repeated=all(one.repeated for one in learned),
+        for feedback in feedbacks:
+            check_depth(feedback.label, self._limits, f", in the label of {feedback.id[:40]!r}")
+        examples = self._service.recent_examples.find([feedback.id for feedback in feedbacks])
+        results = await asyncio.gather(
+            *(self._learn_feedback(request, feedback, examples) for feedback in feedbacks), return_exceptions=True
         )
-        if refused:
-            reply.refused = [RefusedLabel(name, refusal.status, refusal.message) for name, refusal in refused]
-        return json_response(reply)
+        replies, refusals = list[LearnReply](), list[tuple[str, Refusal]]()
+        for feedback, result in zip(feedbacks, results, strict=True):
+            if isinstance(result, LearnReply):
+                replies.append(result)
+            elif isinstance(result, Refusal):
+                refusals.append((feedback.id, result))
+            else:
+                raise result
+        if not replies:
+            raise refusals[0][1]
+        return json_response(
+            LearnReply(
+                version=max(reply.version for reply in replies),
+                learned=sum(reply.learned for reply in replies),
+                mistakes=sum(reply.mistakes for reply in replies),
+                predictions=[label for reply in replies for label in reply.predictions],
+                repeated=all(reply.repeated for reply in replies),
+                refused=[RefusedLabel(name, refusal.status, refusal.message) for name, refusal in refusals]
+                or msgspec.UNSET,
+            )
+        )
 
-    def _submit_feedback(
-        self, request: Request, feedback: Feedback, examples: dict[str, Any]
-    ) -> "Future[Any] | Refusal":
-        """Hand the label of one prediction to the writer, or return why that is not possible."""
+    async def _learn_feedback(self, request: Request, feedback: Feedback, examples: dict[str, Any]) -> LearnReply:
+        """Learn the label of one prediction, whose example is known or which was learned before."""
         key = feedback_key(feedback.id)
-        if feedback.id not in examples and key not in self._service.writer.replies:  # a known key needs no example
+        if feedback.id not in examples and key not in self._service.writer.replies:
             unknown = f"There is no recent prediction with the id {feedback.id[:40]!r}: send its example to /learn."
-            return Refusal(404, unknown)
-        try:
-            label = feedback.label
-            return self._submit(request, [examples.get(feedback.id)], [label], key, digest(label))
-        except Refusal as refusal:
-            return refusal
+            raise Refusal(404, unknown)
+        return await self._learn(request, [examples.get(feedback.id)], [feedback.label], key, digest(feedback.label))
 
-    def _submit(
+    async def _learn(
         self, request: Request, examples: list[Any], labels: list[Any] | None, key: str | None, key_digest: str
-    ) -> "Future[Any]":
-        """Hand examples to the writer."""
+    ) -> LearnReply:
+        """Let the writer learn from examples."""
         try:
             waiting = self._service.writer.submit(examples, labels, key, key_digest)
         except BusyError as error:
             raise Refusal(429, str(error), RETRY_AFTER) from None
         request.state.body_bytes.keep_until(waiting)
-        return waiting
+        reply: LearnReply = await self._result(waiting)
+        return reply
 
-    async def _result(self, waiting: "Future[Any] | Refusal") -> Any:
+    async def _result(self, waiting: "Future[Any]") -> Any:
         """Return the result of the writer. What it refuses becomes a status with a reason."""
-        if isinstance(waiting, Refusal):
-            raise waiting
         try:
             async with asyncio.timeout(self._limits.seconds * 2):
                 return await asyncio.shield(asyncio.wrap_future(waiting))
@@ -360,7 +358,7 @@ class Routes:
 
     def _end_of_log(self) -> dict[str, str]:
         """Return headers that say where the log ends, for followers."""
-        end, identity = self._service.store.end(), self._service.store.identity
+        end, identity = self._service.store.end, self._service.store.identity
         fields = {"Base": identity.base or "", "Term": identity.term, **end._asdict()}
         return {f"Perceptrons-{name.capitalize()}": str(value) for name, value in fields.items()}
 

@@ -23,7 +23,6 @@ class Connection(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None  # for the headers
         self._stall: asyncio.TimerHandle | None = None  # checks that the client reads its answer
         self._stall_seconds = STALL_SECONDS
-        self._header_bytes = 0  # of the headers so far, as parsed
         self._unparsed_bytes = 0  # received since the parser last reported something complete
         if len(self.connections) >= MAX_CONNECTIONS - 1:
             self._close_longest_idle()
@@ -66,26 +65,11 @@ class Connection(HttpToolsProtocol):
         if self._unparsed_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
             self.send_400_response(f"Headers may have {MAX_HEADER_BYTES} bytes at most.")
 
-    def on_message_begin(self) -> None:
-        self._header_bytes = 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        self._count_header(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count_header(len(name) + len(value))
-        super().on_header(name, value)
-
-    def _count_header(self, n_bytes: int) -> None:
-        self._header_bytes += n_bytes
-        if self._header_bytes > MAX_HEADER_BYTES:
-            raise ValueError("too long")  # the parser stops, and the client gets status 400
-
     def on_headers_complete(self) -> None:
         self._unparsed_bytes = 0
         self._cancel_deadline()
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEADER_BYTES:
+            raise ValueError("too long")  # the parser stops, and the client gets status 400
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from perceptrons.client import Client, ServerError
 from perceptrons.serve.journal import FRAME_SIZE, Frame, parse_frame
-from perceptrons.serve.store import Copy, Store, StoreError
+from perceptrons.serve.store import Saved, Store, StoreError
 from perceptrons.serve.writer import BusyError, Writer
 
 WAIT_SECONDS = 10  # that the leader may wait for something new
@@ -161,5 +161,5 @@ class Follower(Thread):
         if kept is not None:
             logger.warning("What was here before is now in %s. Delete it when nobody needs it.", kept)
 
-    def _copy(self, store: Store) -> Copy:
-        return store.read_copy(self._leader.copy(), self.url)
+    def _copy(self, store: Store) -> Saved:
+        return store.receive(self._leader.copy(), self.url)

@@ -53,25 +53,34 @@ class Frame(NamedTuple):
     chain: int
     payload: bytes
 
+    @property
+    def end(self) -> int:
+        """The position after the frame."""
+        return self.position + 1
+
     def encoded(self) -> bytes:
         """Return the frame as the log holds it and as followers get it."""
         return _with_checksum(FRAME.pack(MARK, len(self.payload), self.version, self.chain)) + self.payload
 
 
 class Start(NamedTuple):
-    """Where a log or a segment starts: the position of the next frame, and the chain before it."""
+    """Where a log or a segment starts: the position of its first frame, and the chain before it."""
 
     position: int
     chain: int
+
+    @property
+    def end(self) -> int:
+        """The position of the first frame."""
+        return self.position
 
 
 def next_frame(after: Start | Frame, version: int, payload: bytes) -> Frame:
     """Return the frame that follows another one, or the start of a log."""
     if len(payload) >= MAX_PAYLOAD_BYTES:
         raise ValueError(f"A frame of {len(payload):,} bytes is too large for the log.")
-    position = after.position + isinstance(after, Frame)
     head = struct.pack("<IQ", len(payload), version)
-    return Frame(position, version, zlib.crc32(payload, zlib.crc32(head, after.chain)), payload)
+    return Frame(after.end, version, zlib.crc32(payload, zlib.crc32(head, after.chain)), payload)
 
 
 class Log:
@@ -109,7 +118,7 @@ class Log:
     @property
     def position(self) -> int:
         """The number of frames ever appended."""
-        return self.last.position + isinstance(self.last, Frame)
+        return self.last.end
 
     @property
     def first(self) -> int:
@@ -349,34 +358,23 @@ def _is_unfinished(path: Path) -> bool:
     return size < SEGMENT_SIZE or (size == SEGMENT_SIZE and not any(path.read_bytes()))
 
 
-class CheckedPlace(NamedTuple):
-    """A place in a log that was checked: the position after it, the chain up to it, and the frame that ends there.
-
-    frame: None at the start of the log.
-    """
-
-    end: int
-    chain: int
-    frame: Frame | None
-
-
-def checked_frames(folder: Path) -> Iterator[CheckedPlace]:
+def checked_frames(folder: Path) -> Iterator[Start | Frame]:
     """Yield the start of the log, then all frames, each checked to follow the one before.
 
     A torn frame at the very end is left out. Raises DamagedLogError where the log is not what was written.
     """
-    last: CheckedPlace | None = None
+    last: Start | Frame | None = None
     segments = segment_paths(folder)
     for path in segments:
         begin = read_start(path)
         if last is None:
-            last = CheckedPlace(begin.position, begin.chain, None)
+            last = begin
             yield last
-        elif (begin.position, begin.chain) != (last.end, last.chain):
+        elif (begin.end, begin.chain) != (last.end, last.chain):
             raise DamagedLogError(path, 0, f"frame {last.end} should come first, and {begin.position} does")
         try:
             for frame in read_segment(path):
-                last = CheckedPlace(frame.position + 1, frame.chain, frame)
+                last = frame
                 yield last
         except TornError as torn:
             if path != segments[-1]:

@@ -10,7 +10,6 @@ from itertools import compress
 from threading import Lock
 from typing import Any
 
-import numpy as np
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from perceptrons.serve.schemas import HistoryPoint, ProgressStats, Rate, RecentMistake, Throughput
@@ -41,43 +40,36 @@ class Progress:
     def __init__(self, clock: Callable[[], float]):
         self._clock, self._lock = clock, Lock()
         self._learned, self._mistakes, self.predictions = 0, 0, 0
-        self._ring, self._n_seen = np.zeros(WINDOWS[-1], bool), 0  # the newest errors, and how many there ever were
-        self._window_mistakes = dict.fromkeys(WINDOWS, 0)
+        self._newest: deque[bool] = deque(maxlen=WINDOWS[-1])  # of the newest examples: was the prediction wrong?
         self._history: list[list[int]] = []  # [version, mistakes, examples]
         self._point_examples = FIRST_POINT_EXAMPLES
         self._recent: deque[RecentMistake] = deque(maxlen=MAX_MISTAKES)
         self._rates: deque[Rate] = deque(maxlen=RATE_SECONDS + 1)  # t: a second of the clock
 
     def add_learned(
-        self,
-        examples: list[Any],
-        labels: list[Any],
-        predictions: list[Any],
-        version: int,
-        has_label_sets: bool,
+        self, examples: list[Any], labels: list[Any], predictions: list[Any], version: int, has_label_sets: bool,
         is_live: bool = True,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Count a block that was predicted and then learned. Return the number of mistakes.
 
         version: before the block. is_live: it is learned now, and not replayed from the log.
         """
-        pairs = zip(labels, predictions, strict=True)
         if has_label_sets:
-            mistakes = [set(label) != set(predicted or ()) for label, predicted in pairs]
+            labels_of_rows = zip(map(set, labels), (set(labels or ()) for labels in predictions), strict=True)
         else:
-            mistakes = [label != predicted for label, predicted in pairs]
-        n_mistakes = sum(mistakes)
+            labels_of_rows = zip(labels, predictions, strict=True)
+        mistakes = [label != predicted for label, predicted in labels_of_rows]
         with self._lock:
             self._learned += len(mistakes)
-            self._mistakes += n_mistakes
-            self._move_windows(np.array(mistakes, bool))
+            self._mistakes += sum(mistakes)
+            self._newest.extend(mistakes)
             self._add_points(mistakes, version)
             for row in list(compress(range(len(mistakes)), mistakes))[-MAX_MISTAKES:]:
-                shown = (shorten(one[row]) for one in (examples, labels, predictions))
+                shown = (shorten(column[row]) for column in (examples, labels, predictions))
                 self._recent.appendleft(RecentMistake(version + row, *shown))
             if is_live:
                 self._current_rate().learned += len(mistakes)
-        return n_mistakes
+        return sum(mistakes)
 
     def add_predicted(self, n: int) -> None:
         """Count predictions."""
@@ -93,28 +85,15 @@ class Progress:
         """Set what was counted before the oldest part of the log that is still there."""
         self._learned, self._mistakes = learned, mistakes
 
-    def windows(self) -> dict[str, float | None]:
-        """Return the progressive error by window size; None where there are too few examples."""
-        return {str(n): None if self._n_seen < n else self._window_mistakes[n] / n for n in WINDOWS}
-
     def stats(self) -> ProgressStats:
         """Return what the live page shows."""
         with self._lock:
+            newest = list(self._newest)
             history = [HistoryPoint(version, mistakes / n, n) for version, mistakes, n in self._history]
+            windows = {str(n): sum(newest[-n:]) / n if len(newest) >= n else None for n in WINDOWS}
             return ProgressStats(
-                self._learned, self._mistakes, self.windows(), history, self._throughput(), list(self._recent)
+                self._learned, self._mistakes, windows, history, self._throughput(), list(self._recent)
             )
-
-    def _move_windows(self, mistakes: np.ndarray) -> None:
-        """Move the windows over a block, in parts no longer than the smallest window."""
-        for start in range(0, len(mistakes), WINDOWS[0]):
-            part = mistakes[start : start + WINDOWS[0]]
-            for n in WINDOWS:
-                leaving = np.arange(self._n_seen - n, self._n_seen - n + len(part))
-                left = self._ring[leaving[leaving >= 0] % len(self._ring)]
-                self._window_mistakes[n] += int(part.sum()) - int(left.sum())
-            self._ring[np.arange(self._n_seen, self._n_seen + len(part)) % len(self._ring)] = part
-            self._n_seen += len(part)
 
     def _add_points(self, mistakes: list[bool], version: int) -> None:
         start = 0
@@ -144,12 +123,13 @@ class Progress:
         return self._rates[-1]
 
     def _throughput(self) -> Throughput:
-        now, by_second = int(self._clock()), {one.t: one for one in self._rates}
-        none = Rate(0, 0, 0)
-        rates = [by_second.get(now + t, none) for t in range(-RATE_SECONDS, 0)]
-        series = [Rate(t, one.learned, one.predicted) for t, one in zip(range(-RATE_SECONDS, 0), rates, strict=True)]
+        now, by_second = int(self._clock()), {rate.t: rate for rate in self._rates}
+        series = list[Rate]()
+        for t in range(-RATE_SECONDS, 0):
+            rate = by_second.get(now + t, Rate(0, 0, 0))
+            series.append(Rate(t, rate.learned, rate.predicted))
         newest = series[-MEAN_RATE_SECONDS:]
-        learned, predicted = sum(one.learned for one in newest), sum(one.predicted for one in newest)
+        learned, predicted = sum(rate.learned for rate in newest), sum(rate.predicted for rate in newest)
         return Throughput(learned / len(newest), predicted / len(newest), series)
 
 
@@ -185,11 +165,11 @@ class Metrics:
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def render(self, windows: dict[str, float | None] | None = None, **gauges: float) -> bytes:
+    def render(self, progress: ProgressStats | None = None, **gauges: float) -> bytes:
         """Return all numbers as text."""
         for name, number in gauges.items():
             self._gauges[name].set(number)
-        for window, error in (windows or {}).items():
+        for window, error in progress.windows.items() if progress is not None else ():
             if error is not None:
                 self._error.labels(window).set(error)
         return generate_latest(self._registry)

@@ -5,8 +5,8 @@ Both are kept as JSON, since Python objects would take ten times the memory, and
 
 import hashlib
 import secrets
-from bisect import bisect_right
 from collections import OrderedDict
+from itertools import count
 from threading import Lock
 from typing import Any
 
@@ -16,7 +16,7 @@ from perceptrons.serve.schemas import LearnReply
 
 MAX_KEYS, MAX_KEY_BYTES = 100_000, 2**26
 MAX_EXAMPLES, MAX_EXAMPLE_BYTES = 100_000, 2**26
-REQUEST_BYTES = 200  # that a request takes beside its examples
+REQUEST_BYTES = 400  # that a request takes beside its examples
 FEEDBACK = "feedback\n"  # how the keys of feedback begin; no client can send such a key, as it has a line break
 
 
@@ -98,48 +98,32 @@ class RecentExamples:
 
     def __init__(self) -> None:
         self._prefix = secrets.token_hex(4)  # ids of a server that ran before are not taken for ids of this one
-        self._starts: list[int] = []  # numbers of the first examples of requests
-        self._requests: list[bytes] = []  # the examples of each request, as JSON
-        self._n_bytes, self._next, self._lock = 0, 0, Lock()
+        self._requests: OrderedDict[str, tuple[int, bytes]] = OrderedDict()  # number of examples, examples as JSON
+        self._n_requests, self._n_examples, self._n_bytes, self._lock = 0, 0, 0, Lock()
 
     def add(self, examples: list[Any]) -> list[str]:
         """Keep the examples of a request. Return their ids."""
         content = bytes(memoryview(json.encode(examples)))  # a copy, as the encoder reserves more memory than it needs
         with self._lock:
-            start = self._next
-            self._next += len(examples)
-            self._starts.append(start)
-            self._requests.append(content)
+            request = f"{self._prefix}-{self._n_requests}"
+            self._n_requests += 1
+            self._requests[request] = len(examples), content
+            self._n_examples += len(examples)
             self._n_bytes += len(content) + REQUEST_BYTES
-            self._forget()
-        return [f"{self._prefix}-{number}" for number in range(start, start + len(examples))]
+            while len(self._requests) > 1 and (self._n_examples > MAX_EXAMPLES or self._n_bytes > MAX_EXAMPLE_BYTES):
+                _, (n_forgotten, forgotten) = self._requests.popitem(last=False)
+                self._n_examples -= n_forgotten
+                self._n_bytes -= len(forgotten) + REQUEST_BYTES
+        return [f"{request}-{row}" for row in range(len(examples))]
 
     def find(self, ids: list[str]) -> dict[str, Any]:
         """Return the examples with these ids. Ids that are unknown or were forgotten are missing from the result."""
-        examples, requests = dict[str, Any](), dict[int, list[Any]]()  # a request is parsed once for all its ids
+        examples, requests = dict[str, Any](), dict[str, dict[str, Any]]()  # a request is parsed once for all its ids
         for prediction_id in ids:
-            prefix, _, digits = prediction_id.partition("-")
-            if prefix != self._prefix or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-                continue
-            number = int(digits)
-            with self._lock:
-                place = bisect_right(self._starts, number) - 1
-                if place < 0 or number >= self._next:
-                    continue
-                start, content = self._starts[place], self._requests[place]
-            if start not in requests:
-                requests[start] = json.decode(content)
-            examples[prediction_id] = requests[start][number - start]
+            request, _, row = prediction_id.rpartition("-")
+            if request not in requests:
+                _, content = self._requests.get(request, (0, b"[]"))
+                requests[request] = dict(zip(map(str, count()), json.decode(content), strict=False))
+            if row in requests[request]:
+                examples[prediction_id] = requests[request][row]
         return examples
-
-    def _forget(self) -> None:
-        """Forget the oldest requests, many at a time, so that it costs little."""
-        if self._next - self._starts[0] <= MAX_EXAMPLES and self._n_bytes <= MAX_EXAMPLE_BYTES:
-            return
-        n = 0
-        while n < len(self._starts) - 1 and (
-            self._next - self._starts[n] > MAX_EXAMPLES * 0.9 or self._n_bytes > MAX_EXAMPLE_BYTES * 0.9
-        ):
-            self._n_bytes -= len(self._requests[n]) + REQUEST_BYTES
-            n += 1
-        del self._starts[:n], self._requests[:n]

@@ -141,12 +141,7 @@ class FeedbackList(Struct):
 
 
 class Prediction(Struct):
-    """The predicted label of one example, and what else was asked for.
-
-    The server remembers at least the last 90,000 predictions by their ids, less if they are large. `scores` has the
-    score of every class; of two classes that of the second one. For taggers, it has the lead of each label over the
-    next best. Scores are not probabilities.
-    """
+    """The predicted label of one example, and what else was asked for."""
 
     label: Label
     id: Annotated[
@@ -274,10 +269,7 @@ class RoleReply(Struct):
 
 
 class StatusReply(Struct, omit_defaults=True):
-    """Whether the server can answer.
-
-    There is a warning if a follower does not follow its leader, or another server was promoted.
-    """
+    """Whether the server can answer."""
 
     status: Literal["alive", "ready"]
     version: Version | UnsetType = UNSET

@@ -290,11 +290,10 @@ class Service:
         """Return the numbers for Prometheus."""
         if not self.ready:
             return self.metrics.render()
-        progress = self.writer.progress
-        learned, mistakes = progress.totals()
+        progress = self.writer.progress.stats()
         return self.metrics.render(
-            version=self.version, position=self.store.log.position, queue=self.writer.n_waiting, learned=learned,
-            mistakes=mistakes, predicted=progress.predictions, windows=progress.windows(),
+            progress, version=self.version, position=self.store.log.position, queue=self.writer.n_waiting,
+            learned=progress.learned, mistakes=progress.mistakes, predicted=self.writer.progress.predictions,
             model_bytes=self._model_bytes(), log_bytes=self.store.log.n_bytes,
         )  # fmt: skip
 

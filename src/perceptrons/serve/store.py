@@ -3,14 +3,13 @@
 import hashlib
 import logging
 import os
-import struct
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from msgspec import DecodeError, Raw, Struct, json
 
 from perceptrons.linear import Perceptron
@@ -39,9 +38,7 @@ from perceptrons.serve.state import Change, State
 MAX_SNAPSHOTS = 5
 SNAPSHOT_SUFFIX = ".perceptron"
 EMPTY_MAGIC = b"PCPTEMPTY"  # how the snapshot of a model begins that has seen nothing
-KEYS_SUFFIX = ".keys"  # idempotency keys, beside the snapshot that they go with
-COPY_MAGIC = b"PCPTCOPY"  # what a leader gives to a new follower: the length of a head, the head, a snapshot
-COPY_HEAD = struct.Struct("<8sI")
+BEGINNING = "beginning"  # the file of a snapshot that a leader has sent, until it becomes the only one here
 logger = logging.getLogger("perceptrons.serve")
 
 
@@ -98,13 +95,13 @@ class Identity(NamedTuple):
         sync_folder(path.parent)
 
 
-class Copy(NamedTuple):
-    """What a follower starts with: the model of the leader at one place of its log, and what goes with it."""
+class Saved(NamedTuple):
+    """What a snapshot holds. identity: of the leader, in a copy that a follower gets; else that of a new folder."""
 
     state: State
     place: Place
-    identity: Identity
     replies: RecentReplies
+    identity: Identity
 
 
 class Snapshot(NamedTuple):
@@ -172,12 +169,11 @@ class Store:
         self._can_mark = True  # can the watermark be written?
         self.needed: dict[str, int] = {}  # snapshots that the log goes back to, and the position where it does
         self.log: Log
-        self._end = LogEnd(0, 0, 0)
+        self.end = LogEnd(0, 0, 0)
         self._log_folder, self._snapshots = folder / "log", folder / "snapshots"
         self._snapshots.mkdir(parents=True, exist_ok=True)
         self._watermark, self._identity_path = Watermark(folder / "acknowledged"), folder / "server.json"
         self.identity = Identity.read(self._identity_path) or Identity()
-        self.replies = RecentReplies()  # of the snapshot that was recovered
 
     # ---- beginning
 
@@ -209,27 +205,40 @@ class Store:
                 "snapshots from a backup or a follower, or give the MODEL that the server was first started with."
             )
         if not segments:
-            self._check_end(0, 0)
+            self._check_end(self._read_watermark(), 0, 0)
         self.set_identity(base=base, role="leader", leader=None)
-        self.save(state, Place(start.position, start.chain, 0, 0, 0, 0))
+        place = Place(start.position, start.chain, 0, 0, 0, 0)
+        self.save(state, place)
         if not segments:
-            self._note_start(start.position, start.chain, 0)
+            self._note_start(place)
 
-    def start_copy(self, copy: Copy) -> None:
-        """Start the folder of a follower with the model of its leader."""
+    def receive(self, content: bytes, leader: str) -> Saved:
+        """Write what the leader at this URL has sent to a file, and read it. Raise ModelFileError if it is damaged."""
+        path = self.folder / BEGINNING
+        write_whole(path, content)
+        saved = loaded(path)
+        return saved._replace(identity=saved.identity._replace(role="follower", leader=leader))
+
+    def start_copy(self, copy: Saved) -> None:
+        """Start the folder of a follower with what `receive` has read."""
         if not self.is_new:
             raise StoreError(
                 f"{self.folder}: the snapshots are gone, but not the log. Restore the snapshots from a backup, or "
                 "begin this follower in another folder (--data)."
             )
-        self.set_identity(**copy.identity._asdict())
-        self.save(copy.state, copy.place, copy.replies)
-        self._note_start(copy.place.position, copy.place.chain, copy.place.version)
+        self._use_received(copy)
+        self._note_start(copy.place)
 
-    def _note_start(self, position: int, chain: int, version: int) -> None:
+    def _use_received(self, copy: Saved) -> None:
+        """Make the file that `receive` has written the first snapshot."""
+        self.set_identity(**copy.identity._asdict())
+        os.replace(self.folder / BEGINNING, self._snapshots / _file_name(copy.place))
+        sync_folder(self._snapshots)
+
+    def _note_start(self, place: Place) -> None:
         """Note where the log of a new folder starts, so that it is noticed if the log and the note are both gone."""
         if not self._watermark.path.exists():
-            self._watermark.write(LogEnd(position, chain, version))
+            self._watermark.write(LogEnd(place.position, place.chain, place.version))
             self._watermark.close()
 
     def clear(self) -> None:
@@ -237,38 +246,23 @@ class Store:
         self._watermark.remove()
         for path in [*reversed(segment_paths(self._log_folder)), *(one.path for one in self.snapshots())]:
             path.unlink()  # in this order what is left, should it be killed, is a log up to a point and a snapshot
-        for path in self._snapshots.glob(f"*{KEYS_SUFFIX}"):
-            path.unlink()
 
-    def replace_with(self, copy: Copy, keep: bool) -> Path | None:
-        """Start again with the model of a leader. keep: move what is there to a folder, which is returned.
-
-        OSError: it could not be written, and everything is as it was.
-        """
-        beside = {
-            self.folder / "beginning.keys": self._snapshots / _file_name(copy.place, KEYS_SUFFIX),
-            self.folder / "beginning": self._snapshots / _file_name(copy.place),
-        }
-        for path, content in zip(
-            beside, (_with_checksum(copy.replies.as_json()), self.content(*copy[:2])), strict=True
-        ):
-            write_whole(path, content)
+    def replace_with(self, copy: Saved, keep: bool) -> Path | None:
+        """Start again with what `receive` has read. keep: move what is there to a folder, which is returned."""
         self.log.close()
         kept = self._move_apart() if keep else None
         self.clear()
-        self.set_identity(**copy.identity._asdict())
-        for path, target in beside.items():
-            os.replace(path, target)
-        sync_folder(self._snapshots)
+        self._use_received(copy)
         self.needed = {}
         self.open_log(copy.place)
         self._mark(copy.place.version)
         return kept
 
     def _move_apart(self) -> Path:
-        """Move the log, the snapshots and what goes with them to a new folder beside them. Returns the folder."""
-        numbers = [int(path.name[6:]) for path in self.folder.glob("older-*") if path.name[6:].isdigit()]
-        apart = self.folder / f"older-{max(numbers, default=0) + 1}"
+        """Move the log, the snapshots and what goes with them to a new folder beside them. Return the folder."""
+        number = 1
+        while (apart := self.folder / f"older-{number}").exists():
+            number += 1
         apart.mkdir()
         self._watermark.close()
         for path in (self._watermark.path, self._identity_path, self._log_folder, self._snapshots):
@@ -287,54 +281,55 @@ class Store:
                 "out and give --data; to begin again with this one, give another --data."
             )
 
-    def recovered(self) -> Iterator[Logged | State]:
-        """Yield the state of the newest valid snapshot, then what all frames of the log hold, those before it too.
+    def recovered(self) -> tuple[Saved, Iterator[Frame]]:
+        """Return the newest valid snapshot, and all frames of the log, those before the snapshot too.
 
-        The caller lets the state learn. Afterwards `log` is open.
+        Once all frames were read, `log` is open.
         """
         if not self._identity_path.exists():
             self.warnings.append(f"{self._identity_path} is gone, so this server does not know if it was promoted.")
             self.set_identity()
-        state, place, self.replies = self._newest()
-        self.place = place
-        yield state
-        segments, reached = segment_paths(self._log_folder), self._reached()
-        end, version = 0, place.version
-        for end, chain, frame in checked_frames(self._log_folder):
-            self._check_fits(place, end, chain, frame)
-            if reached is not None and end == reached.position and chain != reached.chain:
+        saved = self._newest()
+        return saved, self._recovered_frames(saved.place)
+
+    def _recovered_frames(self, place: Place) -> Iterator[Frame]:
+        segments, reached = segment_paths(self._log_folder), self._read_watermark()
+        if reached is None and not self._watermark.path.exists():
+            self.warnings.append(
+                f"{self._watermark.path} is gone, so nobody can tell whether the end of the log is there."
+            )
+        end, newest = 0, None
+        for last in checked_frames(self._log_folder):
+            end = last.end
+            self._check_fits(place, last)
+            if reached is not None and end == reached.position and last.chain != reached.chain:
                 raise StoreError(
                     f"{self.folder}: entry {end:,} of the log is not the one that was acknowledged. Restore the files "
                     "from a backup or a follower, or accept the log as it is with --repair."
                 )
-            if frame is not None:
-                self.position = frame.position
-                logged = Logged.from_frame(frame)
-                version = logged.version_after if end > place.position else place.version
-                yield logged
-        self._check_end(max(end, place.position), version)
+            if isinstance(last, Frame):
+                newest = last if end > place.position else None
+                yield last
+        version = place.version if newest is None else Logged.from_frame(newest).version_after
+        self._check_end(reached, max(end, place.position), version)
         if end < place.position and segments:  # a log without sync that lost its end
             self.warnings.append("The log ends before the newest snapshot, which is used: nothing is lost.")
             move_damage_aside(self._log_folder, DamagedLogError(segments[0], 0, "superseded"))
         self.open_log(place)
         self._mark(version)
 
-    def _reached(self) -> LogEnd | None:
+    def _read_watermark(self) -> LogEnd | None:
         """Return where the log ended, or None if that is unknown."""
         try:
-            reached = self._watermark.read()
+            return self._watermark.read()
         except DamagedWatermarkError as error:
-            self.warnings.append(f"{error} So nobody can tell whether the end of the log is there.")
+            warning = f"{error} So nobody can tell whether the end of the log is there."
+            self.warnings += [] if warning in self.warnings else [warning]
             return None
-        if reached is None:
-            self.warnings.append(
-                f"{self._watermark.path} is gone, so nobody can tell whether the end of the log is there."
-            )
-        return reached
 
-    def _check_end(self, end: int, version: int) -> None:
-        """Raise StoreError if more was acknowledged than the log and the snapshots hold."""
-        missing = self._missing(end, version)
+    def _check_end(self, reached: LogEnd | None, end: int, version: int) -> None:
+        """Raise StoreError if more was acknowledged than the log and the snapshots hold, which end here."""
+        missing = self._missing(reached, end, version)
         if missing is not None and self.sync:
             raise StoreError(
                 f"{missing} Restore the files from a backup, promote a follower that has them, or accept the loss with "
@@ -343,17 +338,14 @@ class Store:
         if missing is not None:
             self.warnings.append(f"{missing} A power failure may do this with --no-sync.")
 
-    def _missing(self, end: int, version: int) -> str | None:
+    def _missing(self, reached: LogEnd | None, end: int, version: int) -> str | None:
         """Return a message if entries are missing at the end of the log, which ends here."""
-        with suppress(DamagedWatermarkError):  # `_reached` complains about it
-            reached = self._watermark.read()
-            if reached is not None and reached.position > end:
-                return (
-                    f"{self.folder}: the end of the log is missing: it was acknowledged up to version "
-                    f"{reached.version:,} ({reached.position:,} entries), but what is there ends at version "
-                    f"{version:,} ({end:,} entries)."
-                )
-        return None
+        if reached is None or reached.position <= end:
+            return None
+        return (
+            f"{self.folder}: the end of the log is missing: it was acknowledged up to version {reached.version:,} "
+            f"({reached.position:,} entries), but what is there ends at version {version:,} ({end:,} entries)."
+        )
 
     def append(self, frame: Frame, version: int) -> None:
         """Append a frame to the log, wait until it is safe, and note where the log ends now.
@@ -363,15 +355,11 @@ class Store:
         self.log.append(frame)
         self._mark(version)
 
-    def end(self) -> LogEnd:
-        """Return where the log ends."""
-        return self._end
-
     def _mark(self, version: int) -> None:
-        self._end = LogEnd(self.log.position, self.log.last.chain, version)
+        self.end = LogEnd(self.log.position, self.log.last.chain, version)
         if self._can_mark:
             try:
-                self._watermark.write(self._end)
+                self._watermark.write(self.end)
             except OSError as error:  # the log itself was written, so what it holds is safe
                 self._can_mark = False
                 logger.error("%s cannot be written (%s): a missing end of the log may go unnoticed.",
@@ -385,22 +373,22 @@ class Store:
         except OSError as error:
             logger.error("%s cannot be written: %s", self._watermark.path, error)
 
-    def _check_fits(self, place: Place, end: int, chain: int, frame: Frame | None) -> None:
-        """Raise StoreError if the log and a snapshot of this place contradict each other."""
+    def _check_fits(self, place: Place, last: Start | Frame) -> None:
+        """Raise StoreError if the log up to `last` and a snapshot of this place contradict each other."""
         advice = "Restore the files from a backup or a follower, or set the log aside with --repair."
-        if frame is None and end > place.position:
+        if isinstance(last, Start) and last.end > place.position:
             raise StoreError(
                 f"{self.folder}: the log begins after the newest sound snapshot, so what was learned between them is "
                 f"missing. {advice}"
             )
-        if end == place.position and chain != place.chain:
+        if last.end == place.position and last.chain != place.chain:
             raise StoreError(f"{self.folder}: the newest snapshot does not belong to this log. {advice}")
 
     def open_log(self, place: Place) -> None:
         """Open the log for appending. An empty log starts at this place."""
         self.log = Log(self._log_folder, Start(place.position, place.chain), self.sync, self._segment_bytes)
 
-    def _newest(self) -> tuple[State, Place, RecentReplies]:
+    def _newest(self) -> Saved:
         snapshots = self.snapshots()
         if not snapshots:
             raise StoreError(
@@ -409,24 +397,10 @@ class Store:
             )
         for snapshot in reversed(snapshots):
             try:
-                return *self.load(snapshot), self._replies_of(snapshot)
+                return loaded(snapshot.path)
             except ModelFileError as error:
                 self.warnings.append(f"{error} An older snapshot is used.")
         raise StoreError(f"{self.folder}: no snapshot is sound: {' '.join(self.warnings)}")
-
-    def _replies_of(self, snapshot: Snapshot) -> RecentReplies:
-        """Return the replies by idempotency key that were remembered when the snapshot was written."""
-        path = snapshot.path.with_suffix(KEYS_SUFFIX)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:  # there were none
-            return RecentReplies()
-        if content != _with_checksum(content[: -CHECK.size]):
-            self.warnings.append(
-                f"{path}: the file is damaged. A request that is older than the log may be learned a second time."
-            )
-            return RecentReplies()
-        return RecentReplies.from_json(content[: -CHECK.size])
 
     def repair(self) -> list[Path]:
         """Set aside the damaged part of the log, or all of it if no snapshot fits. Return the files set aside.
@@ -442,18 +416,18 @@ class Store:
             moved = move_damage_aside(self._log_folder, damage)
         if not self.snapshots():
             return moved
-        place = self._newest()[1]
-        reached = LogEnd(place.position, place.chain, place.version)
+        place = self._newest().place
+        reached = start = LogEnd(place.position, place.chain, place.version)
         try:
-            for end, chain, frame in checked_frames(self._log_folder):
-                self._check_fits(place, end, chain, frame)
-                if frame is not None and end > place.position:
-                    reached = LogEnd(end, chain, Logged.from_frame(frame).version_after)
+            for last in checked_frames(self._log_folder):
+                self._check_fits(place, last)
+                if isinstance(last, Frame) and last.end > place.position:
+                    reached = LogEnd(last.end, last.chain, Logged.from_frame(last).version_after)
         except StoreError as error:
             first = segment_paths(self._log_folder)[0]
             moved += move_damage_aside(self._log_folder, DamagedLogError(first, 0, str(error)))
-            reached = LogEnd(place.position, place.chain, place.version)
-        missing = self._missing(reached.position, reached.version)
+            reached = start
+        missing = self._missing(self._read_watermark(), reached.position, reached.version)
         if missing is not None:
             self.warnings.append(missing)
         self._watermark.write(reached)
@@ -475,9 +449,7 @@ class Store:
 
     def save(self, state: State, place: Place, replies: RecentReplies | None = None) -> Snapshot:
         """Write a snapshot. Remove old ones, and the segments of the log that nobody needs any more."""
-        path, content = self._snapshots / _file_name(place), self.content(state, place)
-        if replies:
-            write_whole(path.with_suffix(KEYS_SUFFIX), _with_checksum(replies.as_json()))
+        path, content = self._snapshots / _file_name(place), self.content(state, place, replies)
         write_whole(path, content)
         sync_folder(self._snapshots)
         kept = self.snapshots()
@@ -486,83 +458,51 @@ class Store:
         for old in kept[1:-MAX_SNAPSHOTS]:  # the first one is what it began with
             if old.path.name not in self.needed:
                 old.path.unlink()
-        for path_of_keys in self._snapshots.glob(f"*{KEYS_SUFFIX}"):
-            if path_of_keys.stem not in {one.path.stem for one in kept[-2:]}:
-                path_of_keys.unlink()
         if hasattr(self, "log"):
             self.log.drop_before(oldest, self._keep_bytes)
         return Snapshot(path, place.version, place.generation, place.position, len(content))
 
-    def load(self, snapshot: Snapshot) -> tuple[State, Place]:
-        """Load a snapshot. Raise ModelFileError if it is not valid."""
-        return loaded(snapshot.path)
-
     @staticmethod
-    def content(state: State, place: Place) -> bytes:
-        """Return the content of a snapshot. That of an empty model has the place alone."""
-        if state.kind is None:
-            return EMPTY_MAGIC + _with_checksum(json.encode(place._asdict()))
-        return as_bytes(state.model, place._asdict())
-
-    def copy_content(self, state: State, place: Place, replies: RecentReplies) -> bytes:
-        """Return a copy for a follower, as `read_copy` reads it."""
-        head = json.encode({"identity": self.identity._asdict(), "keys": Raw(replies.as_json())})
-        return COPY_HEAD.pack(COPY_MAGIC, len(head)) + _with_checksum(head) + self.content(state, place)
-
-    def read_copy(self, content: bytes, leader: str) -> Copy:
-        """Read what the leader at this URL has sent. Raise ModelFileError if it is not valid."""
-        what = f"What {leader} has sent is not a copy of its model, or was cut short."
-        if len(content) < COPY_HEAD.size:
-            raise ModelFileError(what)
-        magic, length = COPY_HEAD.unpack_from(content)
-        end = COPY_HEAD.size + length
-        head = content[COPY_HEAD.size : end]
-        if magic != COPY_MAGIC or content[COPY_HEAD.size : end + CHECK.size] != _with_checksum(head):
-            raise ModelFileError(what)
-        told = json.decode(head)
-        identity = Identity(**told["identity"])._replace(role="follower", leader=leader)
-        replies = RecentReplies.from_json(json.encode(told["keys"]))
-        return Copy(*_loaded_content(content[end + CHECK.size :], self.folder), identity, replies)
+    def content(
+        state: State, place: Place, replies: RecentReplies | None = None, identity: Identity | None = None
+    ) -> bytes:
+        """Return the content of a snapshot. replies: to remember, too. identity: of the leader, for a follower."""
+        record: dict[str, Any] = place._asdict()
+        record |= {} if identity is None else {"base": identity.base, "term": identity.term}
+        keys = replies.as_json() if replies else None
+        if state.kind is None:  # an empty model has no file
+            content = json.encode(record if keys is None else record | {"keys": Raw(keys)})
+            return EMPTY_MAGIC + _with_checksum(content)
+        return as_bytes(state.model, record if keys is None else record | {"keys": np.frombuffer(keys, np.uint8)})
 
 
-def _file_name(place: Place, ending: str = SNAPSHOT_SUFFIX) -> str:
+def _file_name(place: Place) -> str:
     """Return the file name of a snapshot. Sorted by name, later snapshots come last."""
-    return f"{place.position:020d}-{place.generation:06d}-{place.version:020d}{ending}"
+    return f"{place.position:020d}-{place.generation:06d}-{place.version:020d}{SNAPSHOT_SUFFIX}"
 
 
-def loaded(path: Path) -> tuple[State, Place]:
-    """Return the state and the place in a snapshot."""
+def loaded(path: Path) -> Saved:
+    """Return what a snapshot holds. Raise ModelFileError if it is damaged."""
     with path.open("rb") as file:
-        begin = file.read(4096)
-    model, kept = _empty(path, begin) if begin.startswith(EMPTY_MAGIC) else _of_file(path)
-    if not isinstance(kept, dict) or {*kept} != {*Place._fields} or not all(type(n) is int for n in kept.values()):
+        is_empty = file.read(len(EMPTY_MAGIC)) == EMPTY_MAGIC
+    if is_empty:
+        content = path.read_bytes()
+        record = content[len(EMPTY_MAGIC) : -CHECK.size]
+        if content != EMPTY_MAGIC + _with_checksum(record):
+            raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
+        model, place = Perceptron(), json.decode(record)
+        replies = json.encode(place.get("keys", []))
+    else:
+        model, header = load_with_header(path)
+        place = header.get("place")
+        replies = bytes(place["keys"]) if isinstance(place, dict) and "keys" in place else b"[]"
+    if not isinstance(place, dict) or not all(type(place.get(name)) is int for name in Place._fields):
         raise ModelFileError(f"{path}: this is a model, but not a snapshot of a server.")
-    return State(model, kept["version"]), Place(**kept)
-
-
-def _of_file(path: Path) -> tuple[Any, Any]:
-    model, header = load_with_header(path)
-    return model, header.get("place")
-
-
-def _empty(path: Path, content: bytes) -> tuple[Any, Any]:
-    """Return an empty model and its place."""
-    place = content[len(EMPTY_MAGIC) : -CHECK.size]
-    if content != EMPTY_MAGIC + _with_checksum(place):
-        raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
-    return Perceptron(), json.decode(place)
+    return Saved(
+        State(model, place["version"]), Place(*(place[name] for name in Place._fields)),
+        RecentReplies.from_json(replies), Identity(place.get("base"), term=place.get("term", 0)),
+    )  # fmt: skip
 
 
 def _with_checksum(content: bytes) -> bytes:
     return content + CHECK.pack(zlib.crc32(content))
-
-
-def _loaded_content(content: bytes, folder: Path) -> tuple[State, Place]:
-    """Return the state and the place in the content of a snapshot."""
-    handle, name = tempfile.mkstemp(dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        return loaded(Path(name))
-    finally:
-        os.unlink(name)

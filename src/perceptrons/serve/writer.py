@@ -15,8 +15,6 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from msgspec import structs
-
 from perceptrons.serve.double_buffer import DoubleBuffer, RestoreError
 from perceptrons.serve.example_kinds import UnfitError
 from perceptrons.serve.journal import Frame, next_frame
@@ -24,7 +22,7 @@ from perceptrons.serve.metrics import Progress
 from perceptrons.serve.recent import RecentReplies, ReusedKeyError
 from perceptrons.serve.schemas import LearnReply, RollbackReply
 from perceptrons.serve.state import Change, GrowthLimits, State, several_labels_of
-from perceptrons.serve.store import Copy, Logged, Place, Rollback, Snapshot, Store
+from perceptrons.serve.store import Logged, Place, Rollback, Saved, Snapshot, Store, loaded
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MAX_GROUP_EXAMPLES = 20_000  # that are learned between two syncs
@@ -65,6 +63,7 @@ class Writer(Thread):
         self._limits, self._max_waiting, self._snapshot_every = limits, max_waiting, snapshot_every
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._n_waiting, self._lock, self._is_closed = 0, Lock(), False
+        self._postponed: Job | None = None  # by `_next_group`
         self.buffer: DoubleBuffer
         self._n_since_snapshot = 0
         self.failed: Callable[[BaseException], None] = lambda error: None  # called when it can learn no more
@@ -73,33 +72,31 @@ class Writer(Thread):
 
     def recover(self) -> None:
         """Load the model, its counters and the remembered replies from the folder."""
-        recovered = self.store.recovered()
-        state, pending, is_past_snapshot = next(recovered), list[Change](), False
-        assert isinstance(state, State)
-        place, self.replies = self.store.place, self.store.replies
+        saved, frames = self.store.recovered()
+        state, place, self.replies = saved.state, saved.place, saved.replies
         self.generation = place.generation
-        for logged in recovered:
-            assert isinstance(logged, Logged)
-            is_new = self.store.position >= place.position
-            if is_new and not is_past_snapshot:
-                self.progress.set_totals(place.learned, place.mistakes)
-                is_past_snapshot = True
-            self._count(logged, several_labels_of(state.model), is_live=False)
-            if not is_new:
+        learned, mistakes, pending = place.learned, place.mistakes, list[Change]()
+        for frame in frames:
+            logged = Logged.from_frame(frame)
+            replies = self._count(logged, several_labels_of(state.model), is_live=False)
+            if frame.position < place.position:  # the snapshot has it
                 continue
+            learned += sum(reply.learned for reply in replies)
+            mistakes += sum(reply.mistakes for reply in replies)
             pending += logged.changes
             if logged.rollback is not None or len(pending) > REPLAY_EXAMPLES:
-                state.learn_all(pending)
-                self._n_since_snapshot += _n_examples(pending)
-                pending = []
+                self._learn_pending(state, pending)
             if logged.rollback is not None:
                 state, self.generation = self._load_rollback(logged.rollback), logged.rollback.generation
-                self.store.needed[logged.rollback.snapshot] = self.store.position
+                self.store.needed[logged.rollback.snapshot] = frame.position
+        self._learn_pending(state, pending)
+        self.progress.set_totals(learned, mistakes)
+        self.buffer = DoubleBuffer(state)
+
+    def _learn_pending(self, state: State, pending: list[Change]) -> None:
         state.learn_all(pending)
         self._n_since_snapshot += _n_examples(pending)
-        if not is_past_snapshot:
-            self.progress.set_totals(place.learned, place.mistakes)
-        self.buffer = DoubleBuffer(state)
+        pending.clear()
 
     def _count(self, logged: Logged, has_label_sets: bool, is_live: bool = True) -> list[LearnReply]:
         """Count what was learned, and remember the replies. Return them."""
@@ -122,22 +119,20 @@ class Writer(Thread):
     ) -> "Future[LearnReply]":
         """Learn from examples. BusyError if too many wait already. digest: of the request that has the key."""
         with self._lock:
-            if self._is_closed:
-                raise BusyError("The server is shutting down.")
             if self._n_waiting + len(examples) > self._max_waiting and self._n_waiting:
                 raise BusyError(f"{self._n_waiting:,} examples wait to be learned already: send them again later.")
-            self._n_waiting += len(examples)
-            job = Job(Future(), key, digest, examples, labels)
-            self._jobs.put(job)
-        return job.done
+            return self._put(Job(Future(), key, digest, examples, labels))
 
     def ask(self, call: Callable[[], Any]) -> "Future[Any]":
         """Call a function while nothing is learned."""
-        job = Job(Future(), call=call)
         with self._lock:
-            if self._is_closed:
-                raise BusyError("The server is shutting down.")
-            self._jobs.put(job)
+            return self._put(Job(Future(), call=call))
+
+    def _put(self, job: Job) -> "Future[Any]":
+        if self._is_closed:
+            raise BusyError("The server is shutting down.")
+        self._n_waiting += len(job.examples)
+        self._jobs.put(job)
         return job.done
 
     @property
@@ -175,28 +170,32 @@ class Writer(Thread):
         with self._lock:
             self._is_closed = True
         self.failed(error)
+        waiting: list[Job | None] = [*group, self._postponed]
         while not self._jobs.empty():
-            job = self._jobs.get_nowait()
-            if job is not None:
-                group.append(job)
-        for job in group:
-            if not job.done.done():
+            waiting.append(self._jobs.get_nowait())
+        for job in waiting:
+            if job is not None and not job.done.done():
                 job.done.set_exception(BusyError("The server failed and ends: send the request again later."))
 
     def _next_group(self) -> tuple[list[Job], Job | None, bool]:
-        """Return all that waits to be learned up to a function to call, the function, and whether that was the end."""
-        group, n, job = list[Job](), 0, self._jobs.get()
+        """Return all that waits to be learned up to a function to call, the function, and whether that was the end.
+
+        A request that comes twice waits for the next group, where the reply to the first one is known.
+        """
+        group, keys, n = list[Job](), set[str](), 0
+        job, self._postponed = self._postponed or self._jobs.get(), None
         while True:
             if job is None or job.call is not None:
                 return group, job, job is None
+            if job.key in keys:
+                self._postponed = job
+                return group, None, False
             group.append(job)
+            keys |= set() if job.key is None else {job.key}
             n += len(job.examples)
-            if n >= MAX_GROUP_EXAMPLES:
+            if n >= MAX_GROUP_EXAMPLES or self._jobs.empty():
                 return group, None, False
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return group, None, False
+            job = self._jobs.get()
 
     def _call(self, job: Job) -> None:
         assert job.call is not None
@@ -210,39 +209,24 @@ class Writer(Thread):
     # ---- learning
 
     def _learn_group(self, group: list[Job]) -> None:
-        new, repeated = self._without_known(group)
+        new = [job for job in group if not self._answer_if_known(job)]
         learned = self._learn_jobs(new)
         if learned:
             self._commit(learned)
-        for job, first in repeated:
-            error = first.done.exception()
-            if error is None:
-                job.done.set_result(structs.replace(first.done.result(), repeated=True))
-            else:
-                job.done.set_exception(error)
         with self._lock:
             self._n_waiting -= sum(len(job.examples) for job in group)
         self._snapshot_if_due()
 
-    def _without_known(self, group: list[Job]) -> tuple[list[Job], list[tuple[Job, Job]]]:
-        """Answer requests that were answered before. Return the others, and those that come twice in the group."""
-        new, repeated, by_key = list[Job](), list[tuple[Job, Job]](), dict[str, Job]()
-        for job in group:
-            try:
-                known = self.replies.find(job.key, job.digest)
-                if known is not None:
-                    job.done.set_result(known)
-                elif job.key is None or job.key not in by_key:
-                    new.append(job)
-                    if job.key is not None:
-                        by_key[job.key] = job
-                elif by_key[job.key].digest != job.digest:
-                    raise ReusedKeyError(job.key)
-                else:
-                    repeated.append((job, by_key[job.key]))
-            except ReusedKeyError as error:
-                job.done.set_exception(error)
-        return new, repeated
+    def _answer_if_known(self, job: Job) -> bool:
+        """Answer a request that was answered before."""
+        try:
+            reply = self.replies.find(job.key, job.digest)
+        except ReusedKeyError as error:
+            job.done.set_exception(error)
+            return True
+        if reply is not None:
+            job.done.set_result(reply)
+        return reply is not None
 
     def _learn_jobs(self, jobs: list[Job]) -> list[tuple[Job, Change]]:
         """Let the back learn from all requests at once; if one of them does not fit, from one after the other.
@@ -376,7 +360,7 @@ class Writer(Thread):
     def copy_content(self) -> tuple[bytes, Place]:
         """Return the model as it is now with all that a follower needs. Called while nothing is learned."""
         place = self.place()
-        return self.store.copy_content(self.buffer.back, place, self.replies), place
+        return self.store.content(self.buffer.back, place, self.replies, self.store.identity), place
 
     def rollback(self, version: int) -> RollbackReply:
         """Go back to the newest snapshot of this version. Called while nothing is learned."""
@@ -403,10 +387,10 @@ class Writer(Thread):
         """Return the model that a rollback goes to."""
         for snapshot in self.store.snapshots():
             if snapshot.path.name == rollback.snapshot:
-                return self.store.load(snapshot)[0]
+                return loaded(snapshot.path).state
         raise LookupError(f"The snapshot {rollback.snapshot} is gone, to which the log goes back.")
 
-    def become(self, copy: Copy, keep: bool) -> Path | None:
+    def become(self, copy: Saved, keep: bool) -> Path | None:
         """Begin again with a leader's model. Called while nothing is learned.
 
         keep: move what is there to a folder, which is returned.
