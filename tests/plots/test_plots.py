@@ -26,7 +26,7 @@ from sklearn.utils import shuffle
 from perceptrons import KernelPerceptron, Perceptron, losses
 from perceptrons import plots as p
 from perceptrons.plots import style, updates
-from perceptrons.plots.boundary import support_of
+from perceptrons.plots.boundary import find_support
 from perceptrons.theory import check_bound, convergence, margins, mistake_bound
 from tests.images import clusters
 from tests.support.lecture import rosenblatt
@@ -174,13 +174,13 @@ class TestBoundary:
         turned = p.BoundaryDisplay.from_estimator(model, X[:half][::-1], y[:half][::-1], resolution=9).support
         assert turned.tolist() == here[::-1].tolist()
         assert not p.BoundaryDisplay.from_estimator(model, X[half:], y[half:], resolution=9).support.any()
-        assert support_of(model, sp.csr_matrix(X[:half])).tolist() == here.tolist()
+        assert find_support(model, sp.csr_matrix(X[:half])).tolist() == here.tolist()
 
     def test_support_examples_that_rows_cannot_be_compared_with_have_no_rings(self):
         gram = KernelPerceptron(kernel="precomputed", max_iter=2).fit(X3 @ X3.T, Y3)
-        assert support_of(gram, X3) is None
-        assert support_of(KernelPerceptron(max_iter=1).fit(X3[:, :1], Y3), X3) is None
-        assert support_of(Perceptron().fit(X3, Y3), X3) is None
+        assert find_support(gram, X3) is None
+        assert find_support(KernelPerceptron(max_iter=1).fit(X3[:, :1], Y3), X3) is None
+        assert find_support(Perceptron().fit(X3, Y3), X3) is None
 
     @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
     def test_names_that_only_the_model_or_only_the_data_know_make_no_warning(self, frame):
@@ -244,9 +244,9 @@ class TestBoundary:
         assert (
             len(
                 {
-                    str(style.marker(k))
-                    if not hasattr(style.marker(k), "vertices")
-                    else style.marker(k).vertices.tobytes()
+                    str(style.class_marker(k))
+                    if not hasattr(style.class_marker(k), "vertices")
+                    else style.class_marker(k).vertices.tobytes()
                     for k in range(20)
                 }
             )
@@ -444,7 +444,7 @@ class TestMargins:
         red = sum(bar.get_height() for bar in display.ax_.patches if bar.get_hatch())
         assert red == (display.margins <= 0).sum() == (model.predict(X3) != NAMES[Y3]).sum()
         assert {to_rgb(bar.get_facecolor()[:3]) for bar in display.ax_.patches if bar.get_hatch()} == {
-            to_rgb(style.WRONG)
+            to_rgb(style.MISTAKE_COLOR)
         }
         assert f"(example {display.margins.argmin()})" in "".join(legend(display.ax_))
 
@@ -518,7 +518,7 @@ class TestPath:
         assert display.rho is display.distances is None
 
     def test_what_would_fill_the_memory_is_refused(self, monkeypatch):
-        monkeypatch.setattr(updates, "MOST", 100)
+        monkeypatch.setattr(updates, "MAX_REPLAYED_VALUES", 100)
         with pytest.raises(ValueError, match="updates of 2 features are too many to replay: use fewer"):
             p.PathDisplay.from_data(X3 + 1, Y3, max_iter=9)
 
@@ -577,13 +577,13 @@ class TestStyle:
         assert style.shorten("") == "''"
 
     def test_two_colours_in_a_row_differ_in_grey_too(self):
-        grey = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in map(to_rgb, style.COLOURS)]
+        grey = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in map(to_rgb, style.COLORS)]
         assert abs(grey[0] - grey[1]) > 0.2
 
     def test_two_hundred_classes_look_each_like_no_other(self):
-        looks = {(style.colour(k), k % len(style.MARKERS)) for k in range(200)}
+        looks = {(style.class_color(k), k % len(style.MARKERS)) for k in range(200)}
         assert len(looks) == 200
-        assert all(style.marker(k) is style.marker(k + 20) for k in range(180))
+        assert all(style.class_marker(k) is style.class_marker(k + 20) for k in range(180))
 
     def test_a_format_that_is_none_is_refused(self):
         with pytest.raises(ValueError, match="format='bmp'"):

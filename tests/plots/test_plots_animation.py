@@ -16,11 +16,12 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from perceptrons import Perceptron
 from perceptrons.plots import BoundaryAnimation
+from perceptrons.plots.regions import region_polygons
 from perceptrons.plots.updates import Updates
-from perceptrons.plots.views import arrow, polygons
 from perceptrons.theory import trace
 from tests.images import clusters, plt
 from tests.support.lecture import rosenblatt
+from tests.support.pages import Outline
 
 X2, Y2 = clusters(2, 20, 2.5)
 X3, Y3 = clusters(3, 20, 3.2)
@@ -142,13 +143,13 @@ def test_the_line_is_in_every_frame_at_any_scale_and_for_three_classes(scale):
     for X, y in ((X2, Y2), (X3, Y3)):
         film = BoundaryAnimation.from_data(X * scale, y, max_iter=2)
         for frame, view in zip(film.frames[1:], film.views[1:], strict=True):
-            assert sum(map(bool, film.surface.rings(frame.w, frame.b, view))) > 1
+            assert sum(map(bool, film.surface.regions(frame.w, frame.b, view))) > 1
 
 
 def test_w_is_an_arrow_at_right_angles_to_the_boundary():
     film = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
     for frame, view in zip(film.frames, film.views, strict=True):
-        foot, tip = arrow(film.surface, frame.w, frame.b, view)
+        foot, tip = film.surface.arrow(frame.w, frame.b, view)
         assert frame.w[0] @ foot + frame.b[0] == pytest.approx(0, abs=1e-12)
         assert np.allclose((tip - foot) / np.linalg.norm(tip - foot), frame.w[0] / np.linalg.norm(frame.w[0]))
         assert ((view[:, 0] < tip) & (tip < view[:, 1])).all()
@@ -166,7 +167,7 @@ def test_a_frame_tells_the_numbers_of_its_update():
 def test_visits_that_were_right_are_frames_if_asked_for():
     film = BoundaryAnimation.from_data(POINTS, SIGNS, every_visit=True, **LECTURE)
     only = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
-    learned = [frame for frame in film.frames if frame.learned]
+    learned = [frame for frame in film.frames if frame.is_update]
     assert [frame.update for frame in learned] == [frame.update for frame in only.frames]
     assert np.allclose([frame.w for frame in learned], [frame.w for frame in only.frames], atol=1e-15)
     assert film.frames[3].text(15, ["-", "+"]) == "after 2 of 15 updates: + is right"
@@ -196,7 +197,7 @@ def test_a_pipeline_with_a_feature_map_is_shown_in_the_original_plane():
             there ^= PlotPath(ring).contains_points(points)
         clear = np.abs(scores) > 0.05
         assert np.array_equal(there[clear], (scores > 0)[clear] == k)
-    foot, tip = arrow(film.surface, last.w, last.b, view)
+    foot, tip = film.surface.arrow(last.w, last.b, view)
     at = model[0].transform(np.array([foot, tip])) @ last.w[0] + last.b[0]
     assert abs(at[0]) < 0.01 < at[1]
     wide = model[0].transform(np.stack(np.meshgrid(*[np.linspace(-20, 20, 300)] * 2), axis=-1).reshape(-1, 2))
@@ -209,9 +210,9 @@ def test_a_pipeline_with_a_feature_map_is_shown_in_the_original_plane():
 
 def test_weights_of_zero_are_one_region_of_the_class_that_wins_ties():
     box = np.array([[0.0, 1.0], [0.0, 1.0]])
-    assert [len(part) for part in polygons(np.zeros((1, 2)), np.zeros(1), box)] == [4, 0]
-    assert [len(part) for part in polygons(np.zeros((1, 2)), np.zeros(1), box, positive_at_zero=True)] == [0, 4]
-    assert [len(part) for part in polygons(np.zeros((3, 2)), np.array([0.0, 1.0, 1.0]), box)] == [0, 4, 0]
+    assert [len(part) for part in region_polygons(np.zeros((1, 2)), np.zeros(1), box)] == [4, 0]
+    assert [len(part) for part in region_polygons(np.zeros((1, 2)), np.zeros(1), box, positive_at_zero=True)] == [0, 4]
+    assert [len(part) for part in region_polygons(np.zeros((3, 2)), np.array([0.0, 1.0, 1.0]), box)] == [0, 4, 0]
 
 
 @pytest.mark.parametrize("parameters", [{}, {"margin": 1.0}])
@@ -283,8 +284,8 @@ def test_the_page_holds_everything_and_asks_the_network_for_nothing(tmp_path):
     assert len(data["frames"]) == len(film.frames)
     assert data["frames"][-1]["t"].endswith(f"{film.frames[-1].mistakes} mistakes so far.")
     assert page.count("<use ") == len(X2)
-    shown = film._repr_html_()
-    assert unescape(re.search(r'srcdoc="(.*?)" style', shown, re.S)[1]) == page
+    (frame,) = Outline(film._repr_html_()).all("iframe")
+    assert frame["srcdoc"] == page
 
 
 @pytest.mark.slow

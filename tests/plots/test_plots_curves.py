@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from perceptrons import Perceptron
 from perceptrons.plots import CurvesDisplay
-from perceptrons.plots.curves import MOST_CURVES, STEPS, points_of
+from perceptrons.plots.curves import CELLS_PER_AXIS, MAX_CURVES, curve_points
 from tests.conftest import gaussian
 
 
@@ -41,7 +41,7 @@ def test_curves_of_two_classes_are_those_of_scikit_learn(rng):
     shown = set(zip(*line.get_data(), strict=True))
     assert shown <= set(zip(fpr, tpr, strict=True))
     for x, height in zip(fpr, tpr, strict=True):  # no point is farther from one that is drawn than can be seen
-        assert min(max(abs(x - a), abs(height - b)) for a, b in shown) <= 1.5 / STEPS
+        assert min(max(abs(x - a), abs(height - b)) for a, b in shown) <= 1.5 / CELLS_PER_AXIS
     precision, recall, _ = sk.precision_recall_curve(y == "yes", scores)
     line = display.plot(kind="precision_recall").ax_.lines[0]
     shown = {(round(a, 9), round(b, 9)) for a, b in zip(*line.get_data(), strict=True)}
@@ -66,9 +66,9 @@ def test_the_answers_of_the_model_are_marked_and_a_threshold_moves_them(rng):
 def test_of_many_classes_the_most_frequent_are_drawn(rng):
     X, y = gaussian(rng, 400, 3, 14)
     display = CurvesDisplay.from_estimator(Perceptron(max_iter=2).fit(X, y), X, y).plot()
-    assert len(display.curves) == MOST_CURVES
+    assert len(display.curves) == MAX_CURVES
     counts = np.bincount(y)
-    assert min(counts[curve.number] for curve in display.curves) >= np.sort(counts)[-MOST_CURVES]
+    assert min(counts[curve.number] for curve in display.curves) >= np.sort(counts)[-MAX_CURVES]
     assert all(area is not None for area in display.roc_auc)
 
 
@@ -87,7 +87,7 @@ def test_a_curve_of_very_many_points_has_as_many_as_can_be_seen(rng):
     codes = rng.integers(0, 2, 200_000)
     display = CurvesDisplay.from_scores(codes, rng.normal(size=200_000) + codes, ["a", "b"])
     for kind in ("roc", "precision_recall"):
-        assert len(points_of(display.curves[0].cuts, kind)[0]) < 4 * STEPS
+        assert len(curve_points(display.curves[0].cuts, kind)[0]) < 4 * CELLS_PER_AXIS
 
 
 def test_what_makes_no_curve_is_refused(rng):

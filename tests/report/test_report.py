@@ -44,7 +44,7 @@ def drawn_quickly(request, monkeypatch):
     if "pictures" not in request.fixturenames:
         plain = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
         for module in ("model_section", "features_section", "boundary_section"):
-            monkeypatch.setattr(f"perceptrons.report.{module}.drawn", lambda display, **how: (plain, "image/svg+xml"))
+            monkeypatch.setattr(f"perceptrons.report.{module}.render", lambda display, **how: (plain, "image/svg+xml"))
 
 
 @pytest.fixture

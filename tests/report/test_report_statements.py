@@ -38,7 +38,7 @@ class Drawn:
 def drawn(monkeypatch):
     found = Drawn()
     for module in ("model_section", "features_section", "boundary_section"):
-        monkeypatch.setattr(f"perceptrons.report.{module}.drawn", found)
+        monkeypatch.setattr(f"perceptrons.report.{module}.render", found)
     return found
 
 

@@ -50,6 +50,14 @@ def block(*parts: str) -> Html:
     return Html(f'<div class="perceptrons" style="font-size:0.95em">{"".join(parts)}</div>')
 
 
+def iframe(page: str, title: str, style: str, sandbox: str | None = None) -> Html:
+    """A whole page in a frame of its own, for notebooks. sandbox: what it may do; None: everything."""
+    limits = "" if sandbox is None else f'sandbox="{sandbox}" '
+    return Html(
+        f'<iframe {limits}title="{escaped(title)}" style="width:100%;{style}" srcdoc="{escape(page)}"></iframe>'
+    )
+
+
 def _cell(content: Any, tag: str, number: bool) -> str:
     return f'<{tag} style="text-align:{"right" if number else "left"};{CELL}">{escaped(content)}</{tag}>'
 

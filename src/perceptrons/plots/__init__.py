@@ -1,12 +1,13 @@
 """Plots of models and training, in the style of scikit-learn's displays. Start with `BoundaryDisplay`."""
 
 try:
-    import matplotlib  # noqa: F401 (only to say what is missing)
-except ImportError as error:  # pragma: no cover (the tests have it)
-    raise ImportError('perceptrons.plots needs matplotlib: pip install "perceptrons[plots]"') from error
-except OSError as error:  # neither its folder in the user's home nor a temporary one can be made
-    needed = "needs a folder that it can write to; set MPLCONFIGDIR to one"
-    raise OSError(error.errno, needed, "matplotlib") from error
+    import jinja2  # noqa: F401 (only to say what is missing)
+    import matplotlib  # noqa: F401
+except ImportError as error:  # pragma: no cover (the tests have both)
+    raise ImportError('perceptrons.plots needs matplotlib and jinja2: pip install "perceptrons[plots]"') from error
+except OSError as error:  # matplotlib could write neither to the user's home nor to a temporary folder
+    message = "needs a folder that it can write to; set MPLCONFIGDIR to one"
+    raise OSError(error.errno, message, "matplotlib") from error
 
 from perceptrons.plots.animation import BoundaryAnimation
 from perceptrons.plots.boundary import BoundaryDisplay

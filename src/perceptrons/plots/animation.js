@@ -5,7 +5,13 @@ const slider = at("slider"), play = at("play"), ring = at("ring");
 const regions = data.classes.map((_, k) => at("region" + k));
 const dots = [...at("dots").children], arrow = at("arrow");
 const set = (element, values) => { for (const name in values) element.setAttribute(name, values[name]); };
-let ticks = "";
+function label([x, y, side, text]) {
+  const element = document.createElementNS(ring.namespaceURI, "text");
+  set(element, side === "x" ? {x, y: y + 18, "text-anchor": "middle"} : {x: x - 6, y: y + 5, "text-anchor": "end"});
+  element.textContent = text;
+  return element;
+}
+let ticks = [];
 for (const frame of data.frames) ticks = frame.k = frame.k === undefined ? ticks : frame.k;
 let now = 0, timer = null;
 function view([left, right, low, high]) {
@@ -16,7 +22,7 @@ function show(i) {
   now = Math.max(0, Math.min(data.frames.length - 1, i));
   const frame = data.frames[now];
   view(frame.v);
-  at("ticks").innerHTML = frame.k;
+  at("ticks").replaceChildren(...frame.k.map(label));
   regions.forEach((region, k) => set(region, {d: frame.r[k]}));
   if (frame.e) set(ring, {cx: frame.e[0], cy: frame.e[1], "stroke-dasharray": frame.l ? "none" : "3 4"});
   if (frame.a) set(arrow, {x1: frame.a[0], y1: frame.a[1], x2: frame.a[2], y2: frame.a[3]});

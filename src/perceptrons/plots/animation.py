@@ -3,30 +3,49 @@
 import pathlib
 import textwrap
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.animation import FFMpegWriter
+from matplotlib.animation import FFMpegWriter, PillowWriter
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
-from PIL import Image
+from matplotlib.text import Annotation, Text
 
-from perceptrons.engine.html import escaped
+from perceptrons.engine.html import iframe
 from perceptrons.engine.wording import count
-from perceptrons.plots import layout, style
-from perceptrons.plots.animation_page import Scene, page
-from perceptrons.plots.model_facts import as_dense, as_given, feature_names, rows_of, split_pipeline
-from perceptrons.plots.plane import around
-from perceptrons.plots.updates import Frame, Updates, fitted_to, frames_of, frames_of_trace
-from perceptrons.plots.views import Mapped, Rings, Straight, Surface, arrow, framed, one_scale, steady
+from perceptrons.plots import style
+from perceptrons.plots.animation_page import Scene, film_page
+from perceptrons.plots.model_facts import check_nonempty_rows, feature_names, split_pipeline, to_dense
+from perceptrons.plots.plane import grid_axis
+from perceptrons.plots.regions import (
+    LinearSurface,
+    Rings,
+    Surface,
+    TransformedSurface,
+    has_equal_scales,
+    match_picture,
+    smooth_views,
+)
+from perceptrons.plots.updates import Frame, Updates, fit_with_updates, frames_of_trace, frames_of_updates
 from perceptrons.theory import Trace, trace
 from perceptrons.theory.examples import codes_among
 
-MOST_POINTS = 1500
-WIDEST = 76  # letters of a line above the picture
+MAX_POINTS = 1500
+MAX_TITLE_CHARACTERS = 76  # of a line above the picture
+DEFAULT_SECONDS = 15
+
+
+class FilmArtists(NamedTuple):
+    """The parts of the picture that change from frame to frame."""
+
+    regions: PathCollection
+    example: PathCollection
+    arrow: Annotation
+    title: Text
 
 
 class BoundaryAnimation:
@@ -71,12 +90,12 @@ class BoundaryAnimation:
     ):  # fmt: skip
         self.frames, self.updates, self.classes = frames, updates, np.asarray(classes)
         self.names, self.positive_at_zero = names, positive_at_zero
-        met = [frame.example for frame in frames if frame.example is not None]
-        every = np.concatenate([points, np.array(met).reshape(-1, 2)])
-        self.surface = Straight(positive_at_zero) if surface is None else surface
-        self.box = framed(np.array([around(every[:, i], 2) for i in (0, 1)]))
-        self.views = steady([self.surface.needed(frame.w, frame.b, self.box) for frame in frames], self.box)
-        shown = style.thinned(len(points), MOST_POINTS)
+        visited = [frame.example for frame in frames if frame.example is not None]
+        every = np.concatenate([points, np.array(visited).reshape(-1, 2)])
+        self.surface = LinearSurface(positive_at_zero) if surface is None else surface
+        self.box = match_picture(np.array([grid_axis(every[:, i], 2) for i in (0, 1)]))
+        self.views = smooth_views([self.surface.view(frame.w, frame.b, self.box) for frame in frames], self.box)
+        shown = style.subsample(len(points), MAX_POINTS)
         self.points, self.codes, self.n_examples = points[shown], codes[shown], len(points)
 
     @classmethod
@@ -97,30 +116,31 @@ class BoundaryAnimation:
         -------
         BoundaryAnimation
         """
-        _check_frames(most_frames)
-        before, model = split_pipeline(estimator)
+        _check_max_frames(most_frames)
+        transformer, model = split_pipeline(estimator)
         updates = Updates(model)
-        rows = rows_of(X)
-        d = updates.start[0].shape[1] if before is None else rows.shape[1]
+        rows = check_nonempty_rows(X)
+        d = updates.start[0].shape[1] if transformer is None else rows.shape[1]
         if d != 2:
             raise ValueError(
                 f"The model has {d} feature{'s' * (d != 1)}, but the animation needs two: use PathDisplay instead."
             )
         codes = codes_among(y, rows.shape[0], updates.classes)
-        names = feature_names(estimator, X) or ["x0", "x1"]
-        points, at_zero = as_dense(rows).astype(np.float64), model.zero_score == "positive"
-        mapped = None if before is None else Mapped(lambda grid: before.transform(as_given(grid, X)), at_zero)
-        origins = None if mapped is None else mapped.origins(updates.support, points)
+        x0, x1 = feature_names(estimator, X) or ["x0", "x1"]
+        points, positive_at_zero = to_dense(rows).astype(np.float64), model.zero_score == "positive"
+        surface = support_points = None
+        if transformer is not None:
+
+            def transform(points: np.ndarray) -> Any:
+                return transformer.transform(type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points)
+
+            surface = TransformedSurface(transform, positive_at_zero)
+            support_points = surface.original_points(updates.support, points)
+        frames = frames_of_updates(updates, model, int(most_frames), support_points)
         return cls(
-            frames_of(updates, model, int(most_frames), origins),
-            len(updates),
-            updates.classes,
-            points,
-            codes,
-            names=(names[0], names[1]),
-            positive_at_zero=at_zero,
-            surface=mapped,
-        )
+            frames, len(updates), updates.classes, points, codes, names=(x0, x1), positive_at_zero=positive_at_zero,
+            surface=surface,
+        )  # fmt: skip
 
     @classmethod
     def from_data(
@@ -141,11 +161,11 @@ class BoundaryAnimation:
         -------
         BoundaryAnimation
         """
-        _check_frames(most_frames)
+        _check_max_frames(most_frames)
         if every_visit:
-            told = {"shuffle": True, "combine": "average", **parameters}
-            return cls.from_trace(trace(X, y, visits=int(most_frames) - 1, **told), X, y)
-        return cls.from_estimator(fitted_to(X, y, parameters), X, y, most_frames=most_frames)
+            parameters = {"shuffle": True, "combine": "average", **parameters}
+            return cls.from_trace(trace(X, y, visits=int(most_frames) - 1, **parameters), X, y)
+        return cls.from_estimator(fit_with_updates(X, y, parameters), X, y, most_frames=most_frames)
 
     @classmethod
     def from_trace(cls, trace: Trace, X: Any, y: Any, *, most_frames: int = 200) -> "BoundaryAnimation":
@@ -163,20 +183,15 @@ class BoundaryAnimation:
         -------
         BoundaryAnimation
         """
-        _check_frames(most_frames)
+        _check_max_frames(most_frames)
         if len(trace.names) != 2 or trace.start.coef is None:
             raise ValueError(f"The trace is of {len(trace.names)} features or a kernel: the film is of two weights.")
-        rows = rows_of(X)
-        at_zero = trace.model.zero_score == "positive"
+        rows = check_nonempty_rows(X)
+        codes, points = codes_among(y, rows.shape[0], trace.classes), to_dense(rows).astype(np.float64)
         return cls(
-            frames_of_trace(trace, int(most_frames)),
-            trace.updates,
-            trace.classes,
-            as_dense(rows).astype(np.float64),
-            codes_among(y, rows.shape[0], trace.classes),
-            names=(trace.names[0], trace.names[1]),
-            positive_at_zero=at_zero,
-        )
+            frames_of_trace(trace, int(most_frames)), trace.updates, trace.classes, points, codes,
+            names=(trace.names[0], trace.names[1]), positive_at_zero=trace.model.zero_score == "positive",
+        )  # fmt: skip
 
     @property
     def labels(self) -> list[str]:
@@ -192,27 +207,26 @@ class BoundaryAnimation:
         view: what is shown, the box around the examples unless given; regions go beyond it, so that it hides their
         sides.
         """
-        shown = self.box if view is None else view
-        margin = 0.05 * np.ptp(shown, axis=1)[:, None] * [[-1.0, 1.0]]
-        return self.surface.rings(frame.w, frame.b, shown + margin)
+        box = self.box if view is None else view
+        return self.surface.regions(frame.w, frame.b, box + 0.05 * np.ptp(box, axis=1)[:, None] * [[-1.0, 1.0]])
 
     def note(self) -> str:
         """What is left out, if anything."""
         parts = []
-        shown = len({frame.update for frame in self.frames})
-        if shown <= self.updates:
-            parts.append(f"{shown:,} of {self.updates + 1:,} versions shown")
+        n_versions = len({frame.update for frame in self.frames})
+        if n_versions <= self.updates:
+            parts.append(f"{n_versions:,} of {self.updates + 1:,} versions shown")
         if len(self.points) < self.n_examples:
             parts.append(f"{len(self.points):,} of {self.n_examples:,} examples drawn")
         return "; ".join(parts)
 
-    def draw(self, frame: int = -1, ax: Any = None) -> Any:
-        """Draw one frame, the last unless told otherwise, and return the axes."""
+    def draw(self, frame: int = -1, ax: Axes | None = None) -> Axes:
+        """Draw one frame, by default the last, and return the axes."""
         if not -len(self.frames) <= frame < len(self.frames):
             raise ValueError(f"There is no frame {frame}: there are {len(self.frames)} frames, numbered from 0.")
-        with style.context(ax):
-            _, ax = style.figure_and_axes(ax, self._size)
-            self._move(self._stage(ax), frame % len(self.frames))
+        with style.style_context(ax):
+            _, ax = style.get_axes(ax, self._size)
+            self._show_frame(self._make_artists(ax), frame % len(self.frames))
         return ax
 
     def save(self, path: str | PathLike[str], *, fps: float | None = None, dpi: float = 100) -> None:
@@ -232,125 +246,95 @@ class BoundaryAnimation:
             raise ValueError(f"{str(path)!r} is not the name of an animation: use .gif, .mp4 or .html.")
         if fps is not None and not (isinstance(fps, int | float | np.number) and 0.1 <= fps <= 60):
             raise ValueError(f"fps={fps!r}: give 0.1 to 60 frames per second.")
-        speed = float(np.clip(len(self.frames) / 15, 2, 12)) if fps is None else float(fps)
+        fps = self._default_fps() if fps is None else float(fps)
         if kind == ".html":
-            pathlib.Path(path).write_text(self.html(fps=speed), encoding="utf-8", newline="\n")
+            pathlib.Path(path).write_text(self.html(fps=fps), encoding="utf-8", newline="\n")
             return
         if kind == ".mp4" and not FFMpegWriter.isAvailable():
             raise RuntimeError(
                 "MP4 needs the program ffmpeg, which was not found: install it (apt, brew or conda install ffmpeg), "
                 "or save as .gif or .html."
             )
-        with style.context():
+        rate: Any = fps  # matplotlib says int, but fractions work
+        writer = PillowWriter(fps=rate) if kind == ".gif" else FFMpegWriter(fps=rate, codec="h264", bitrate=1800)
+        with style.style_context():
             figure = Figure(figsize=self._size, dpi=dpi, layout="constrained")
-            canvas, stage = FigureCanvasAgg(figure), self._stage(figure.add_subplot())
-            self._move(stage, len(self.frames) - 1)
+            FigureCanvasAgg(figure)
+            artists = self._make_artists(figure.add_subplot())
+            self._show_frame(artists, len(self.frames) - 1)
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # nothing but the boundary is to move
-            if kind == ".gif":
-                self._save_gif(pathlib.Path(path), canvas, stage, speed)
-                return
-            writer = FFMpegWriter(fps=speed, codec="h264", bitrate=1800)  # type: ignore[arg-type]  # fractions work
             with writer.saving(figure, str(path), dpi):
                 for frame in range(len(self.frames)):
-                    self._move(stage, frame)
+                    self._show_frame(artists, frame)
                     writer.grab_frame()
-
-    def _save_gif(self, path: pathlib.Path, canvas: FigureCanvasAgg, stage: tuple[Any, ...], fps: float) -> None:
-        """By one palette for all frames, which is several times as fast as one for each."""
-        images: list[Any] = []
-        palette: Any = None
-        for frame in reversed(range(len(self.frames))):  # the last has most colours
-            self._move(stage, frame)
-            canvas.draw()
-            image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-            palette = _palette(image) if not images else palette
-            images.append(image.quantize(palette=palette, dither=Image.Dither.NONE))
-        images.reverse()
-        rest, wait = images[1:], round(1000 / fps)
-        images[0].save(path, save_all=True, append_images=rest, duration=wait, loop=0, optimize=False)
 
     def html(self, *, fps: float | None = None) -> str:
         """Return the HTML page that `save` writes, without external resources."""
-        speed = float(np.clip(len(self.frames) / 15, 2, 12)) if fps is None else float(fps)
         labels = self.labels
         scenes = [
             Scene(
                 view,
                 self.regions(frame, view),
                 frame.example,
-                arrow(self.surface, frame.w, frame.b, view),
+                self.surface.arrow(frame.w, frame.b, view),
                 f"{frame.text(self.updates, labels)}. {count(frame.mistakes, 'mistake')} so far.",
                 frame.numbers(labels),
-                frame.learned,
+                frame.is_update,
             )
             for frame, view in zip(self.frames, self.views, strict=True)
         ]
-        return page(scenes, labels, self.points, self.codes, self.names, self.note(), speed)
+        fps = self._default_fps() if fps is None else float(fps)
+        return film_page(scenes, labels, self.points, self.codes, self.names, self.note(), fps)
 
     def _repr_html_(self) -> str:
-        frame = (
-            'style="width:100%;max-width:700px;height:640px;border:0" title="The decision boundary, update by update"'
-        )
-        return f'<iframe srcdoc="{escaped(self.html())}" {frame}></iframe>'
+        return iframe(self.html(), "The decision boundary, update by update", "max-width:700px;height:640px;border:0")
 
-    def _stage(self, ax: Any) -> tuple[Any, ...]:
-        """What stays in all frames, and the parts that move."""
-        areas = PathCollection([], edgecolors=style.INK, linewidths=1.3, zorder=0)
-        ax.add_collection(areas, autolim=False)
-        handles = style.scatter_classes(ax, self.points, self.codes, self.labels, 30)
-        ring = ax.scatter([], [], s=170, facecolors="none", edgecolors=style.INK, linewidths=2.0, zorder=4)
+    def _default_fps(self) -> float:
+        return float(np.clip(len(self.frames) / DEFAULT_SECONDS, 2, 12))
+
+    def _make_artists(self, ax: Axes) -> FilmArtists:
+        """Draw what stays in all frames, and return the artists that change."""
+        regions = PathCollection([], edgecolors=style.INK, linewidths=1.3, zorder=0)
+        ax.add_collection(regions, autolim=False)
+        handles: list[Any] = style.scatter_classes(ax, self.points, self.codes, self.labels, 30)
+        example = ax.scatter([], [], s=170, facecolors="none", edgecolors=style.INK, linewidths=2.0, zorder=4)
         handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="its example"))
         look = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.8, "mutation_scale": 14, "shrinkA": 0, "shrinkB": 0}
-        pointer = ax.annotate("", xy=(0, 0), xytext=(0, 0), arrowprops=look, zorder=5, annotation_clip=False)
+        arrow = ax.annotate("", xy=(0, 0), xytext=(0, 0), arrowprops=look, zorder=5, annotation_clip=False)
         if len(self.classes) == 2:
             handles.append(Line2D([], [], ls="", marker=r"$\rightarrow$", color=style.INK, ms=12, label="w"))
-        if one_scale(self.box):
+        if has_equal_scales(self.box):
             ax.set_aspect("equal")
-        ax.set_xlim(*self.box[0])
-        ax.set_ylim(*self.box[1])
-        layout.label_below(ax, style.shorten(self.names[0], 40))
-        ax.set_ylabel(style.shorten(self.names[1], 40))
-        layout.legend_beside(ax, handles, [handle.get_label() for handle in handles])
-        return areas, ring, pointer, ax.set_title("")
+        ax.set(xlim=self.box[0], ylim=self.box[1], ylabel=style.shorten(self.names[1], 40))
+        style.set_xlabel(ax, style.shorten(self.names[0], 40))
+        style.add_legend(ax, handles)
+        return FilmArtists(regions, example, arrow, ax.set_title(""))
 
-    def _move(self, stage: tuple[Any, ...], number: int) -> None:
-        areas, ring, pointer, title = stage
+    def _show_frame(self, artists: FilmArtists, number: int) -> None:
         frame, view = self.frames[number], self.views[number]
-        title.axes.set_xlim(*view[0])
-        title.axes.set_ylim(*view[1])
+        ax: Any = artists.title.axes
+        ax.set(xlim=view[0], ylim=view[1])
         regions = [(k, rings) for k, rings in enumerate(self.regions(frame, view)) if rings]
-        areas.set_paths([Path.make_compound_path(*(Path(one, closed=False) for one in map(_closed, rings)))
-                         for _, rings in regions])  # fmt: skip
-        areas.set_facecolors([style.tint(k) for k, _ in regions])
-        ring.set_offsets(np.empty((0, 2)) if frame.example is None else frame.example[None])
-        ring.set_linestyle("-" if frame.learned else ":")
-        ends = arrow(self.surface, frame.w, frame.b, view)
-        pointer.set_visible(ends is not None)
-        if ends is not None:
-            pointer.xy = tuple(ends[1])
-            pointer.set_position(tuple(ends[0]))
+        artists.regions.set_paths([
+            Path.make_compound_path(*(Path(np.concatenate([ring, ring[:1]])) for ring in rings)) for _, rings in regions
+        ])  # fmt: skip
+        artists.regions.set_facecolor([style.region_color(k) for k, _ in regions])
+        artists.example.set_offsets(np.empty((0, 2)) if frame.example is None else frame.example[None])
+        artists.example.set_linestyle("-" if frame.is_update else ":")
+        arrow = self.surface.arrow(frame.w, frame.b, view)
+        artists.arrow.set_visible(arrow is not None)
+        if arrow is not None:
+            artists.arrow.xy = tuple(arrow[1])
+            artists.arrow.set_position(tuple(arrow[0]))
         names = [style.shorten(label, 12) for label in self.labels]
-        said = f"{frame.text(self.updates, names)}; {count(frame.mistakes, 'mistake')} so far"
-        lines = [textwrap.fill(line, WIDEST) for line in (said, frame.numbers(names), self.note()) if line]
-        title.set_text(layout.wrapped(title.axes, "\n".join(lines)))
+        text = f"{frame.text(self.updates, names)}; {count(frame.mistakes, 'mistake')} so far"
+        lines = [
+            textwrap.fill(line, MAX_TITLE_CHARACTERS) for line in (text, frame.numbers(names), self.note()) if line
+        ]
+        artists.title.set_text(style.wrap_title(ax, "\n".join(lines)))
 
 
-def _closed(ring: np.ndarray) -> np.ndarray:
-    """The corners, and the first again."""
-    return np.concatenate([ring, ring[:1]])
-
-
-def _check_frames(most_frames: Any) -> None:
+def _check_max_frames(most_frames: Any) -> None:
     if isinstance(most_frames, bool) or not isinstance(most_frames, int | np.integer) or most_frames < 2:
         raise ValueError(f"most_frames={most_frames!r}: give a whole number of at least 2.")
-
-
-def _palette(image: Any) -> Any:
-    """256 colours of an image, paper white among them."""
-    few = image.quantize(256, dither=Image.Dither.NONE)
-    colours = np.array(few.getpalette()).reshape(-1, 3)
-    colours[colours.min(axis=1) >= 248] = 255  # Pillow seeks the nearest by the first six bits only
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(np.vstack([colours[:255], [[255, 255, 255]]]).astype(int).ravel().tolist())
-    return palette

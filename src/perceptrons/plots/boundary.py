@@ -3,22 +3,31 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from scipy.ndimage import distance_transform_edt
+from scipy.ndimage import distance_transform_edt, maximum_filter, uniform_filter
 
 from perceptrons.engine.training.votes import Votes
 from perceptrons.engine.wording import count
 from perceptrons.kernel.arrays import to_host
-from perceptrons.plots import layout, style
-from perceptrons.plots.model_facts import feature_names, fitted_classes, leads, nameless, rows_of, scores_of
-from perceptrons.plots.plane import Plane, choose_features, plane_of
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import (
+    check_nonempty_rows,
+    feature_names,
+    fitted_classes,
+    ignore_missing_names,
+    leads,
+    scores_of,
+)
+from perceptrons.plots.plane import Plane, make_plane
 from perceptrons.theory import margins
 from perceptrons.theory.duplicates import row_bytes
 from perceptrons.theory.examples import codes_among
 
-MOST_POINTS = 5000  # drawn; more would hide each other
-ASKED = 37  # one in 37 points of the grid is predicted twice: by its scores and by its class
-LABELLED = 400  # points of a region at which its label may stand
+MAX_POINTS = 5000  # more would hide each other
+CHECK_EVERY = 37  # every 37th point of the grid is also predicted, to check what the scores say
+MIN_LABEL_FRACTION = 0.7  # of a label that must lie in its region
 
 
 class BoundaryDisplay:
@@ -75,7 +84,7 @@ class BoundaryDisplay:
         self.on_slice = on_slice
 
     @classmethod
-    @nameless()
+    @ignore_missing_names()
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, features: Any = None, held: str = "mean", resolution: int = 200,
         margin: bool = True, names: Any = None,
@@ -107,38 +116,23 @@ class BoundaryDisplay:
             raise ValueError(
                 "A model with a precomputed kernel has no features to draw: fit it with a kernel by name or function."
             )
-        plane = plane_of(X, choose_features(X, features, feature_names(estimator, X)), held, resolution)
-        codes = codes_among(y, plane.n, classes)
-        places = {label: place for place, label in enumerate(classes.tolist())}
-        predicted = _numbers(estimator.predict(X), places)
-        lead = _lead(estimator, plane, classes, places)
-        found = (
-            smallest_margin(estimator, X, codes, classes, predicted, plane)
-            if margin and len(classes) == 2
-            else (None, None)
-        )
-        on_slice = None
-        if plane.others:
-            on_slice = np.concatenate([_numbers(estimator.predict(rows), places) for rows in plane.examples()])
+        plane = make_plane(X, features, feature_names(estimator, X), held, resolution)
+        codes = codes_among(y, len(plane.points), classes)
+        predicted = _predict_codes(estimator, X, classes)
+        smallest = level = on_slice = None
+        if plane.n_held:
+            on_slice = np.concatenate([_predict_codes(estimator, rows, classes) for rows in plane.projected_examples()])
+        elif margin and len(classes) == 2:
+            smallest, level = smallest_margin(estimator, X, classes[codes], is_clean=bool((predicted == codes).all()))
         return cls(
-            plane.x,
-            plane.y,
-            lead,
-            classes,
-            plane.points,
-            codes,
-            predicted,
-            support=support_of(estimator, X),
-            margin=found[0],
-            level=found[1],
+            plane.x, plane.y, _leads_on_grid(estimator, plane, classes), classes, plane.points, codes, predicted,
+            support=find_support(estimator, X), margin=smallest, level=level, note=plane.note, on_slice=on_slice,
             names=plane.names if names is None else (str(names[plane.features[0]]), str(names[plane.features[1]])),
-            note=plane.note,
-            on_slice=on_slice,
-        )
+        )  # fmt: skip
 
     def plot(
-        self, ax: Any = None, *, mistakes: bool = True, support: bool = True, margin: bool = True, legend: bool = True,
-        labels: bool = True,
+        self, ax: Axes | None = None, *, mistakes: bool = True, support: bool = True, margin: bool = True,
+        legend: bool = True, labels: bool = True,
     ) -> "BoundaryDisplay":  # fmt: skip
         """Draw the display.
 
@@ -155,170 +149,166 @@ class BoundaryDisplay:
         -------
         self
         """
-        with style.context(ax):
-            wide = 6.4 if len(self.classes) <= 12 else 8.4
-            self.figure_, self.ax_ = style.figure_and_axes(ax, (wide, 4.4))
-            self._regions()
-            handles = self._boundary(margin)
-            handles = self._points(mistakes, support) + handles
-            ax = self.ax_
-            layout.label_below(ax, style.shorten(self.names[0], 40))
+        with style.style_context(ax):
+            self.figure_, ax = style.get_axes(ax, (6.4 if len(self.classes) <= 12 else 8.4, 4.4))
+            self.ax_ = ax
+            self._draw_regions()
+            boundary_handles = self._draw_boundary(margin)
+            handles = self._draw_points(mistakes, support) + boundary_handles
+            style.set_xlabel(ax, style.shorten(self.names[0], 40))
             ax.set_ylabel(style.shorten(self.names[1], 40))
             ax.set_xlim(self.grid_x[0], self.grid_x[-1])
             ax.set_ylim(self.grid_y[0], self.grid_y[-1])
             ratio = np.ptp(self.grid_x) / np.ptp(self.grid_y)
             if 0.5 <= ratio <= 2 and not self.note:
                 ax.set_aspect("equal")  # so that a margin is drawn at right angles to its boundary
-            layout.title(ax, self._title())
+            style.set_title(ax, self._title())
             if legend:
-                layout.legend_beside(ax, handles, [handle.get_label() for handle in handles], 14)
+                style.add_legend(ax, handles, 14)
             if labels:
                 self._label_regions()
         return self
 
-    def _regions(self) -> None:
-        """A pale area a class: the grid's cells below, and smooth edges above them."""
+    def _draw_regions(self) -> None:
+        """Fill the cells of the grid with the colours of the classes, and draw smooth edges over them."""
         winner = self.lead.argmax(axis=2)
-        present = np.unique(winner).tolist()
-        image = np.array([style.tint(k) for k in range(len(self.classes))])[winner]
+        image = np.array([style.region_color(k) for k in range(len(self.classes))])[winner]
         half_x, half_y = (np.diff(grid).mean() / 2 for grid in (self.grid_x, self.grid_y))
         box = (self.grid_x[0] - half_x, self.grid_x[-1] + half_x, self.grid_y[0] - half_y, self.grid_y[-1] + half_y)
         self.ax_.imshow(image, extent=box, origin="lower", aspect="auto", interpolation="nearest", zorder=0)
-        for k in present if len(present) > 1 else []:
+        classes = np.unique(winner).tolist()
+        for k in classes if len(classes) > 1 else []:
             lead = self.lead[:, :, k]
-            if not lead.max() > 0:  # it only wins ties
-                continue
-            self.ax_.contourf(
-                self.grid_x, self.grid_y, lead, levels=[0, lead.max()], colors=[style.tint(k)], zorder=0.5
-            )
+            if lead.max() > 0:  # or it only wins ties
+                color = style.region_color(k)
+                self.ax_.contourf(self.grid_x, self.grid_y, lead, levels=[0, lead.max()], colors=[color], zorder=0.5)
 
-    def _boundary(self, margin: bool) -> list[Any]:
-        handles: list[Any] = []
+    def _draw_boundary(self, margin: bool) -> list[Artist]:
+        """Draw the decision boundary and the lines of the margin; return the handles of the legend."""
         for k in range(1 if len(self.classes) == 2 else 0, len(self.classes)):
-            lead = self.lead[:, :, k]
-            if lead.min() < 0 < lead.max():
-                self.ax_.contour(
-                    self.grid_x, self.grid_y, lead, levels=[0], colors=[style.INK], linewidths=1.3, zorder=1
-                )
-        if margin and self.level is None and self.margin is not None:
-            handles.append(Line2D([], [], ls="", label=f"smallest margin γ = {style.number(self.margin)}"))
-        elif margin and self.level is not None and len(self.classes) == 2:
-            lead = self.lead[:, :, 1]
-            at = sorted({level for level in (-self.level, self.level) if lead.min() < level < lead.max()})
-            if at:
-                self.ax_.contour(
-                    self.grid_x, self.grid_y, lead, levels=at, colors=[style.INK], linewidths=1.0, linestyles="--",
-                    zorder=1,
-                )  # fmt: skip
-            what = "smallest score" if self.margin is None else f"smallest margin γ = {style.number(self.margin)}"
-            handles.append(Line2D([], [], color=style.INK, lw=1.0, ls="--", label=what))
-        return handles
+            self._draw_contours(self.lead[:, :, k], [0.0], linewidths=1.3)
+        label = "smallest score" if self.margin is None else f"smallest margin γ = {style.format_number(self.margin)}"
+        if not margin or len(self.classes) > 2 or (self.margin is None and self.level is None):
+            return []
+        if self.level is None:
+            return [Line2D([], [], ls="", label=label)]
+        self._draw_contours(self.lead[:, :, 1], [-self.level, self.level], linewidths=1.0, linestyles="--")
+        return [Line2D([], [], color=style.INK, lw=1.0, ls="--", label=label)]
 
-    def _points(self, mistakes: bool, support: bool) -> list[Any]:
-        wrong = self.predicted != self.codes
-        held = np.zeros(len(wrong), bool) if self.support is None else self.support
-        shown = self.shown_ = style.thinned(len(self.points), MOST_POINTS, wrong | held)
+    def _draw_contours(self, lead: np.ndarray, levels: list[float], **options: Any) -> None:
+        levels = sorted({level for level in levels if lead.min() < level < lead.max()})
+        if levels:
+            self.ax_.contour(self.grid_x, self.grid_y, lead, levels=levels, colors=[style.INK], zorder=1, **options)
+
+    def _draw_points(self, mistakes: bool, support: bool) -> list[Artist]:
+        """Draw the examples, and mark support vectors and mistakes; return the handles of the legend."""
+        is_mistake = self.predicted != self.codes
+        is_support = np.zeros(len(is_mistake), bool) if self.support is None else self.support
+        shown = self.shown_ = style.subsample(len(self.points), MAX_POINTS, is_mistake | is_support)
         ax, points = self.ax_, self.points[shown]
-        size, line = (30.0, 1.3) if len(shown) <= 500 else (20.0, 1.2) if len(shown) <= 1500 else (9.0, 0.6)
+        size, width = (30.0, 1.3) if len(shown) <= 500 else (20.0, 1.2) if len(shown) <= 1500 else (9.0, 0.6)
         labels = [style.shorten(label) for label in self.classes.tolist()]
-        handles = style.scatter_classes(ax, points, self.codes[shown], labels, size, absent=len(labels) <= 20)
-        if support and held.any():
-            ringed = points[held[shown]]
-            ring = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * line}
-            ax.scatter(ringed[:, 0], ringed[:, 1], s=3.0 * size, zorder=3.5, **ring)
+        handles = style.scatter_classes(ax, points, self.codes[shown], labels, size, show_absent=len(labels) <= 20)
+        if support and is_support.any():
+            ring: dict[str, Any] = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * width}
+            x, y = points[is_support[shown]].T
+            ax.scatter(x, y, s=3.0 * size, zorder=3.5, **ring)
             handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support vector"))
-        if mistakes and wrong.any():
-            crossed = points[wrong[shown]]
-            ax.scatter(crossed[:, 0], crossed[:, 1], s=1.3 * size, c=style.INK, marker="x", linewidths=line, zorder=4)
+        if mistakes and is_mistake.any():
+            cross: dict[str, Any] = {"c": style.INK, "marker": "x", "linewidths": width}
+            x, y = points[is_mistake[shown]].T
+            ax.scatter(x, y, s=1.3 * size, zorder=4, **cross)
             handles.append(Line2D([], [], ls="", marker="x", color=style.INK, ms=6, mew=1.3, label="mistake"))
         return handles
 
     def _title(self) -> str:
-        n, wrong = len(self.points), int((self.predicted != self.codes).sum())
-        title = f"{count(n, 'example')}, {count(wrong, 'mistake')}"
+        n, n_mistakes = len(self.points), int((self.predicted != self.codes).sum())
+        title = f"{count(n, 'example')}, {count(n_mistakes, 'mistake')}"
         if len(self.shown_) < n:
             title += f" ({len(self.shown_):,} examples drawn)"
         if self.on_slice is None:
             return f"{title}\n{self.note}" if self.note else title
         elsewhere = count(int((self.on_slice != self.codes).sum()), "example lies", "examples lie")
         title += f"\na slice: {self.note}; {elsewhere} in the region of another class"
-        present = set(np.unique(self.lead.argmax(axis=2)).tolist())
-        missing = [style.shorten(label, 18) for k, label in enumerate(self.classes.tolist()) if k not in present]
+        visible = set(np.unique(self.lead.argmax(axis=2)).tolist())
+        missing = [style.shorten(label, 18) for k, label in enumerate(self.classes.tolist()) if k not in visible]
         if missing:
-            some = ", ".join(missing[:3]) + ", ..." * (len(missing) > 3)
-            title += f"; no region of class{'es' * (len(missing) > 1)} {some}"
+            names = ", ".join(missing[:3]) + ", ..." * (len(missing) > 3)
+            title += f"; no region of class{'es' * (len(missing) > 1)} {names}"
         return title
 
     def _label_regions(self) -> None:
-        """Each class's name where its region is widest and free of points; small regions choose first."""
-        winner = self.lead.argmax(axis=2)
-        free = np.ones(winner.shape, bool)
-        shown = self.points[self.shown_]
-        column, row = np.searchsorted(self.grid_x, shown[:, 0]), np.searchsorted(self.grid_y, shown[:, 1])
-        free[np.clip(row, 0, len(free) - 1), np.clip(column, 0, free.shape[1] - 1)] = False
-        candidates, names, room, ids = [], [], [], []
-        for k in np.unique(winner).tolist():
-            own = winner == k
-            depth = distance_transform_edt(np.pad(own & free, 1))[1:-1, 1:-1]
-            order = np.argsort(-depth, axis=None, kind="stable")[: int(own.sum())]
-            order = order[:: max(1, len(order) // LABELLED)]
-            row, column = np.unravel_index(order, depth.shape)
-            candidates.append(np.stack([self.grid_x[column], self.grid_y[row]], axis=1))
-            names.append(style.shorten(self.classes.tolist()[k], 18))
-            ids.append(k)
-            room.append(depth.max())
-        first = np.argsort(room, kind="stable")
-        font: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "zorder": 5}
-        font["bbox"] = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
+        """Write each class's name where its region is widest and free of points; small regions choose first.
 
-        def share(i: int, points: np.ndarray) -> float:
-            column, row = np.searchsorted(self.grid_x, points[:, 0]), np.searchsorted(self.grid_y, points[:, 1])
-            row, column = np.clip(row, 0, len(winner) - 1), np.clip(column, 0, winner.shape[1] - 1)
-            return float((winner[row, column] == ids[first[i]]).mean())
+        A name that fits nowhere without covering another is shortened, and at last left out.
+        """
+        ax, winner = self.ax_, self.lead.argmax(axis=2)
+        ax.figure.figure.draw_without_rendering()  # a layout that is still to come would move everything
+        frame, shown = ax.get_window_extent(), self.points[self.shown_]
+        row, column = np.searchsorted(self.grid_y, shown[:, 1]), np.searchsorted(self.grid_x, shown[:, 0])
+        is_free = np.ones(winner.shape, bool)
+        is_free[np.clip(row, 0, len(is_free) - 1), np.clip(column, 0, is_free.shape[1] - 1)] = False
+        depths = {
+            k: distance_transform_edt(np.pad((winner == k) & is_free, 1))[1:-1, 1:-1]
+            for k in np.unique(winner).tolist()
+        }
+        is_taken = np.zeros(winner.shape, bool)
+        paper = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
+        for k in sorted(depths, key=lambda k: float(depths[k].max())):
+            for max_length in (18, 11, 7):
+                text = ax.text(
+                    float(self.grid_x.mean()), float(self.grid_y.mean()),
+                    style.shorten(self.classes.tolist()[k], max_length), ha="center", va="center", color=style.INK,
+                    fontsize=9, fontweight="bold", zorder=5, bbox=paper,
+                )  # fmt: skip
+                box = text.get_window_extent().padded(1.5)
+                size = (
+                    int(np.ceil(box.height / frame.height * len(self.grid_y))) | 1,  # cells, an odd number
+                    int(np.ceil(box.width / frame.width * len(self.grid_x))) | 1,
+                )
+                # outside the frame counts as far outside the region
+                fraction = uniform_filter((winner == k).astype(float), size, mode="constant", cval=-1e3)
+                is_blocked = maximum_filter(is_taken, size, mode="constant")
+                depth = np.where((fraction >= MIN_LABEL_FRACTION) & ~is_blocked, depths[k], 0)
+                i, j = np.unravel_index(depth.argmax(), depth.shape)
+                if depth[i, j] > 0:
+                    text.set_position((self.grid_x[j], self.grid_y[i]))
+                    is_taken[max(0, i - size[0] // 2) : i + size[0] // 2 + 1,
+                             max(0, j - size[1] // 2) : j + size[1] // 2 + 1] = True  # fmt: skip
+                    break
+                text.remove()
 
-        layout.place_labels(self.ax_, [names[i] for i in first], [candidates[i] for i in first], share, **font)
+
+def _predict_codes(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    codes = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([codes[label] for label in np.asarray(estimator.predict(X)).tolist()], np.intp)
 
 
-def _numbers(labels: Any, places: dict[Any, int]) -> np.ndarray:
-    return np.array([places[label] for label in np.asarray(labels).tolist()], np.intp)
+def _leads_on_grid(estimator: Any, plane: Plane, classes: np.ndarray) -> np.ndarray:
+    """Return the leads at the points of the grid.
 
-
-def _lead(estimator: Any, plane: Plane, classes: np.ndarray, places: dict[Any, int]) -> np.ndarray:
-    """The leads on the plane; +1 and -1 where scores are missing or do not say what is predicted.
-
-    Ties aside, whoever leads must be who is predicted, and one-vs-one classifiers may decide otherwise: some are asked.
+    They are +1 and -1 where scores are missing or contradict the predictions, as those of one-vs-one may.
     """
-    blocks = []
-    for rows in plane.blocks():
+    blocks: list[np.ndarray] = []
+    for rows in plane.grid_rows():
         scores = scores_of(estimator, rows)
-        lead = None
-        if scores is not None and (scores.ndim == 1) == (len(classes) == 2) and np.isfinite(scores).all():
-            lead = leads(scores)
-            some = slice(None, None, ASKED)
-            winner = _numbers(estimator.predict(rows[some]), places)
-            if (lead[some][np.arange(len(winner)), winner] < 0).any():
-                lead = None
-        if lead is None:
-            return _plain_lead(estimator, plane, classes, places)
-        blocks.append(lead)
-    return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))
+        if scores is None or (scores.ndim == 1) != (len(classes) == 2) or not np.isfinite(scores).all():
+            break
+        blocks.append(leads(scores))
+        codes = _predict_codes(estimator, rows[::CHECK_EVERY], classes)
+        if (blocks[-1][::CHECK_EVERY][np.arange(len(codes)), codes] < 0).any():
+            break
+    else:
+        return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))
+    codes = np.concatenate([_predict_codes(estimator, rows, classes) for rows in plane.grid_rows()])
+    signs = np.where(np.arange(len(classes)) == codes[:, None], 1.0, -1.0)
+    return signs.reshape(len(plane.y), len(plane.x), len(classes))
 
 
-def _plain_lead(estimator: Any, plane: Plane, classes: np.ndarray, places: dict[Any, int]) -> np.ndarray:
-    winner = np.concatenate([_numbers(estimator.predict(rows), places) for rows in plane.blocks()])
-    lead = np.where(np.arange(len(classes)) == winner[:, None], 1.0, -1.0)
-    return lead.reshape(len(plane.y), len(plane.x), len(classes))
-
-
-def smallest_margin(
-    estimator: Any, X: Any, codes: np.ndarray, classes: np.ndarray, predicted: np.ndarray, plane: Plane
-) -> tuple[float | None, float | None]:
-    """The smallest geometric margin, where the model is a line, and the score of its lines, if there is no mistake."""
-    is_clean = bool((predicted == codes).all())
-    if plane.others:
-        return None, None
+def smallest_margin(estimator: Any, X: Any, y: np.ndarray, is_clean: bool) -> tuple[float | None, float | None]:
+    """Return the smallest geometric margin of a linear model, and the score of its lines if there is no mistake."""
     try:
-        functional, geometric = margins(estimator, rows_of(X), classes[codes])
+        functional, geometric = margins(estimator, check_nonempty_rows(X), y)
         closest = int(np.argmin(geometric))
         return float(geometric[closest]), float(functional[closest]) if is_clean else None
     except (ValueError, TypeError, AttributeError):
@@ -328,25 +318,25 @@ def smallest_margin(
         return None, float(np.abs(scores).min())
 
 
-def support_of(estimator: Any, X: Any) -> np.ndarray | None:
-    """Which rows of X are equal to examples that support the model: those a kernel model keeps, or that made updates.
+def find_support(estimator: Any, X: Any) -> np.ndarray | None:
+    """Return which rows of X equal a support vector, or an example that made an update; None if that is unknown.
 
-    None where the model has none, or none that rows could be compared with. Where they were in the training data
-    (`support_`) does not help: X may be other data, or in another order.
+    Rows are compared by value: `support_` counts rows of the training data, and X may be other data, or in another
+    order.
     """
     learner: Any = getattr(estimator, "_learner", None)
     votes = getattr(learner, "votes", None)
     if isinstance(votes, Votes) and getattr(estimator, "combine", None) == "vote":
-        kept = votes.matrix(learner.n_features)
+        vectors = votes.matrix(learner.n_features)
     else:
-        kept = to_host(getattr(estimator, "support_vectors_", None))
-    if kept is None or len(getattr(kept, "shape", ())) != 2:
+        vectors = to_host(getattr(estimator, "support_vectors_", None))
+    if vectors is None or len(getattr(vectors, "shape", ())) != 2:
         return None
     try:
-        rows = rows_of(X)
+        rows = check_nonempty_rows(X)
     except (ValueError, TypeError):
         return None
-    if rows.shape[1] != kept.shape[1]:
+    if rows.shape[1] != vectors.shape[1]:
         return None
-    known = set(row_bytes(kept))
-    return np.array([row in known for row in row_bytes(rows.astype(kept.dtype))], bool)
+    known = set(row_bytes(vectors))
+    return np.array([row in known for row in row_bytes(rows.astype(vectors.dtype))], bool)

@@ -1,28 +1,29 @@
 """Plots ROC curves and precision-recall curves."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
 
 from perceptrons.engine.wording import count
 from perceptrons.inspection.ranking import Cuts, average_precision, cuts_by_class, roc_auc
-from perceptrons.plots import layout, style
-from perceptrons.plots.model_facts import fitted_classes, nameless, scores_of
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import fitted_classes, ignore_missing_names, scores_of
 from perceptrons.theory.examples import codes_among
 
-MOST_CURVES = 10  # more lines cannot be distinguished: the most frequent classes are drawn
-STEPS = 400  # parts of each axis, within which one point of a curve is enough
-KINDS = ("roc", "precision_recall")
+MAX_CURVES = 10  # more lines cannot be distinguished
+CELLS_PER_AXIS = 400  # one point of a curve per cell is enough
 
 
 class Curve(NamedTuple):
-    """The cuts of one class against the rest, and what the answers of the model amount to, (hits, alarms)."""
+    """The thresholds of one class against the rest, and the model's own predictions of the class."""
 
     name: str
     number: int
     cuts: Cuts
-    answered: tuple[int, int] | None
+    predictions: tuple[int, int] | None  # true positives, false positives
 
 
 class CurvesDisplay:
@@ -62,7 +63,7 @@ class CurvesDisplay:
         return [average_precision(curve.cuts) for curve in self.curves]
 
     @classmethod
-    @nameless()
+    @ignore_missing_names()
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "CurvesDisplay":
         """Compute the curves from the scores of a fitted classifier, or from its probabilities.
 
@@ -79,7 +80,9 @@ class CurvesDisplay:
         return cls.from_scores(codes, scores, classes, codes_among(estimator.predict(X), len(scores), classes))
 
     @classmethod
-    def from_scores(cls, codes: np.ndarray, scores: np.ndarray, classes: Any, answers: Any = None) -> "CurvesDisplay":
+    def from_scores(
+        cls, codes: np.ndarray, scores: np.ndarray, classes: Sequence[Any] | np.ndarray, answers: Any = None
+    ) -> "CurvesDisplay":
         """Compute the curves from given scores.
 
         Parameters
@@ -92,18 +95,20 @@ class CurvesDisplay:
             The numbers of the predicted classes, marked on each curve if they follow from a threshold.
         """
         names = [str(label) for label in np.asarray(classes, object).tolist()]
-        drawn = set(np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")[:MOST_CURVES].tolist())
+        most_frequent = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")[:MAX_CURVES].tolist()
         curves = []
         for k, cuts in cuts_by_class(codes, np.asarray(scores, np.float64)):
-            if cuts.n_positive and cuts.n_negative and (k in drawn or scores.ndim == 1):
-                said = None if answers is None else np.asarray(answers) == k
-                point = None if said is None else (int((said & (codes == k)).sum()), int((said & (codes != k)).sum()))
-                curves.append(Curve(names[k], k, cuts, point))
+            if cuts.n_positive and cuts.n_negative and (k in most_frequent or scores.ndim == 1):
+                predictions = None
+                if answers is not None:
+                    is_predicted, is_true = np.asarray(answers) == k, codes == k
+                    predictions = int((is_predicted & is_true).sum()), int((is_predicted & ~is_true).sum())
+                curves.append(Curve(names[k], k, cuts, predictions))
         if not curves:
             raise ValueError("All examples belong to one class: there is no curve to draw.")
         return cls(curves, len(codes))
 
-    def plot(self, ax: Any = None, *, kind: str = "roc") -> "CurvesDisplay":
+    def plot(self, ax: Axes | None = None, *, kind: str = "roc") -> "CurvesDisplay":
         """Draw one kind of curve.
 
         Parameters
@@ -116,61 +121,57 @@ class CurvesDisplay:
         -------
         self
         """
-        if kind not in KINDS:
+        if kind not in ("roc", "precision_recall"):
             raise ValueError(f"kind={kind!r}: give 'roc' or 'precision_recall'.")
-        with style.context(ax):
-            self.figure_, self.ax_ = style.figure_and_axes(ax, (5.0, 3.6))
-            areas = self.roc_auc if kind == "roc" else self.average_precision
-            for place, (curve, area) in enumerate(zip(self.curves, areas, strict=True)):
-                self._draw(curve, kind, place, f"{style.shorten(curve.name, 16)}: {area:.3f}")
-            self._chance(kind)
-            percent = FuncFormatter(lambda value, _: f"{100 * value:.0f}%")
-            for axis in (self.ax_.xaxis, self.ax_.yaxis):
-                axis.set_major_formatter(percent)
-            self.ax_.set_xlim(-0.02, 1.02)
-            self.ax_.set_ylim(-0.02, 1.04)
-            names = ("false positive rate", "true positive rate") if kind == "roc" else ("recall", "precision")
-            layout.label_below(self.ax_, names[0])
-            self.ax_.set_ylabel(names[1])
-            layout.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
-            what = "ROC curve, area under it" if kind == "roc" else "Precision-recall curve, average precision"
-            layout.title(self.ax_, f"{what}\n{count(self.n_examples, 'example')}")
+        is_roc = kind == "roc"
+        with style.style_context(ax):
+            self.figure_, ax = style.get_axes(ax, (5.0, 3.6))
+            self.ax_ = ax
+            for i, (curve, area) in enumerate(
+                zip(self.curves, self.roc_auc if is_roc else self.average_precision, strict=True)
+            ):
+                ax.plot(
+                    *curve_points(curve.cuts, kind), drawstyle="default" if is_roc else "steps-pre", lw=1.6,
+                    color=style.class_color(i), ls=style.LINE_STYLES[i % len(style.LINE_STYLES)],
+                    label=f"{style.shorten(curve.name, 16)}: {area:.3f}",
+                )  # fmt: skip
+            if len(self.curves) == 1:
+                self._mark_predictions(ax, self.curves[0], is_roc)
+            n_positive, n_negative = self.curves[0].cuts.n_positive, self.curves[0].cuts.n_negative
+            base = n_positive / (n_positive + n_negative)
+            if is_roc or len(self.curves) == 1:
+                ax.plot(
+                    [0, 1], [0, 1] if is_roc else [base, base], color=style.PALE_INK, ls=":", lw=1.2, label="chance"
+                )
+            ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), ylabel="true positive rate" if is_roc else "precision")
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+            style.set_xlabel(ax, "false positive rate" if is_roc else "recall")
+            style.add_legend(ax)
+            title = "ROC curve, area under it" if is_roc else "Precision-recall curve, average precision"
+            style.set_title(ax, f"{title}\n{count(self.n_examples, 'example')}")
         return self
 
-    def _draw(self, curve: Curve, kind: str, place: int, label: str) -> None:
-        x, y = points_of(curve.cuts, kind)
-        look: dict[str, Any] = {"color": style.colour(place), "ls": style.LINES[place % len(style.LINES)], "lw": 1.6}
-        draw_as = "default" if kind == "roc" else "steps-pre"
-        self.ax_.plot(x, y, drawstyle=draw_as, label=label, **look)
-        if curve.answered is not None and len(self.curves) == 1:
-            hits, alarms = curve.answered
-            found, false = hits / curve.cuts.n_positive, alarms / curve.cuts.n_negative
-            if kind == "roc":
-                at = false, found
-            elif hits + alarms:
-                at = found, hits / (hits + alarms)
-            else:
-                return
-            self.ax_.plot(*at, "o", ms=8, mfc="none", mec=style.INK, mew=1.5, label="predictions")
-
-    def _chance(self, kind: str) -> None:
-        look: dict[str, Any] = {"color": style.PALE, "ls": ":", "lw": 1.2, "label": "chance"}
-        if kind == "roc":
-            self.ax_.plot([0, 1], [0, 1], **look)
-        elif len(self.curves) == 1:
-            cuts = self.curves[0].cuts
-            self.ax_.plot([0, 1], [cuts.n_positive / (cuts.n_positive + cuts.n_negative)] * 2, **look)
+    @staticmethod
+    def _mark_predictions(ax: Axes, curve: Curve, is_roc: bool) -> None:
+        """Mark the point of the model's own threshold; there is no precision if it never predicts the class."""
+        if curve.predictions is None or not (is_roc or any(curve.predictions)):
+            return
+        n_true, n_false = curve.predictions
+        recall = n_true / curve.cuts.n_positive
+        point = (n_false / curve.cuts.n_negative, recall) if is_roc else (recall, n_true / (n_true + n_false))
+        ax.plot(*point, "o", ms=8, mfc="none", mec=style.INK, mew=1.5, label="predictions")
 
 
-def points_of(cuts: Cuts, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """The points of a curve, no more of them than can be seen."""
+def curve_points(cuts: Cuts, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of a curve, thinned to what can be seen."""
     recall = cuts.hits / cuts.n_positive
     if kind == "roc":
         x, y = np.append(0.0, cuts.alarms / cuts.n_negative), np.append(0.0, recall)
     else:
         precision = cuts.hits / (cuts.hits + cuts.alarms)
         x, y = np.append(0.0, recall), np.append(precision[0], precision)
-    cells = np.round(STEPS * x) * (STEPS + 1) + np.round(STEPS * y)
+    cells = np.round(CELLS_PER_AXIS * x) * (CELLS_PER_AXIS + 1) + np.round(CELLS_PER_AXIS * y)
     keep = np.append(cells[1:] != cells[:-1], True)
     keep[0] = True
     return x[keep], y[keep]

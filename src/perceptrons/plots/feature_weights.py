@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.plots import layout, style
-from perceptrons.plots.model_facts import split_pipeline
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import feature_names, has_label_sets, require_two_classes, split_pipeline
 
-CHANNELS = "RdBu_r"  # white at 0; red and blue are distinguished by all but the very few who see no colour at all
+COLORMAP = "RdBu_r"  # white at 0; red and blue are distinguished by all but the very few who see no colour at all
 
 
 class WeightsDisplay:
@@ -47,9 +48,11 @@ class WeightsDisplay:
         coef = coef.toarray() if sp.issparse(coef) else np.asarray(coef)
         self.coef, self.classes = np.atleast_2d(coef).astype(np.float64), np.asarray(classes)
         self.names, self.note = names, note
-        rows, K = len(self.coef), len(self.classes)
-        if K < 2 or (rows != K and (rows, K) != (1, 2)):
-            raise ValueError(f"coef has {rows} rows for {K} classes: give one row for two classes, else one per class.")
+        n_rows, n_classes = len(self.coef), len(self.classes)
+        if n_classes < 2 or (n_rows != n_classes and (n_rows, n_classes) != (1, 2)):
+            raise ValueError(
+                f"coef has {n_rows} rows for {n_classes} classes: give one row for two classes, else one per class."
+            )
         if names is not None and hasattr(names, "__len__") and len(names) != self.coef.shape[1]:
             raise ValueError(
                 f"There are {len(names)} names for {self.coef.shape[1]} features: give one name per feature."
@@ -72,32 +75,29 @@ class WeightsDisplay:
         -------
         WeightsDisplay
         """
-        before, model = split_pipeline(estimator)
+        transformer, model = split_pipeline(estimator)
         check_is_fitted(model)
-        kind, voting = type(model).__name__, getattr(model, "combine", None) == "vote"
-        coef = getattr(model, "coef_average_" if voting else "coef_", None)
+        name, is_vote = type(model).__name__, getattr(model, "combine", None) == "vote"
+        coef = getattr(model, "coef_average_" if is_vote else "coef_", None)
         if coef is None:
-            raise ValueError(f"{kind} has no feature weights: use a linear model, or BoundaryDisplay for this one.")
-        classes = model.classes_
-        form = getattr(getattr(model, "_learner", None), "form", "single")
-        if getattr(model, "multiclass", None) == "ovo" and len(classes) > 2:
-            raise ValueError(f"This {kind} has weights per pair of classes (one-vs-one): use multiclass='joint'.")
-        if len(classes) < 2:
-            raise ValueError(
-                f"This {kind} knows only the class {np.asarray(classes).tolist()[0]!r}: there is nothing to draw yet."
-            )
-        if form != "single" and len(coef) == 1:
+            raise ValueError(f"{name} has no feature weights: use a linear model, or BoundaryDisplay for this one.")
+        if getattr(model, "multiclass", None) == "ovo" and len(model.classes_) > 2:
+            raise ValueError(f"This {name} has weights per pair of classes (one-vs-one): use multiclass='joint'.")
+        require_two_classes(model)
+        if has_label_sets(model) and len(coef) == 1:
             raise ValueError("This model has only one label: there are no two classes to compare.")
-        return cls(
-            coef,
-            classes,
-            names=_names(before, model) if names is None else names,
-            note="averaged weights (the model votes)" if voting else "",
-        )
+        if names is None and transformer is not None:
+            try:
+                names = list(transformer.get_feature_names_out())
+            except (AttributeError, ValueError):
+                names = None
+        elif names is None:
+            names = feature_names(model)
+        return cls(coef, model.classes_, names=names, note="averaged weights (the model votes)" if is_vote else "")
 
     def plot(
-        self, ax: Any = None, *, top: int = 10, image_shape: tuple[int, ...] | None = None
-    ) -> "WeightsDisplay":  # fmt: skip
+        self, ax: Axes | None = None, *, top: int = 10, image_shape: tuple[int, ...] | None = None
+    ) -> "WeightsDisplay":
         """Draw the display.
 
         Parameters
@@ -115,17 +115,19 @@ class WeightsDisplay:
         """
         if image_shape is None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):
             raise ValueError(f"top={top!r}: give a whole number of at least 1.")
-        with style.context(ax):
-            if image_shape is None:
-                self._bars(ax, int(top))
+        with style.style_context(ax):
+            if image_shape is not None:
+                self._draw_images(ax, image_shape)
+            elif len(self.coef) == 1:
+                self._draw_single_panel(ax, int(top))
             else:
-                self._images(ax, image_shape)
+                self._draw_bar_panels(ax, int(top))
             if self.note and ax is None:
                 self.figure_.suptitle(self.note, fontsize=10)
             elif self.note:  # the title of the figure belongs to others
-                where = "center" if self.ax_.get_title(loc="center") else "left"
-                own = self.ax_.get_title(loc=where)
-                self.ax_.set_title("\n".join(filter(None, [self.note, own])), loc=where, fontsize=9.5)
+                location: Any = "center" if self.ax_.get_title(loc="center") else "left"
+                title = self.ax_.get_title(loc=location)
+                self.ax_.set_title("\n".join(filter(None, [self.note, title])), loc=location, fontsize=9.5)
         return self
 
     def heaviest(self, row: int, top: int) -> np.ndarray:
@@ -135,102 +137,80 @@ class WeightsDisplay:
         order = order[w[order] != 0]
         return order[np.argsort(-w[order], kind="stable")]
 
-    def _name(self, column: int) -> str:
-        return f"x{column}" if self.names is None else str(self.names[column])
+    def _labels(self, max_length: int) -> list[str]:
+        return [style.shorten(label, max_length) for label in self.classes.tolist()]
 
-    def _bars(self, ax: Any, top: int) -> None:
-        rows, labels = len(self.coef), [style.shorten(label, 22) for label in self.classes.tolist()]
-        tallest = max(len(self.heaviest(row, top)) for row in range(rows))
-        if rows == 1:
-            self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, 1.3 + 0.26 * max(tallest, 3)))
-            self.axes_ = np.array([self.ax_])
-            letters = layout.letters_across(self.ax_, 9.0)
-            self._panel(self.ax_, 0, top, int(np.clip(0.4 * letters, 8, 30)))
-            first, second = (
-                style.shorten(label, int(np.clip(0.14 * letters, 5, 22))) for label in self.classes.tolist()
-            )
-            between = "    weight    " if letters > 60 else "    "
-            self.ax_.set_xlabel(f"←  {first}{between}{second}  →")
-            return
-        columns = min(rows, 3 if rows <= 9 else 4)
-        lines = -(-rows // columns)
-        size = (2.9 * columns, lines * (0.75 + 0.2 * max(tallest, 3)))
-        self._grid(ax, lines, columns, size)
-        reach = 1.05 * (np.abs(self.coef).max() or 1.0)
-        for row, panel in enumerate(self.axes_):
-            self._panel(panel, row, top, int(np.clip(0.45 * layout.letters_across(panel, 7.5), 6, 16)))
-            panel.set_title(labels[row], fontsize=9.5)
+    def _max_bars(self, top: int) -> int:
+        return max(3, *(len(self.heaviest(row, top)) for row in range(len(self.coef))))
+
+    def _draw_single_panel(self, ax: Axes | None, top: int) -> None:
+        self.figure_, ax = style.get_axes(ax, (6.4, 1.3 + 0.26 * self._max_bars(top)))
+        self.axes_, self.ax_ = np.array([ax]), ax
+        n_characters = style.characters_across(ax, 9.0)
+        self._draw_bars(ax, 0, top, int(np.clip(0.4 * n_characters, 8, 30)))
+        first, second = self._labels(int(np.clip(0.14 * n_characters, 5, 22)))
+        ax.set_xlabel(f"←  {first}{'    weight    ' if n_characters > 60 else '    '}{second}  →")
+
+    def _draw_bar_panels(self, ax: Axes | None, top: int) -> None:
+        n_rows = len(self.coef)
+        n_columns = min(n_rows, 3 if n_rows <= 9 else 4)
+        n_lines = -(-n_rows // n_columns)
+        self._make_panels(ax, n_lines, n_columns, (2.9 * n_columns, n_lines * (0.75 + 0.2 * self._max_bars(top))))
+        largest = 1.05 * (np.abs(self.coef).max() or 1.0)
+        for row, (panel, label) in enumerate(zip(self.axes_, self._labels(22), strict=True)):
+            self._draw_bars(panel, row, top, int(np.clip(0.45 * style.characters_across(panel, 7.5), 6, 16)))
+            panel.set_title(label, fontsize=9.5)
             panel.tick_params(labelsize=7.5)
-            panel.set_xlim(-reach, reach)
-            if row < rows - columns:
+            panel.set_xlim(-largest, largest)
+            if row < n_rows - n_columns:
                 panel.tick_params(labelbottom=False)
             else:
                 panel.set_xlabel("weight", fontsize=8.5)
 
-    def _grid(self, ax: Any, lines: int, columns: int, size: tuple[float, float]) -> list[Any]:
-        """A panel for every row of the weights; those of the grid that are left are blank. Returns all."""
-        self.figure_, grid = style.panels(ax, lines, columns, size)
-        panels = list(grid.ravel())
+    def _make_panels(self, ax: Axes | None, n_lines: int, n_columns: int, size: tuple[float, float]) -> list[Axes]:
+        """Make a panel for every row of the weights; return all of the grid, also those that stay blank."""
+        self.figure_, grid = style.get_panels(ax, n_lines, n_columns, size)
+        panels: list[Axes] = list(grid.ravel())
         self.axes_, self.ax_ = grid.ravel()[: len(self.coef)], panels[0]
         for panel in panels[len(self.coef) :]:
             panel.set_axis_off()
         return panels
 
-    def _panel(self, ax: Any, row: int, top: int, width: int) -> None:
-        chosen = self.heaviest(row, top)
-        w, places = self.coef[row, chosen], np.arange(len(chosen))
-        looks = [(w > 0, style.COLOURS[1 if len(self.coef) == 1 else 0], ""), (w < 0, style.COLOURS[0], style.HATCH)]
-        if len(self.coef) > 1:
-            looks[1] = (w < 0, style.COLOURS[1], style.HATCH)
-        for part, colour, hatch in looks:
-            ax.barh(places[part], w[part], height=0.72, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
+    def _draw_bars(self, ax: Axes, row: int, top: int, max_name_length: int) -> None:
+        columns = self.heaviest(row, top)
+        w, y = self.coef[row, columns], np.arange(len(columns))
+        negative, positive = style.COLORS[:2] if len(self.coef) == 1 else style.COLORS[1::-1]
+        for bars, color, hatch in ((w > 0, positive, ""), (w < 0, negative, style.HATCH)):
+            ax.barh(y[bars], w[bars], height=0.72, color=color, hatch=hatch, edgecolor="white", linewidth=0)
         ax.axvline(0, color=style.INK, lw=0.8)
-        ax.set_yticks(places, [style.shorten(self._name(int(column)), width) for column in chosen])
+        names = [f"x{column}" if self.names is None else str(self.names[column]) for column in columns.tolist()]
+        ax.set_yticks(y, [style.shorten(name, max_name_length) for name in names])
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
-        ax.set_ylim(max(len(chosen), 1) - 0.4, -0.6)
+        ax.set_ylim(max(len(columns), 1) - 0.4, -0.6)
         ax.locator_params(axis="x", nbins=5 if len(self.coef) == 1 else 3)
-        if not len(chosen):
-            ax.text(0.5, 0.5, "all weights are 0", ha="center", va="center", transform=ax.transAxes, color=style.PALE)
+        if not len(columns):
+            ax.text(
+                0.5, 0.5, "all weights are 0", ha="center", va="center", transform=ax.transAxes, color=style.PALE_INK
+            )
 
-    def _images(self, ax: Any, image_shape: tuple[int, ...]) -> None:
+    def _draw_images(self, ax: Axes | None, image_shape: tuple[int, ...]) -> None:
         shape = tuple(int(side) for side in image_shape)
         if len(shape) != 2 or shape[0] * shape[1] != self.coef.shape[1]:
             raise ValueError(
                 f"image_shape={image_shape!r} does not have as many pixels as there are features, {self.coef.shape[1]}."
             )
-        rows = len(self.coef)
-        columns = min(rows, 5)
-        lines = -(-rows // columns)
-        tall = min(2.0, max(0.6, shape[0] / shape[1]))
-        size = (max(3.4, 1.45 * columns + 0.9), max(2.4, lines * (1.4 * tall + 0.3)))
-        panels = self._grid(ax, lines, columns, size)
-        reach = float(np.abs(self.coef).max()) or 1.0
-        for row, panel in enumerate(self.axes_):
-            image = panel.imshow(
-                self.coef[row].reshape(shape), cmap=CHANNELS, vmin=-reach, vmax=reach, interpolation="nearest"
-            )
-            label = self.classes.tolist()[row if rows > 1 else 1]
-            panel.set_title(style.shorten(label, 14), fontsize=9.5, loc="center")
-            panel.set_xticks([])
-            panel.set_yticks([])
-            for side in panel.spines.values():
-                side.set_visible(True)
-                side.set_linewidth(0.6)
-        first, second = (style.shorten(label, 14) for label in self.classes.tolist()[:2])
-        if rows == 1:
-            self.ax_.set_title(f"red: {second}, blue: {first}", fontsize=9.5, loc="center")
-        bar = self.figure_.colorbar(image, ax=panels, shrink=0.85, aspect=25, label="weight")
-        bar.outline.set_visible(False)
-        self.colorbar_ = bar
-
-
-def _names(before: Any, model: Any) -> Any:
-    """The names that a pipeline or a model knows its features by, or None."""
-    if before is not None:
-        try:
-            return list(before.get_feature_names_out())
-        except (AttributeError, ValueError):
-            return None
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else list(names)
+        n_columns = min(len(self.coef), 5)
+        n_lines, aspect = -(-len(self.coef) // n_columns), min(2.0, max(0.6, shape[0] / shape[1]))
+        size = max(3.4, 1.45 * n_columns + 0.9), max(2.4, n_lines * (1.4 * aspect + 0.3))
+        panels = self._make_panels(ax, n_lines, n_columns, size)
+        largest = float(np.abs(self.coef).max()) or 1.0
+        labels = self._labels(14)
+        for weights, label, panel in zip(self.coef, labels, self.axes_, strict=False):
+            image = panel.imshow(weights.reshape(shape), COLORMAP, vmin=-largest, vmax=largest, interpolation="nearest")
+            title = label if len(self.coef) > 1 else f"red: {labels[1]}, blue: {labels[0]}"
+            panel.set_title(title, fontsize=9.5, loc="center")
+            panel.set(xticks=[], yticks=[])
+            panel.spines[:].set(visible=True, linewidth=0.6)
+        self.colorbar_ = self.figure_.colorbar(image, ax=panels, shrink=0.85, aspect=25, label="weight")
+        self.colorbar_.outline.set_visible(False)

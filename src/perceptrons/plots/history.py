@@ -1,18 +1,18 @@
 """Plots the training history: mistakes by epoch, the mistake bound, loss and held-out accuracy."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.wording import count
-from perceptrons.plots import layout, style
-from perceptrons.plots.model_facts import nameless, split_pipeline
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import ignore_missing_names, split_pipeline
 from perceptrons.theory import Bound, check_bound
 
-REASONS = {
+STOP_REASONS = {
     "converged": "an epoch without updates",
     "stuck": "scores of exactly 0 count as right",
     "tol": "the averaged weights stopped changing",
@@ -22,8 +22,8 @@ REASONS = {
     "interrupted": "interrupted",
     "failed": "an error",
 }
-FEW = 40  # epochs that are drawn one by one
-FAR = 5.0  # if the bound is this many times as high, everything else would look flat: use a log scale
+MAX_MARKED_EPOCHS = 40  # more are drawn as a line without markers
+LOG_SCALE_RATIO = 5.0  # of the bound to the updates; beyond it everything else would look flat
 
 
 class HistoryDisplay:
@@ -64,22 +64,23 @@ class HistoryDisplay:
         self.updates = self.mistakes if updates is None else np.asarray(updates)
         self.loss = None if loss is None else np.asarray(loss, np.float64)
         self.accuracy = None if accuracy is None else np.asarray(accuracy, np.float64)
-        self.stop_reason, self.bound = stop_reason, _checked(bound)
+        self.stop_reason, self.bound = stop_reason, _check_bound(bound)
         for name in ("mistakes", "updates", "loss", "accuracy"):
-            part = getattr(self, name)
-            if part is not None and part.shape != self.epochs.shape:
+            values = getattr(self, name)
+            if values is not None and values.shape != self.epochs.shape:
                 raise ValueError(
-                    f"{name} has the shape {part.shape}, but epochs has {self.epochs.shape}: give one value per epoch."
+                    f"{name} has the shape {values.shape}, but epochs has {self.epochs.shape}: "
+                    "give one value per epoch."
                 )
         if not len(self.epochs):
             raise ValueError("There are no epochs to draw.")
 
     @classmethod
-    @nameless()
+    @ignore_missing_names()
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, bound: Any = None, max_seconds: float | None = 10.0
     ) -> "HistoryDisplay":
-        """Read the history of a fitted model.
+        """Read the training history of a fitted model.
 
         Parameters
         ----------
@@ -96,30 +97,31 @@ class HistoryDisplay:
         -------
         HistoryDisplay
         """
-        before, model = split_pipeline(estimator)
+        transformer, model = split_pipeline(estimator)
         check_is_fitted(model)
-        rows = getattr(model, "history_", None)
-        if not rows:
-            why = "was trained by partial_fit, which has no epochs" if rows is not None else "has no history_"
-            raise ValueError(f"This {type(model).__name__} {why}: use a Perceptron after fit.")
+        history = getattr(model, "history_", None)
+        if not history:
+            reason = "was trained by partial_fit, which has no epochs" if history is not None else "has no history_"
+            raise ValueError(f"This {type(model).__name__} {reason}: use a Perceptron after fit.")
         if X is not None and y is None:
             raise ValueError("X without y: give both to compute the bound, or neither.")
         if X is not None and bound is None:
-            compared = check_bound(model, X if before is None else before.transform(X), y, max_seconds=max_seconds)
-            bound = compared.at_most if compared.bound.separable and compared.bound.deviation == 0 else None
-        accuracy = [row.get("validation_accuracy") for row in rows]
-        measured = any(value is not None for value in accuracy)
+            features = X if transformer is None else transformer.transform(X)
+            check = check_bound(model, features, y, max_seconds=max_seconds)
+            bound = check.at_most if check.bound.separable and check.bound.deviation == 0 else None
+        accuracy = [row.get("validation_accuracy") for row in history]
+        is_measured = any(value is not None for value in accuracy)
         return cls(
-            [row["epoch"] for row in rows],
-            [row["mistakes"] for row in rows],
-            updates=[row.get("updates", row["mistakes"]) for row in rows],
-            loss=[row["loss"] for row in rows] if all(row.get("loss") is not None for row in rows) else None,
-            accuracy=[np.nan if value is None else value for value in accuracy] if measured else None,
+            [row["epoch"] for row in history],
+            [row["mistakes"] for row in history],
+            updates=[row.get("updates", row["mistakes"]) for row in history],
+            loss=[row["loss"] for row in history] if all(row.get("loss") is not None for row in history) else None,
+            accuracy=[np.nan if value is None else value for value in accuracy] if is_measured else None,
             stop_reason=model.stop_reason_,
             bound=bound,
         )
 
-    def plot(self, ax: Any = None) -> "HistoryDisplay":
+    def plot(self, ax: Axes | None = None) -> "HistoryDisplay":
         """Draw the display.
 
         Parameters
@@ -131,70 +133,75 @@ class HistoryDisplay:
         -------
         self
         """
-        drawn = [self._mistakes, self._so_far]
-        drawn += [self._loss] if self.loss is not None and np.isfinite(self.loss).any() else []
-        drawn += [self._accuracy] if self.accuracy is not None else []
-        with style.context(ax):
-            size = (6.4, 1.1 + 1.4 * len(drawn))
-            self.figure_, grid = style.panels(ax, len(drawn), 1, size, sharex=True)
-            self.axes_ = grid[:, 0]
-            self.ax_ = self.axes_[0]
-            for panel, draw in zip(self.axes_, drawn, strict=True):
+        draw_functions = [self._draw_epochs, self._draw_total]
+        draw_functions += [self._draw_loss] if self.loss is not None and np.isfinite(self.loss).any() else []
+        draw_functions += [self._draw_accuracy] if self.accuracy is not None else []
+        with style.style_context(ax):
+            n_panels = len(draw_functions)
+            self.figure_, panels = style.get_panels(ax, n_panels, 1, (6.4, 1.1 + 1.4 * n_panels), sharex=True)
+            self.axes_, self.ax_ = panels[:, 0], panels[0, 0]
+            for panel, draw in zip(self.axes_, draw_functions, strict=True):
                 draw(panel)
             bottom = self.axes_[-1]
             bottom.set_xlabel("epoch")
-            wide = layout.width_of(bottom) > 4 * self.figure_.dpi
-            bottom.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8 if wide else 4, min_n_ticks=1))
+            is_wide = style.available_width(bottom) > style.NARROW_PANEL_INCHES * self.figure_.dpi
+            bottom.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8 if is_wide else 4, min_n_ticks=1))
             first, last = self.epochs[0], self.epochs[-1]
-            room = 0.6 if last - first < FEW else 0.02 * (last - first)
+            room = 0.6 if last - first < MAX_MARKED_EPOCHS else 0.02 * (last - first)
             bottom.set_xlim(first - room, last + room)
             self.figure_.align_ylabels(list(self.axes_))
-            layout.title(self.ax_, self._title())
+            title = f"{count(len(self.epochs), 'epoch')}, {count(int(self.mistakes.sum()), 'mistake')}"
+            if self.stop_reason:
+                title += f"\nstopped: {STOP_REASONS.get(self.stop_reason, self.stop_reason)}"
+            style.set_title(self.ax_, title)
         return self
 
-    def _title(self) -> str:
-        title = f"{count(len(self.epochs), 'epoch')}, {count(int(self.mistakes.sum()), 'mistake')}"
-        if self.stop_reason:
-            title += f"\nstopped: {REASONS.get(self.stop_reason, self.stop_reason)}"
-        return title
+    @property
+    def _has_other_updates(self) -> bool:
+        return bool((self.updates != self.mistakes).any())
 
-    def _mistakes(self, ax: Any) -> None:
-        if len(self.epochs) <= FEW:
+    def _draw_epochs(self, ax: Axes) -> None:
+        """Draw mistakes by epoch, and updates where they differ."""
+        if len(self.epochs) <= MAX_MARKED_EPOCHS:
             width = 0.7 * min(1.0, len(self.epochs) / 6)
-            ax.bar(self.epochs, self.mistakes, width=width, color=style.COLOURS[0], label="mistakes")
+            ax.bar(self.epochs, self.mistakes, width=width, color=style.COLORS[0], label="mistakes")
         else:
-            ax.fill_between(self.epochs, self.mistakes, step="mid", color=style.COLOURS[0], alpha=0.35, lw=0)
-            ax.plot(self.epochs, self.mistakes, drawstyle="steps-mid", color=style.COLOURS[0], lw=1, label="mistakes")
-        if (self.updates != self.mistakes).any():
-            self._line(ax, self.updates, 1, "s", "updates")
-            layout.legend_beside(ax, *ax.get_legend_handles_labels())
-        _counts(ax, [*self.mistakes.tolist(), *self.updates.tolist()])
-        ax.set_ylabel("mistakes" if (self.updates == self.mistakes).all() else "mistakes,\nupdates")
+            ax.fill_between(self.epochs, self.mistakes, step="mid", color=style.COLORS[0], alpha=0.35, lw=0)
+            ax.plot(self.epochs, self.mistakes, drawstyle="steps-mid", color=style.COLORS[0], lw=1, label="mistakes")
+        if self._has_other_updates:
+            self._draw_line(ax, self.updates, 1, "s", "updates")
+            style.add_legend(ax)
+        values = np.concatenate([self.mistakes, self.updates])
+        if (values > 0).any() and values.max() > 200 * values[values > 0].min():
+            ax.set_yscale("symlog", linthresh=1.0, linscale=0.5)
+            ax.set_ylim(0, 2.0 * values.max())
+        else:
+            _use_counts(ax, values.max())
+        ax.set_ylabel("mistakes,\nupdates" if self._has_other_updates else "mistakes")
 
-    def _so_far(self, ax: Any) -> None:
-        # a bound is about updates, so that they are drawn where they are not the same
-        what = "mistakes" if (self.updates == self.mistakes).all() else "updates"
-        total = np.cumsum(getattr(self, what))
-        self._line(ax, total, 0, "o", f"{what} so far")
-        if self.bound is not None:
-            ax.axhline(self.bound, color=style.WRONG, ls="--", lw=1.4, label=f"bound: {style.number(self.bound)}")
-            if self.bound > FAR * max(1, total[-1]):
+    def _draw_total(self, ax: Axes) -> None:
+        """Draw all updates so far and the bound, which is about updates; they are called mistakes where they are."""
+        name = "updates" if self._has_other_updates else "mistakes"
+        total = np.cumsum(self.updates)
+        self._draw_line(ax, total, 0, "o", f"{name} so far")
+        if self.bound is None:
+            _use_counts(ax, total[-1])
+        else:
+            label = f"bound: {style.format_number(self.bound)}"
+            ax.axhline(self.bound, color=style.MISTAKE_COLOR, ls="--", lw=1.4, label=label)
+            if self.bound > LOG_SCALE_RATIO * max(1, total[-1]):
                 ax.set_yscale("log")
                 ax.set_ylim(max(0.7, 0.7 * float(total[0])), 3.0 * self.bound)
                 if self.bound < 1e6:
-                    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+                    ax.yaxis.set_major_formatter("{x:,.0f}")
             else:
-                ax.set_ylim(0, 1.12 * max(self.bound, float(total[-1])))
-            layout.legend_beside(ax, *ax.get_legend_handles_labels())
-        else:
-            _counts(ax, total.tolist(), from_zero=True)
-        if ax.get_yscale() == "linear":
-            _whole(ax)
-        ax.set_ylabel(f"{what}\nso far")
+                _use_counts(ax, max(self.bound, total[-1]))
+            style.add_legend(ax)
+        ax.set_ylabel(f"{name}\nso far")
 
-    def _loss(self, ax: Any) -> None:
+    def _draw_loss(self, ax: Axes) -> None:
         assert self.loss is not None
-        self._line(ax, self.loss, 2, "^", "loss")
+        self._draw_line(ax, self.loss, 2, "^", "loss")
         positive = self.loss[self.loss > 0]
         if len(positive) > 1 and positive.max() > 1000 * positive.min():
             ax.set_yscale("symlog", linthresh=float(positive.min()))
@@ -202,47 +209,33 @@ class HistoryDisplay:
             ax.set_ylim(0, 1.1 * float(np.nanmax(self.loss)) or 1.0)
         ax.set_ylabel("loss")
 
-    def _accuracy(self, ax: Any) -> None:
+    def _draw_accuracy(self, ax: Axes) -> None:
+        """Draw the accuracy on held-out examples, with a ring around the best epoch."""
         assert self.accuracy is not None
-        self._line(ax, self.accuracy, 3, "D", "held-out accuracy")
+        self._draw_line(ax, self.accuracy, 3, "D", "")
         best = int(np.nanargmax(self.accuracy))
-        where = {"ls": "", "marker": "o", "mfc": "none", "mec": style.INK, "ms": 10}
-        at = f"best: {self.accuracy[best]:.1%}\n(epoch {self.epochs[best]:,})"
-        ax.plot([self.epochs[best]], [self.accuracy[best]], label=at, **where)
-        handles, labels = ax.get_legend_handles_labels()
-        layout.legend_beside(ax, handles[1:], labels[1:])
+        label = f"best: {self.accuracy[best]:.1%}\n(epoch {self.epochs[best]:,})"
+        ax.plot(self.epochs[best], self.accuracy[best], "o", mfc="none", mec=style.INK, ms=10, label=label)
+        style.add_legend(ax, ax.lines[1:])
         low, high = np.nanmin(self.accuracy), np.nanmax(self.accuracy)
         room = max(0.15 * (high - low), 0.01)
-        ax.set_ylim(low - room, high + room)
+        ax.set(ylim=(low - room, high + room), ylabel="held-out\naccuracy")
         ax.yaxis.set_major_locator(MaxNLocator(nbins=4))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}%" if 0 <= value <= 1 else ""))
-        ax.set_ylabel("held-out\naccuracy")
 
-    def _line(self, ax: Any, values: np.ndarray, k: int, marker: str, label: str) -> None:
-        few = len(self.epochs) <= FEW
-        ax.plot(
-            self.epochs, values, color=style.colour(k), lw=1.4, marker=marker if few else "", ms=4.5, label=label
-        )  # fmt: skip
+    def _draw_line(self, ax: Axes, values: np.ndarray, k: int, marker: str, label: str) -> None:
+        marker = marker if len(self.epochs) <= MAX_MARKED_EPOCHS else ""
+        ax.plot(self.epochs, values, color=style.class_color(k), lw=1.4, marker=marker, ms=4.5, label=label)
 
 
-def _counts(ax: Any, values: Sequence[float], *, from_zero: bool = False) -> None:
-    """A scale for counts: from 0, of whole numbers; with logarithms above 1 if they differ very much."""
-    top = max(values)
-    low = min((value for value in values if value > 0), default=1)
-    if not from_zero and top > 200 * low:
-        ax.set_yscale("symlog", linthresh=1.0, linscale=0.5)
-        ax.set_ylim(0, 2.0 * top)
-        return
-    ax.set_ylim(0, 1.12 * top if top else 1)
-    _whole(ax)
-
-
-def _whole(ax: Any) -> None:
+def _use_counts(ax: Axes, largest: float) -> None:
+    """Scale the vertical axis from 0 to the largest count, with whole numbers."""
+    ax.set_ylim(0, 1.12 * float(largest) if largest else 1)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4, min_n_ticks=1))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(value):,}"))
 
 
-def _checked(bound: Any) -> int | None:
+def _check_bound(bound: Any) -> int | None:
     bound = bound.updates if isinstance(bound, Bound) else getattr(bound, "at_most", bound)
     if bound is None:
         return None

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from perceptrons.losses import ALL, Loss
-from perceptrons.plots import layout, style
-
-SHOWN = {"zero_one": "zero-one"}
+from perceptrons.plots import style
 
 
 class LossesDisplay:
@@ -64,16 +63,16 @@ class LossesDisplay:
         """
         if not (np.isfinite([low, high]).all() and low < high):
             raise ValueError(f"low={low!r} and high={high!r}: give two numbers, the smaller one first.")
-        chosen = list(ALL.values()) if losses is None else list(losses)
-        wrong = [loss for loss in chosen if not isinstance(loss, Loss)]
-        if wrong:
-            raise TypeError(f"{wrong[0]!r} is not a loss: give losses of perceptrons.losses, such as losses.hinge.")
+        losses = list(ALL.values()) if losses is None else list(losses)
+        for loss in losses:
+            if not isinstance(loss, Loss):
+                raise TypeError(f"{loss!r} is not a loss: give losses of perceptrons.losses, such as losses.hinge.")
         margins = np.linspace(low, high, 501)
         if low < 0 < high:  # the step of the zero-one loss is upright
             margins = np.unique([*margins, 0.0, np.nextafter(0.0, 1.0)])
-        return cls(margins, {loss.name: loss.of_margin(margins) for loss in chosen})
+        return cls(margins, {loss.name: loss.of_margin(margins) for loss in losses})
 
-    def plot(self, ax: Any = None, *, top: float = 4.0) -> "LossesDisplay":
+    def plot(self, ax: Axes | None = None, *, top: float = 4.0) -> "LossesDisplay":
         """Draw the display.
 
         Parameters
@@ -87,22 +86,23 @@ class LossesDisplay:
         -------
         self
         """
-        with style.context(ax):
-            self.figure_, ax = style.figure_and_axes(ax, (6.4, 3.6))
+        with style.style_context(ax):
+            self.figure_, ax = style.get_axes(ax, (6.4, 3.6))
             self.ax_ = ax
             low, high = self.margins[0], self.margins[-1]
-            ax.set_xlim(low, high)
-            ax.set_ylim(-0.04 * top, top)
+            ax.set(xlim=(low, high), ylim=(-0.04 * top, top), xlabel="margin y·s", ylabel="loss")
             if low < 0 < high:
                 ax.axvspan(low, 0, color="#EEEEEE", lw=0, zorder=0)
-                ax.axvline(0, color=style.PALE, lw=0.8, zorder=0.5)
-                text = {"va": "top", "fontsize": 9, "color": style.PALE, "transform": ax.get_xaxis_transform()}
-                ax.text(-0.02 * (high - low), 0.98, "mistake", ha="right", **text)
-                ax.text(0.02 * (high - low), 0.98, "right", ha="left", **text)
+                ax.axvline(0, color=style.PALE_INK, lw=0.8, zorder=0.5)
+                for x, side, label in ((-0.02, "right", "mistake"), (0.02, "left", "right")):
+                    ax.text(
+                        x * (high - low), 0.98, label, ha=side, va="top", fontsize=9, color=style.PALE_INK,
+                        transform=ax.get_xaxis_transform(),
+                    )  # fmt: skip
             for k, (name, value) in enumerate(self.values.items()):
-                look = {"color": style.colour(k), "ls": style.LINES[k % len(style.LINES)]}
-                ax.plot(self.margins, value, lw=2.4 - 0.15 * k, label=SHOWN.get(name, name), **look)
-            ax.set_xlabel("margin y·s")
-            ax.set_ylabel("loss")
-            layout.legend_beside(ax, *ax.get_legend_handles_labels())
+                ax.plot(
+                    self.margins, value, lw=2.4 - 0.15 * k, label="zero-one" if name == "zero_one" else name,
+                    color=style.class_color(k), ls=style.LINE_STYLES[k % len(style.LINE_STYLES)],
+                )  # fmt: skip
+            style.add_legend(ax)
         return self

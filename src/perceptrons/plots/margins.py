@@ -3,17 +3,26 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from perceptrons.engine.wording import count
-from perceptrons.plots import layout, style
-from perceptrons.plots.model_facts import fitted_classes, nameless, scores_of, split_pipeline
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import (
+    fitted_classes,
+    ignore_missing_names,
+    require_rows,
+    scores_of,
+    split_pipeline,
+)
 from perceptrons.theory import margins as theory_margins
 from perceptrons.theory.examples import codes_among
 from perceptrons.theory.geometry import true_lead
 
-MOST_BINS = 40
+MAX_BINS = 40
+MAX_STEPS = 2000  # of the cumulative curve; more cannot be seen
 
 
 class MarginsDisplay:
@@ -59,7 +68,7 @@ class MarginsDisplay:
         return int(self.margins.argmin())
 
     @classmethod
-    @nameless()
+    @ignore_missing_names()
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "MarginsDisplay":
         """Compute the margins of examples.
 
@@ -75,15 +84,12 @@ class MarginsDisplay:
         MarginsDisplay
         """
         classes = fitted_classes(estimator)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if n == 0:
-            raise ValueError("X has no rows: there is nothing to draw.")
-        codes = codes_among(y, n, classes)
-        before, model = split_pipeline(estimator)
-        linear = hasattr(model, "coef_") and not hasattr(model, "support_vectors_")
-        if linear and getattr(model, "multiclass", None) != "ovo":
-            inside = X if before is None else before.transform(X)
-            return cls(theory_margins(model, inside, classes[codes]).geometric)
+        codes = codes_among(y, require_rows(X), classes)
+        transformer, model = split_pipeline(estimator)
+        is_linear = hasattr(model, "coef_") and not hasattr(model, "support_vectors_")
+        if is_linear and getattr(model, "multiclass", None) != "ovo":
+            features = X if transformer is None else transformer.transform(X)
+            return cls(theory_margins(model, features, classes[codes]).geometric)
         scores = scores_of(estimator, X)
         if scores is None:
             raise ValueError(f"{type(estimator).__name__} has no scores, only predictions: they have no margin.")
@@ -106,16 +112,16 @@ class MarginsDisplay:
         MarginsDisplay
         """
         scores = np.asarray(scores, np.float64)
-        known = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
-        K = 2 if scores.ndim == 1 else scores.shape[-1]
-        if scores.ndim not in (1, 2) or K < 2 or len(known) != K:
+        labels = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
+        n_classes = 2 if scores.ndim == 1 else scores.shape[-1]
+        if scores.ndim not in (1, 2) or n_classes < 2 or len(labels) != n_classes:
             raise ValueError(
-                f"scores of the shape {scores.shape} do not match {len(known)} classes: give (n,) for two classes, "
+                f"scores of the shape {scores.shape} do not match {len(labels)} classes: give (n,) for two classes, "
                 "else (n, n_classes); and classes=... if y_true does not contain all of them."
             )
-        return cls(true_lead(scores, codes_among(y_true, len(scores), known)), geometric=False)
+        return cls(true_lead(scores, codes_among(y_true, len(scores), labels)), geometric=False)
 
-    def plot(self, ax: Any = None, *, bins: int | None = None) -> "MarginsDisplay":
+    def plot(self, ax: Axes | None = None, *, bins: int | None = None) -> "MarginsDisplay":
         """Draw the display.
 
         Parameters
@@ -129,30 +135,24 @@ class MarginsDisplay:
         -------
         self
         """
-        with style.context(ax):
-            self.figure_, grid = style.panels(ax, 2, 1, (6.4, 4.2), sharex=True, heights=(3, 2))
-            self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
-            self._histogram(self.axes_[0], bins)
-            self._cumulative(self.axes_[1])
-            kind = (
-                "margin (distance to the decision boundary)"
-                if self.geometric
-                else "margin (lead of the true class's score)"
-            )
-            layout.label_below(self.axes_[1], kind)
-            n, wrong = len(self.margins), int((self.margins <= 0).sum())
-            layout.title(
-                self.ax_,
-                f"{count(n, 'example')}, {wrong:,} wrong ({wrong / n:.1%})\n"
-                f"median margin {style.number(float(np.median(self.margins)))}",
-            )
+        with style.style_context(ax):
+            self.figure_, panels = style.get_panels(ax, 2, 1, (6.4, 4.2), sharex=True, heights=(3, 2))
+            self.axes_, self.ax_ = panels[:, 0], panels[0, 0]
+            self._draw_histogram(self.axes_[0], bins)
+            self._draw_cumulative_curve(self.axes_[1])
+            unit = "distance to the decision boundary" if self.geometric else "lead of the true class's score"
+            style.set_xlabel(self.axes_[1], f"margin ({unit})")
+            n, n_mistakes = len(self.margins), int((self.margins <= 0).sum())
+            median = style.format_number(float(np.median(self.margins)))
+            wrong = f"{n_mistakes:,} wrong ({n_mistakes / n:.1%})"
+            style.set_title(self.ax_, f"{count(n, 'example')}, {wrong}\nmedian margin {median}")
         return self
 
     def edges(self, bins: int | None = None) -> np.ndarray:
         """The edges of the bars, all of one width; 0 is one of them."""
         low, high = min(0.0, float(self.margins.min())), max(0.0, float(self.margins.max()))
         if bins is None:
-            bins = int(np.clip(2 * len(self.margins) ** (1 / 3), 5, MOST_BINS))
+            bins = int(np.clip(2 * len(self.margins) ** (1 / 3), 5, MAX_BINS))
         elif isinstance(bins, bool) or not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
             raise ValueError(f"bins={bins!r}: give a whole number of 1 to 1000.")
         if low == high:  # all are 0
@@ -161,38 +161,41 @@ class MarginsDisplay:
         first = np.floor(low / width) - (self.margins == 0).any() * (low == 0)  # a bar for those at 0
         return width * np.arange(first, np.ceil(high / width) + 1)
 
-    def _histogram(self, ax: Any, bins: int | None) -> None:
+    def _draw_histogram(self, ax: Axes, bins: int | None) -> None:
         edges = self.edges(bins)
-        # a margin of exactly 0 is no right answer, and belongs to the bar that ends there
-        place = np.clip(np.searchsorted(edges, self.margins, side="left") - 1, 0, len(edges) - 2)
-        counts = np.bincount(place, minlength=len(edges) - 1)
-        below = edges[1:] <= (edges[1] - edges[0]) / 2
-        look: dict[str, Any] = {"align": "edge", "width": np.diff(edges)[0], "edgecolor": "white", "linewidth": 0.6}
-        ax.bar(edges[:-1][below], counts[below], color=style.WRONG, hatch=style.HATCH, **look)
-        ax.bar(edges[:-1][~below], counts[~below], color=style.RIGHT, **look)
-        self.counts_ = counts
-        handles: list[Any] = [Patch(facecolor=style.RIGHT, label="right")] if (~below).any() else []
-        if below.any():
-            handles.append(Patch(facecolor=style.WRONG, hatch=style.HATCH, edgecolor="white", label="wrong"))
-        handles.append(self._mark(ax))
+        # a margin of exactly 0 is a mistake, and belongs to the bar that ends there
+        bar = np.clip(np.searchsorted(edges, self.margins, side="left") - 1, 0, len(edges) - 2)
+        self.counts_ = counts = np.bincount(bar, minlength=len(edges) - 1)
+        width = edges[1] - edges[0]
+        is_wrong = edges[1:] <= width / 2
+        handles: list[Patch | Line2D] = []
+        for label, bars, color, hatch in (
+            ("right", ~is_wrong, style.CORRECT_COLOR, None),
+            ("wrong", is_wrong, style.MISTAKE_COLOR, style.HATCH),
+        ):
+            if bars.any():
+                ax.bar(
+                    edges[:-1][bars], counts[bars], width, align="edge", color=color, hatch=hatch, edgecolor="white",
+                    linewidth=0.6,
+                )  # fmt: skip
+                handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white" if hatch else None, label=label))
+        handles.append(self._mark_smallest(ax))
         ax.axvline(0, color=style.INK, lw=1.0)
-        ax.set_ylabel("examples")
-        ax.set_ylim(0, 1.08 * counts.max())
-        layout.legend_beside(ax, handles, [handle.get_label() for handle in handles])
+        ax.set(ylabel="examples", ylim=(0, 1.08 * counts.max()))
+        style.add_legend(ax, handles)
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        ax.yaxis.set_major_formatter("{x:,.0f}")
 
-    def _cumulative(self, ax: Any) -> None:
-        order = np.sort(self.margins)
-        keep = np.unique(np.linspace(0, len(order) - 1, 2000).astype(int))  # as many steps as can be seen
-        ax.step(order[keep], (keep + 1) / len(order), where="post", color=style.INK, lw=1.4)
-        self._mark(ax)
+    def _draw_cumulative_curve(self, ax: Axes) -> None:
+        n = len(self.margins)
+        steps = np.unique(np.linspace(0, n - 1, MAX_STEPS).astype(int))
+        ax.step(np.sort(self.margins)[steps], (steps + 1) / n, where="post", color=style.INK, lw=1.4)
+        self._mark_smallest(ax)
         ax.axvline(0, color=style.INK, lw=1.0)
-        ax.set_ylim(0, 1.04)
-        ax.set_ylabel("share\nbelow")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}%"))
+        ax.set(ylim=(0, 1.04), ylabel="share\nbelow")
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
-    def _mark(self, ax: Any) -> Any:
-        least = float(self.margins.min())
-        label = f"smallest: {style.number(least)}\n(example {self.smallest:,})"
-        return ax.axvline(least, color=style.COLOURS[3], ls="--", lw=1.6, label=label)
+    def _mark_smallest(self, ax: Axes) -> Line2D:
+        smallest = float(self.margins.min())
+        label = f"smallest: {style.format_number(smallest)}\n(example {self.smallest:,})"
+        return ax.axvline(smallest, color=style.COLORS[3], ls="--", lw=1.6, label=label)

@@ -1,4 +1,4 @@
-"""Reads the facts for plots from estimators and data: names of features and classes, codes of labels, scores."""
+"""Reads classes, feature names and scores from estimators and data."""
 
 import warnings
 from collections.abc import Iterator
@@ -14,65 +14,76 @@ from perceptrons.theory.examples import check_rows
 
 
 def fitted_classes(estimator: Any) -> np.ndarray:
-    """The classes of a fitted classifier of single labels, two or more; ValueError for anything else."""
+    """Return the classes of a fitted classifier; raise an error without two classes and one label per example."""
+    name = type(estimator).__name__
     if not hasattr(estimator, "predict"):
-        raise TypeError(f"{type(estimator).__name__} has no predict: give a fitted classifier.")
+        raise TypeError(f"{name} has no predict: give a fitted classifier.")
     check_is_fitted(estimator)
     classes = getattr(estimator, "classes_", None)
-    name = type(estimator).__name__
     if classes is None:
         raise ValueError(f"{name} has no classes_: give a fitted classifier.")
-    form = getattr(getattr(estimator, "_learner", None), "form", "single")
-    if isinstance(classes, list) or form != "single":
+    if isinstance(classes, list) or has_label_sets(estimator):
         raise ValueError(
             f"This {name} was trained on several labels per example: use a model with one label per example."
         )
-    if len(classes) < 2:
-        raise ValueError(
-            f"This {name} knows only the class {np.asarray(classes).tolist()[0]!r}: there is nothing to draw yet."
-        )
+    require_two_classes(estimator)
     return np.asarray(classes)
 
 
+def has_label_sets(model: Any) -> bool:
+    """Return whether the model predicts several labels per example."""
+    return getattr(getattr(model, "_learner", None), "form", "single") != "single"
+
+
+def require_two_classes(model: Any) -> None:
+    if len(model.classes_) < 2:
+        label = np.asarray(model.classes_).tolist()[0]
+        raise ValueError(f"This {type(model).__name__} knows only the class {label!r}: there is nothing to draw yet.")
+
+
 def feature_names(estimator: Any, X: Any = None) -> list[str] | None:
-    """The names of the columns of X, or those that the estimator was fitted with; None if neither has any."""
-    if hasattr(X, "columns"):
-        return [str(name) for name in X.columns]
-    names = getattr(estimator, "feature_names_in_", None)
+    """Return the names of the columns of X, or those that the estimator was fitted with; None if neither has any."""
+    names = X.columns if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
 @contextmanager
-def nameless() -> Iterator[None]:
-    """No warning that a model which learned names of columns is asked about rows without: pictures know which is which.
+def ignore_missing_names() -> Iterator[None]:
+    """Do not warn about rows without names where the model knows names; the order of columns is clear here.
 
-    Columns of other names, or in another order, are refused as ever.
+    Columns of other names, or in another order, still raise an error.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         yield
 
 
-def rows_of(X: Any) -> Any:
-    """X as numbers, checked as `fit` checks it: an array, or a CSR matrix. There must be a row."""
-    n = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
-    if n == 0:
-        raise ValueError("X has no rows: there is nothing to draw.")
+def check_nonempty_rows(X: Any) -> Any:
+    """Check X as `fit` does and return an array or a CSR matrix; raise an error if it has no rows."""
+    require_rows(X)
     return check_rows(X)
 
 
+def require_rows(X: Any) -> int:
+    """Return the number of rows of X; raise an error if there are none."""
+    n_rows = int(X.shape[0]) if hasattr(X, "shape") and len(X.shape) else len(X)
+    if n_rows == 0:
+        raise ValueError("X has no rows: there is nothing to draw.")
+    return n_rows
+
+
 def split_pipeline(estimator: Any) -> tuple[Any, Any]:
-    """What a pipeline does first (None for an estimator alone, or one alone in a pipeline), and its classifier."""
+    """Return the steps of a pipeline before its classifier (None if there are none), and the classifier."""
     if not isinstance(estimator, Pipeline):
         return None, estimator
-    before = [step for _, step in estimator.steps[:-1] if step not in (None, "passthrough")]
-    return (estimator[:-1] if before else None), estimator.steps[-1][1]
+    has_transformers = any(step not in (None, "passthrough") for _, step in estimator.steps[:-1])
+    return (estimator[:-1] if has_transformers else None), estimator.steps[-1][1]
 
 
 def scores_of(estimator: Any, X: Any) -> np.ndarray | None:
-    """Scores, (n,) for two classes or (n, K); probabilities where there are no scores; None where there is neither.
+    """Return scores, (n,) for two classes, else (n, K); or probabilities, or None if there are neither.
 
-    Scores of two classes count from the threshold that the model answers by, so that the boundary is at 0.
+    Scores of two classes count from the model's threshold, so that the boundary is at 0.
     """
     threshold = getattr(split_pipeline(estimator)[1], "threshold_", None) or 0.0
     for method in ("decision_function", "predict_proba"):
@@ -86,18 +97,12 @@ def scores_of(estimator: Any, X: Any) -> np.ndarray | None:
 
 
 def leads(scores: np.ndarray) -> np.ndarray:
-    """By how much each class leads its best rival, (n, K); of single scores s of two classes, -s and s."""
+    """Return by how much each class leads its best rival, (n, K); for scores s of two classes, -s and s."""
     if scores.ndim == 1:
         return np.stack([-scores, scores], axis=1)
-    order = np.partition(scores, -2, axis=1)
-    best, second = order[:, -1:], order[:, -2:-1]
-    return scores - np.where(scores == best, np.where(second == best, best, second), best)
+    second, best = np.partition(scores, -2, axis=1)[:, -2:].T[:, :, None]
+    return scores - np.where(scores == best, second, best)
 
 
-def as_dense(X: Any) -> np.ndarray:
+def to_dense(X: Any) -> np.ndarray:
     return X.toarray() if sp.issparse(X) else np.asarray(X)
-
-
-def as_given(points: np.ndarray, X: Any) -> Any:
-    """Points of the plane in the form of X: a frame of the same columns if it is one."""
-    return type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points

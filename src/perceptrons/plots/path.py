@@ -3,19 +3,20 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from perceptrons.engine.wording import count
 from perceptrons.linear import Perceptron
-from perceptrons.plots import layout, style
-from perceptrons.plots.model_facts import split_pipeline
-from perceptrons.plots.updates import Updates, fitted_to
+from perceptrons.plots import style
+from perceptrons.plots.model_facts import feature_names, split_pipeline
+from perceptrons.plots.updates import Updates, fit_with_updates
 from perceptrons.theory import mistake_bound
 from perceptrons.theory.examples import codes_among
 from perceptrons.theory.model_bound import constant_of, falling_distance, join, refuse_parameters
 
-FEW = 60  # updates that are drawn one by one
-NUMBERED = 20  # updates whose numbers are written
+MAX_MARKED_UPDATES = 60  # more are drawn as a line without markers
+MAX_NUMBERED_UPDATES = 20
 
 
 class PathDisplay:
@@ -86,30 +87,20 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        before, estimator = split_pipeline(estimator)
-        if before is not None and X is not None:
-            X = before.transform(X)
-        updates = Updates(estimator)
-        weights, averages, t = [], [], 0.0
-        sums: Any = 0.0
-        constant = constant_of(estimator)
-        for version in updates:
-            now = join(version.w, version.b, constant).ravel()
-            sums, t = sums + version.survived * now, t + version.survived
-            weights.append(now)
-            averages.append(sums / t if t else now)
-        solution = rho = None
-        if X is not None:
-            solution, rho = _solution(estimator, X, y, max_seconds)
-        plane = updates.start[0].shape == (1, 2)
-        known = getattr(estimator, "feature_names_in_", ("x0", "x1"))
-        return cls(
-            np.array(weights),
-            np.array(averages),
-            names=(f"weight of {known[0]}", f"weight of {known[1]}") if plane else None,
-            solution=solution,
-            rho=rho,
-        )
+        transformer, model = split_pipeline(estimator)
+        if transformer is not None and X is not None:
+            X = transformer.transform(X)
+        updates, constant = Updates(model), constant_of(model)
+        versions = [(join(version.w, version.b, constant).ravel(), version.n_survived) for version in updates]
+        weights, n_survived = np.array([w for w, _ in versions]), np.array([n for _, n in versions])
+        sums, n_seen = np.cumsum(n_survived[:, None] * weights, axis=0), np.cumsum(n_survived)[:, None]
+        averages = np.divide(sums, n_seen, out=weights.astype(np.float64), where=n_seen > 0)
+        solution, rho = (None, None) if X is None else _solution(model, X, y, max_seconds)
+        names = None
+        if updates.start[0].shape == (1, 2):
+            x0, x1 = feature_names(model) or ["x0", "x1"]
+            names = f"weight of {x0}", f"weight of {x1}"
+        return cls(weights, averages, names=names, solution=solution, rho=rho)
 
     @classmethod
     def from_data(cls, X: Any, y: Any, *, max_seconds: float | None = 10.0, **parameters: Any) -> "PathDisplay":
@@ -127,9 +118,9 @@ class PathDisplay:
         -------
         PathDisplay
         """
-        return cls.from_estimator(fitted_to(X, y, parameters), X, y, max_seconds=max_seconds)
+        return cls.from_estimator(fit_with_updates(X, y, parameters), X, y, max_seconds=max_seconds)
 
-    def plot(self, ax: Any = None) -> "PathDisplay":
+    def plot(self, ax: Axes | None = None) -> "PathDisplay":
         """Draw the display.
 
         Parameters
@@ -142,88 +133,87 @@ class PathDisplay:
         -------
         self
         """
-        with style.context(ax):
-            if self.names is not None:
-                self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, 4.4))
-                self.axes_ = np.array([self.ax_])
-                self._plane(self.ax_)
-            else:
-                self._curves(ax)
-            layout.title(self.ax_, count(len(self.weights) - 1, "update"))
+        if self.names is None:
+            return self.plot_curves(ax)
+        with style.style_context(ax):
+            self.figure_, ax = style.get_axes(ax, (6.4, 4.4))
+            self.ax_, self.axes_ = ax, np.array([ax])
+            self._draw_plane(ax, self.names)
+            style.set_title(ax, count(len(self.weights) - 1, "update"))
         return self
 
-    def plot_curves(self, ax: Any = None) -> "PathDisplay":
+    def plot_curves(self, ax: Axes | None = None) -> "PathDisplay":
         """Draw length, angle and distance by update, also where there is a plane; otherwise as `plot`."""
-        with style.context(ax):
-            self._curves(ax)
-            layout.title(self.ax_, count(len(self.weights) - 1, "update"))
+        n_panels = 3 if self.distances is not None else 2
+        with style.style_context(ax):
+            self.figure_, panels = style.get_panels(ax, n_panels, 1, (6.4, 0.9 + 1.5 * n_panels), sharex=True)
+            self.axes_, self.ax_ = panels[:, 0], panels[0, 0]
+            self._draw_curves()
+            style.set_title(self.ax_, count(len(self.weights) - 1, "update"))
         return self
 
-    def _plane(self, ax: Any) -> None:
-        w, mean = self.weights[:, :2], self.averages[:, :2]
-        few = len(w) - 1 <= FEW
+    def _draw_plane(self, ax: Axes, names: tuple[str, str]) -> None:
+        w, average = self.weights[:, :2], self.averages[:, :2]
+        n_updates = len(w) - 1
+        is_marked = n_updates <= MAX_MARKED_UPDATES
         ax.axhline(0, color="#DDDDDD", lw=0.8, zorder=0)
         ax.axvline(0, color="#DDDDDD", lw=0.8, zorder=0)
-        if self.solution is not None:
-            self._ray(ax, w)
-        look: dict[str, Any] = {"lw": 1.1, "marker": "o", "ms": 4.5} if few else {"lw": 0.7, "marker": ".", "ms": 2.0}
-        ax.plot(w[:, 0], w[:, 1], color=style.COLOURS[0], label="weights after each update", zorder=2, **look)
-        if few:
-            _arrows(ax, w)
-        if len(w) - 1 <= NUMBERED:
-            _numbers(ax, w)
+        if self.solution is not None and np.any(self.solution[:2]):
+            direction = self.solution[:2] / np.linalg.norm(self.solution[:2])
+            end = 1.1 * float(np.linalg.norm(w, axis=1).max()) * direction
+            label = "direction of the\nlargest margin"
+            ax.plot([0, end[0]], [0, end[1]], color=style.COLORS[2], ls="--", lw=1.5, label=label, zorder=1)
         ax.plot(
-            mean[:, 0], mean[:, 1], color=style.COLOURS[1], lw=2.0, ls="-", marker="s" if few else "", ms=3.5,
-            label="average so far", zorder=3,
+            *w.T, color=style.COLORS[0], label="weights after each update", zorder=2, lw=1.1 if is_marked else 0.7,
+            marker="o" if is_marked else ".", ms=4.5 if is_marked else 2.0,
         )  # fmt: skip
-        ends = {"ls": "", "mec": style.INK, "mew": 1.2, "zorder": 4}
-        ax.plot(*w[0], marker="o", ms=9, mfc="white", label="start", **ends)
-        ax.plot(*w[-1], marker="*", ms=15, mfc=style.COLOURS[0], label="last weights", **ends)
-        ax.plot(*mean[-1], marker="D", ms=8, mfc=style.COLOURS[1], label="last average", **ends)
-        assert self.names is not None
-        layout.label_below(ax, style.shorten(self.names[0], 40))
-        ax.set_ylabel(style.shorten(self.names[1], 40))
+        if is_marked:
+            _draw_arrows(ax, w)
+        if n_updates <= MAX_NUMBERED_UPDATES:
+            _draw_numbers(ax, w)
+        marker = "s" if is_marked else ""
+        ax.plot(*average.T, color=style.COLORS[1], lw=2.0, marker=marker, ms=3.5, label="average so far", zorder=3)
+        for point, marker, size, color, label in (
+            (w[0], "o", 9, "white", "start"),
+            (w[-1], "*", 15, style.COLORS[0], "last weights"),
+            (average[-1], "D", 8, style.COLORS[1], "last average"),
+        ):
+            ax.plot(*point, marker, ms=size, mfc=color, mec=style.INK, mew=1.2, label=label, zorder=4)
+        style.set_xlabel(ax, style.shorten(names[0], 40))
+        ax.set_ylabel(style.shorten(names[1], 40))
         ax.margins(0.1)
-        handles, labels = ax.get_legend_handles_labels()
-        layout.legend_beside(ax, handles, labels)
+        style.add_legend(ax)
 
-    def _ray(self, ax: Any, w: np.ndarray) -> None:
-        assert self.solution is not None
-        direction = self.solution[:2]
-        length = float(np.linalg.norm(direction))
-        if length:
-            end = 1.1 * float(np.linalg.norm(w, axis=1).max()) * direction / length
-            look = {"color": style.COLOURS[2], "ls": "--", "lw": 1.5, "zorder": 1}
-            ax.plot([0, end[0]], [0, end[1]], label="direction of the\nlargest margin", **look)
-
-    def _curves(self, ax: Any) -> None:
-        rows = 3 if self.distances is not None else 2
-        self.figure_, grid = style.panels(ax, rows, 1, (6.4, 0.9 + 1.5 * rows), sharex=True)
-        self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
+    def _draw_curves(self) -> None:
         k = np.arange(len(self.weights))
-        mark = len(k) <= FEW
+        is_marked = len(k) <= MAX_MARKED_UPDATES
         goal = self.averages[-1] if self.solution is None else self.solution
-        to = "the last average" if self.solution is None else "largest margin"
-        for panel, value in ((self.axes_[0], _lengths), (self.axes_[1], lambda path: _angles(path, goal))):
-            panel.plot(k, value(self.weights), color=style.COLOURS[0], lw=1.3, marker="o" * mark, ms=4, label="weights")
-            average = {"color": style.COLOURS[1], "lw": 1.8, "marker": "s" * mark, "ms": 3.5, "ls": "--"}
-            panel.plot(k, value(self.averages), label="average", **average)
-        self.axes_[0].set_ylabel("length |w|")
-        self.axes_[0].set_ylim(bottom=0)
-        self.axes_[1].set_ylabel(f"angle to\n{to}")
-        self.axes_[1].yaxis.set_major_formatter("{x:.4g}°")
-        self.axes_[1].set_ylim(bottom=0)
+        length_panel, angle_panel = self.axes_[:2]
+        for path, label, color, line_style, width, marker, size in (
+            (self.weights, "weights", style.COLORS[0], "-", 1.3, "o", 4.0),
+            (self.averages, "average", style.COLORS[1], "--", 1.8, "s", 3.5),
+        ):
+            look: dict[str, Any] = {"color": color, "ls": line_style, "lw": width, "ms": size, "label": label}
+            look["marker"] = marker if is_marked else ""
+            length_panel.plot(k, np.linalg.norm(path, axis=1), **look)
+            angle_panel.plot(k, _angles(path, goal), **look)
+        length_panel.set_ylabel("length |w|")
+        length_panel.set_ylim(bottom=0)
+        angle_panel.set_ylabel(f"angle to\n{'the last average' if self.solution is None else 'largest margin'}")
+        angle_panel.set_ylim(bottom=0)
+        angle_panel.yaxis.set_major_formatter("{x:.4g}°")
         if self.distances is not None:
-            self.axes_[2].plot(k, self.distances, color=style.COLOURS[2], lw=1.5, marker="^" * mark, ms=4)
+            marker = "^" if is_marked else ""
+            self.axes_[2].plot(k, self.distances, color=style.COLORS[2], lw=1.5, marker=marker, ms=4)
             self.axes_[2].set_ylabel("|w − ρw*|²")
         self.figure_.align_ylabels(list(self.axes_))
-        layout.legend_beside(self.ax_, *self.ax_.get_legend_handles_labels())
+        style.add_legend(self.ax_)
         self.axes_[-1].set_xlabel("update")
         self.axes_[-1].xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
 
 
 def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> tuple[np.ndarray | None, float | None]:
-    """w* and rho as `theory.convergence` has them; None if the data are not known to be separable, or not covered."""
+    """Return w* and rho of `theory.convergence`: None if unknown, and without rho if the theorem does not apply."""
     if y is None:
         raise ValueError("X without y: give both to compute the solution, or neither.")
     bound = mistake_bound(
@@ -235,48 +225,35 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
     )
     if not bound.separable or bound.deviation > 0:
         return None, None
-    star, rho = falling_distance(bound, model.eta0)
+    solution, rho = falling_distance(bound, model.eta0)
     try:
         refuse_parameters(model, model._fitted())
     except ValueError:  # the theorem is about other updates: the distance to rho w* may rise
-        return star.ravel(), None
-    return star.ravel(), None if model.margin_ else rho
-
-
-def _lengths(path: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(path, axis=1)
+        return solution.ravel(), None
+    return solution.ravel(), None if model.margin_ else rho
 
 
 def _angles(path: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Degrees between each row and the goal; NaN for rows of zeros, which have no direction."""
-    lengths = _lengths(path) * float(np.linalg.norm(goal))
+    """Return the degrees between each row and the goal; NaN for rows of zeros, which have no direction."""
+    lengths = np.linalg.norm(path, axis=1) * float(np.linalg.norm(goal))
     with np.errstate(divide="ignore", invalid="ignore"):
         cosine = np.where(lengths > 0, path @ goal / lengths, np.nan)
     return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
 
 
-def _arrows(ax: Any, w: np.ndarray) -> None:
-    """The direction of every step, at its middle."""
-    step = np.diff(w, axis=0)
-    middle = w[:-1] + 0.45 * step
-    for (x, y), (dx, dy) in zip(middle, step, strict=True):
-        look = {
-            "arrowstyle": "-|>",
-            "color": style.COLOURS[0],
-            "lw": 0,
-            "mutation_scale": 9,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        }
-        ax.annotate("", xy=(x + 0.1 * dx, y + 0.1 * dy), xytext=(x, y), arrowprops=look, zorder=2)
+def _draw_arrows(ax: Axes, w: np.ndarray) -> None:
+    """Draw the direction of every update at its middle."""
+    look = {"arrowstyle": "-|>", "color": style.COLORS[0], "lw": 0, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
+    for start, step in zip(w[:-1], np.diff(w, axis=0), strict=True):
+        ax.annotate("", xy=tuple(start + 0.55 * step), xytext=tuple(start + 0.45 * step), arrowprops=look, zorder=2)
 
 
-def _numbers(ax: Any, w: np.ndarray) -> None:
-    """The numbers of updates beside the weights, where there is room for them; the later of two is left out."""
-    size = np.maximum(np.ptp(w, axis=0), np.finfo(float).tiny)
-    written: list[np.ndarray] = []
+def _draw_numbers(ax: Axes, w: np.ndarray) -> None:
+    """Write the numbers of updates beside the weights; of two that are too close, only the earlier one."""
+    spacing = np.array([0.09, 0.06]) * np.maximum(np.ptp(w, axis=0), np.finfo(float).tiny)
+    numbered: list[np.ndarray] = []
     for k, point in enumerate(w):
-        if all((np.abs(point - other) > [0.09, 0.06] * size).any() for other in written):
-            look = {"textcoords": "offset points", "xytext": (5, 5), "fontsize": 8, "color": style.INK, "zorder": 5}
-            ax.annotate(str(k), point, **look)
-            written.append(point)
+        if all((np.abs(point - earlier) > spacing).any() for earlier in numbered):
+            look: dict[str, Any] = {"fontsize": 8, "color": style.INK, "zorder": 5}
+            ax.annotate(str(k), tuple(point), textcoords="offset points", xytext=(5, 5), **look)
+            numbered.append(point)

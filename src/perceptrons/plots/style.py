@@ -1,24 +1,31 @@
-"""The style of all plots: colours, markers that can be distinguished without colour, sizes, and names that fit.
+"""Colours, markers, sizes, legends and titles of all plots.
 
-Nothing here changes the settings of matplotlib for others: figures are made inside `context()`.
+Nothing here changes matplotlib's settings for others: figures are drawn inside `style_context()`.
 """
 
 import io
+import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, cast
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
+from matplotlib.layout_engine import ConstrainedLayoutEngine, TightLayoutEngine
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
 
 # Okabe and Ito (2008), safe for the colour-blind; dark and light in turn, so that neighbours differ in grey too
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6BB1", "#B8A800", "#4D4D4D", "#999999")
-TALL, FLAT, SAND, BOW = (
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6BB1", "#B8A800", "#4D4D4D", "#999999")
+POLYGON_MARKERS = tuple(
     Path(np.array([*corners, corners[0]], float), closed=True)
     for corners in (
         [(-0.5, -1), (0.5, -1), (0.5, 1), (-0.5, 1)],
@@ -27,16 +34,16 @@ TALL, FLAT, SAND, BOW = (
         [(-1, -1), (-1, 1), (1, -1), (1, 1)],
     )
 )
-CUP, CAP = Path.wedge(180, 360), Path.wedge(0, 180)
 MARKERS: tuple[Any, ...] = (
-    "o", "s", "^", "D", "v", "P", "X", "*", "<", ">", TALL, FLAT, SAND, BOW, CUP, CAP, "p", "d", (4, 1, 0), (6, 1, 0),
+    "o", "s", "^", "D", "v", "P", "X", "*", "<", ">", *POLYGON_MARKERS, Path.wedge(180, 360), Path.wedge(0, 180), "p",
+    "d", (4, 1, 0), (6, 1, 0),
 )  # fmt: skip
-SMALL = {"*": 1.7, (4, 1, 0): 2.4, (6, 1, 0): 2.0, "P": 1.3, "X": 1.3, "d": 1.3}  # these look smaller than they are
-WRONG = "#D55E00"  # mistakes, always with a hatch or a cross as well
-RIGHT = "#0072B2"
+MARKER_AREAS = {"*": 1.7, (4, 1, 0): 2.4, (6, 1, 0): 2.0, "P": 1.3, "X": 1.3, "d": 1.3}  # these look too small
+MISTAKE_COLOR = "#D55E00"  # always with a hatch or a cross as well
+CORRECT_COLOR = "#0072B2"
 INK = "#222222"
-PALE = "#6E6E6E"
-LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+PALE_INK = "#6E6E6E"
+LINE_STYLES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 HATCH = "////"
 
 SETTINGS: Any = {
@@ -48,7 +55,7 @@ SETTINGS: Any = {
     "legend.fontsize": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": PALE,
+    "axes.edgecolor": PALE_INK,
     "axes.labelcolor": INK,
     "text.color": INK,
     "xtick.color": INK,
@@ -64,31 +71,45 @@ SETTINGS: Any = {
     "svg.hashsalt": "perceptrons",
     "svg.fonttype": "path",
 }
-LETTERS = ("axes.labelcolor", "text.color", "xtick.color", "ytick.color")
-UNDATED = {
+TEXT_COLOR_SETTINGS = ("axes.labelcolor", "text.color", "xtick.color", "ytick.color")
+METADATA_WITHOUT_DATES: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-LARGEST = 120_000  # bytes; a drawing of more strokes than that is smaller, and shown faster, as pixels
-SHARP = 160  # dots an inch
+MAX_SVG_BYTES = 120_000  # larger drawings are smaller, and shown faster, as pixels
+PNG_DPI = 160
+MAX_LEGEND_FRACTION = 0.45  # of the width of the axes' place in the figure
+MAX_INNER_LEGEND_FRACTION = 0.6  # of the width and of the height of the axes
+NARROW_PANEL_INCHES = 4.0
+Y_LABEL_POINTS = 55.0  # width of the tick labels and the name on the left of axes
+CHARACTER_WIDTH = 0.58  # of the font size
+
+
+class Display(Protocol):
+    """Anything that can be drawn: `plot` returns an object with `figure_`."""
+
+    def plot(self) -> Any: ...
+
+
+# ---- settings and files
 
 
 @contextmanager
-def context(ax: Any = None) -> Iterator[None]:
-    """The settings of our pictures, for as long as they are drawn; in axes of a dark figure with its light letters."""
-    letters = INK if ax is None or not dark(ax.figure.figure.get_facecolor()) else ax.xaxis.label.get_color()
-    with matplotlib.rc_context(SETTINGS | dict.fromkeys(LETTERS, letters)):
+def style_context(ax: Axes | None = None) -> Iterator[None]:
+    """Use the settings of our plots; in axes of a dark figure, text keeps the figure's light colour."""
+    text_color = INK if ax is None or not is_dark(ax.figure.figure.get_facecolor()) else ax.xaxis.label.get_color()
+    with matplotlib.rc_context(SETTINGS | dict.fromkeys(TEXT_COLOR_SETTINGS, text_color)):
         yield
 
 
-def dark(colour: Any) -> bool:
-    """Is this what light letters are written on?"""
-    r, g, b, seen = to_rgba(colour)
-    return seen > 0 and 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.5
+def is_dark(color: Any) -> bool:
+    """Return whether text on this colour must be light. Transparent colours are not dark."""
+    r, g, b, alpha = to_rgba(color)
+    return alpha > 0 and 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.5
 
 
-def picture(figure: Any, format: str = "png", dpi: float = 100) -> bytes:
+def picture(figure: Figure, format: str = "png", dpi: float = 100) -> bytes:
     """Return a figure as the bytes of a file, the same in every run: without dates or random names.
 
     The figure's layout is settled by it and stays as it is.
@@ -115,140 +136,247 @@ def picture(figure: Any, format: str = "png", dpi: float = 100) -> bytes:
     >>> picture(figure)[1:4], picture(figure, "svg") == picture(figure, "svg")
     (b'PNG', True)
     """
-    if format not in UNDATED:
+    if format not in METADATA_WITHOUT_DATES:
         raise ValueError(f"format={format!r}: give 'png', 'svg' or 'pdf'.")
     buffer = io.BytesIO()
-    with context():
+    with style_context():
         if figure.get_layout_engine() is not None:
             for _ in range(2):  # every drawing would move things a little, by ever less
                 figure.draw_without_rendering()
             figure.set_layout_engine("none")
-        figure.savefig(buffer, format=format, dpi=dpi, metadata=UNDATED[format])
+        figure.savefig(buffer, format=format, dpi=dpi, metadata=METADATA_WITHOUT_DATES[format])
     return buffer.getvalue()
 
 
-def colour(k: int) -> str:
-    """The colour of class k; with its marker its own for up to 200 classes."""
-    return COLOURS[(k + k // len(MARKERS)) % len(COLOURS)]
+def render(display: Display, *, max_width: float | None = None, **plot_options: Any) -> tuple[bytes, str]:
+    """Plot a display and return the picture's bytes and media type: SVG, or PNG where that would be large.
 
-
-def marker(k: int) -> Any:
-    """The marker of class k: its own for up to 20 classes; then they come again, in other colours."""
-    return MARKERS[k % len(MARKERS)]
-
-
-def area(k: int) -> float:
-    """How much larger the marker of class k must be to look as large as a disc."""
-    kind = marker(k)
-    return SMALL.get(kind, 1.0) if isinstance(kind, str | tuple) else 1.5
-
-
-def tint(k: int, share: float = 0.22) -> tuple[float, float, float]:
-    """The colour of class k, pale: that of its region."""
-    r, g, b = (1 - share * (1 - part) for part in to_rgb(colour(k)))
-    return r, g, b
-
-
-def shorten(name: Any, at_most: int = 22) -> str:
-    """A name on one line, its middle left out if it is longer."""
-    text = " ".join(str(name).split()) or repr(str(name))
-    text = text.replace("$", r"\$")  # a dollar would begin mathematics
-    if len(text) <= at_most:
-        return text
-    front = at_most // 2
-    return f"{text[:front]}…{text[len(text) - (at_most - 1 - front) :]}"
-
-
-def number(value: float) -> str:
-    """A number for a title or a legend: four digits, the minus sign of print."""
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}".replace("-", "\N{MINUS SIGN}")
-    return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
-
-
-def figure_and_axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
-    """The axes given and their figure, or a new figure of this size in inches with one pair of axes."""
-    if ax is not None:
-        ax.spines[["top", "right"]].set_visible(False)  # as in axes of our own
-        if dark(ax.get_facecolor()) or (to_rgba(ax.get_facecolor())[3] == 0 and dark(ax.figure.figure.get_facecolor())):
-            ax.set_facecolor("white")  # what our inks and colours are made for
-        return ax.figure, ax
-    return plt.subplots(figsize=size, layout="constrained")
-
-
-def panels(
-    ax: Any, rows: int, columns: int, size: tuple[float, float], *, sharex: bool = False, heights: Any = None
-) -> tuple[Any, np.ndarray]:
-    """A grid of axes: in a new figure of this size, or in place of the axes given, which are hidden."""
-    if ax is None:
-        figure = plt.figure(figsize=size, layout="constrained")
-        grid = figure.add_gridspec(rows, columns, height_ratios=heights)
-    else:
-        figure, place = ax.figure, ax.get_subplotspec()
-        if place is None:
-            raise ValueError(
-                "These axes cannot be divided, because they are not in a grid: give axes of plt.subplots, or ax=None."
-            )
-        ax.set_axis_off()
-        grid = place.subgridspec(rows, columns, height_ratios=heights)
-    axes = np.empty((rows, columns), object)
-    for r in range(rows):
-        for c in range(columns):
-            axes[r, c] = figure.add_subplot(grid[r, c], sharex=axes[0, c] if sharex and r else None)
-            if sharex and r < rows - 1:
-                axes[r, c].tick_params(labelbottom=False)
-    return figure, axes
-
-
-def scatter_classes(
-    ax: Any, points: np.ndarray, codes: np.ndarray, labels: list[str], size: float, absent: bool = True
-) -> list[Any]:
-    """Draw examples in the colours and markers of their classes; returns a handle a class for the legend.
-
-    absent: also for classes that no example is of.
+    max_width: in inches; narrower pictures can be read on phones. The figure is closed. Characters that the font lacks
+    are drawn as boxes, without a warning for each.
     """
-    handles: list[Any] = []
-    for k, label in enumerate(labels):
-        own = points[codes == k]
-        look = {"c": colour(k), "marker": marker(k), "edgecolors": "white", "linewidths": 0.5}
-        ax.scatter(own[:, 0], own[:, 1], s=size * area(k), zorder=3, **look)
-        if len(own) or absent:
-            look = {"color": colour(k), "marker": marker(k), "mec": "white", "mew": 0.5, "ls": ""}
-            handles.append(Line2D([], [], ms=6.5 * area(k) ** 0.5, label=label, **look))
-    return handles
-
-
-def thinned(n: int, at_most: int, always: np.ndarray | None = None) -> np.ndarray:
-    """Which of n points to draw: all, or `at_most` by a fixed seed; those of `always` too, if they are few."""
-    if n <= at_most:
-        return np.arange(n)
-    rng = np.random.default_rng(0)
-    wanted = np.flatnonzero(always) if always is not None else np.empty(0, np.intp)
-    if len(wanted) > at_most // 10:  # enough of them will be drawn
-        return np.sort(rng.choice(n, at_most, replace=False))
-    rest = np.setdiff1d(np.arange(n), wanted, assume_unique=True)
-    return np.sort(np.concatenate([wanted, rng.choice(rest, at_most - len(wanted), replace=False)]))
-
-
-def drawn(display: Any, *, width: float | None = None, **how: Any) -> tuple[bytes, str]:
-    """The bytes of a picture and their media type: SVG, or PNG where that would be large. The figure is closed.
-
-    width: in inches, at most; narrower pictures can be read on phones. how: for the display's `plot`. Characters that
-    the font of the pictures does not have are drawn as boxes, without a warning for each.
-    """
-    before = set(plt.get_fignums())
+    open_figures = set(plt.get_fignums())
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
             warnings.filterwarnings("ignore", "Matplotlib currently does not support")  # some scripts
-            figure = display.plot(**how).figure_
-            across, high = figure.get_size_inches()
-            if width is not None and across > width:
-                figure.set_size_inches(width, high * (width / across) ** 0.5)  # letters stay as high as they are
+            figure = display.plot(**plot_options).figure_
+            width, height = figure.get_size_inches()
+            if max_width is not None and width > max_width:
+                figure.set_size_inches(max_width, height * (max_width / width) ** 0.5)  # letters keep their height
             content = picture(figure, "svg")
-            if len(content) <= LARGEST:
+            if len(content) <= MAX_SVG_BYTES:
                 return content, "image/svg+xml"
-            return picture(figure, "png", SHARP), "image/png"
+            return picture(figure, "png", PNG_DPI), "image/png"
     finally:
-        for number in set(plt.get_fignums()) - before:
+        for number in set(plt.get_fignums()) - open_figures:
             plt.close(number)
+
+
+# ---- how classes look
+
+
+def class_color(k: int) -> str:
+    """Return the colour of class k. Colour and marker together are unique for up to 200 classes."""
+    return COLORS[(k + k // len(MARKERS)) % len(COLORS)]
+
+
+def class_marker(k: int) -> Any:
+    """Return the marker of class k, unique for up to 20 classes."""
+    return MARKERS[k % len(MARKERS)]
+
+
+def class_marker_area(k: int) -> float:
+    """Return how much larger the marker of class k must be to look as large as a disc."""
+    marker = class_marker(k)
+    return MARKER_AREAS.get(marker, 1.0) if isinstance(marker, str | tuple) else 1.5
+
+
+def region_color(k: int, strength: float = 0.22) -> tuple[float, float, float]:
+    """Return the pale colour of the region of class k."""
+    r, g, b = (1 - strength * (1 - part) for part in to_rgb(class_color(k)))
+    return r, g, b
+
+
+def scatter_classes(
+    ax: Axes, points: np.ndarray, codes: np.ndarray, labels: Sequence[str], size: float, show_absent: bool = True
+) -> list[Artist]:
+    """Draw examples in the colours and markers of their classes, and return the handles of the legend.
+
+    show_absent: whether classes without examples have a handle.
+    """
+    handles: list[Artist] = []
+    for k, label in enumerate(labels):
+        color, marker, area = class_color(k), class_marker(k), class_marker_area(k)
+        x, y = points[codes == k].T
+        ax.scatter(x, y, s=size * area, c=color, marker=marker, edgecolors="white", linewidths=0.5, zorder=3)
+        if len(x) or show_absent:
+            handle = Line2D([], [], ms=6.5 * area**0.5, label=label, color=color, marker=marker, ls="")
+            handle.set(markeredgecolor="white", markeredgewidth=0.5)
+            handles.append(handle)
+    return handles
+
+
+def subsample(n: int, max_points: int, always: np.ndarray | None = None) -> np.ndarray:
+    """Return which of n points to draw: all, or `max_points` by a fixed seed, with the few of `always`."""
+    if n <= max_points:
+        return np.arange(n)
+    rng = np.random.default_rng(0)
+    required = np.empty(0, np.intp) if always is None else np.flatnonzero(always)
+    if len(required) > max_points // 10:  # a random choice has enough of them
+        return np.sort(rng.choice(n, max_points, replace=False))
+    optional = np.setdiff1d(np.arange(n), required, assume_unique=True)
+    return np.sort(np.concatenate([required, rng.choice(optional, max_points - len(required), replace=False)]))
+
+
+# ---- texts
+
+
+def shorten(name: Any, max_length: int = 22) -> str:
+    """Return a name on one line, without its middle if it is long, with dollars escaped for matplotlib."""
+    text = (" ".join(str(name).split()) or repr(str(name))).replace("$", r"\$")
+    if len(text) <= max_length:
+        return text
+    front = max_length // 2
+    return f"{text[:front]}…{text[len(text) - (max_length - 1 - front) :]}"
+
+
+def format_number(value: float) -> str:
+    """Format a number for a title or a legend: three digits, and the minus sign of print."""
+    text = f"{int(value):,}" if value == int(value) and abs(value) < 1e15 else f"{value:.3g}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+# ---- axes
+
+
+def get_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Any, Axes]:
+    """Return the figure and the given axes, or a new figure of this size in inches and its axes."""
+    if ax is None:
+        return plt.subplots(figsize=size, layout="constrained")
+    ax.spines[["top", "right"]].set_visible(False)
+    background = ax.get_facecolor()
+    if is_dark(background) or (to_rgba(background)[3] == 0 and is_dark(ax.figure.figure.get_facecolor())):
+        ax.set_facecolor("white")  # our inks are made for it
+    return ax.figure, ax
+
+
+def get_panels(
+    ax: Axes | None, rows: int, columns: int, size: tuple[float, float], *, sharex: bool = False, heights: Any = None
+) -> tuple[Any, np.ndarray]:
+    """Return a figure and a grid of axes: in a new figure of this size, or in place of the given axes."""
+    if ax is None:
+        figure: Any = plt.figure(figsize=size, layout="constrained")
+        grid: Any = figure.add_gridspec(rows, columns, height_ratios=heights)
+    else:
+        figure, spec = ax.figure, ax.get_subplotspec()
+        if spec is None:
+            raise ValueError(
+                "These axes cannot be divided, because they are not in a grid: give axes of plt.subplots, or ax=None."
+            )
+        ax.set_axis_off()
+        grid = spec.subgridspec(rows, columns, height_ratios=heights)
+    return figure, grid.subplots(sharex="col" if sharex else False, squeeze=False)
+
+
+def add_legend(ax: Axes, handles: Sequence[Any] | None = None, max_rows: int = 12) -> Legend | None:
+    """Add a legend right of the axes, in as many columns as it needs.
+
+    Where that is too wide, the legend lies inside the axes; where it does not fit there either, there is none.
+    """
+    if handles is None:
+        handles, labels = ax.get_legend_handles_labels()
+    else:
+        labels = [str(handle.get_label()) for handle in handles]
+    ax.apply_aspect()
+    frame = ax.get_window_extent()
+    width, room = float(frame.width), _right_edge(ax, Y_LABEL_POINTS) - frame.x1
+    if has_layout_engine(ax):
+        spec, full_width = cast(SubplotSpec, ax.get_subplotspec()), available_width(ax)
+        width, room = min(width, 0.7 * full_width), MAX_LEGEND_FRACTION * full_width
+        if spec != spec.get_topmost_subplotspec() and full_width < NARROW_PANEL_INCHES * ax.figure.dpi:
+            room = 0.0  # panels have no other room than their own
+    opaque = {"frameon": True, "facecolor": "white", "edgecolor": "none", "labelcolor": INK}
+    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    if is_dark(ax.figure.figure.get_facecolor()):
+        beside |= {**opaque, "framealpha": 1.0}
+    inside: dict[str, Any] = {**opaque, "loc": "best", "framealpha": 0.8}
+    inner_limits = (MAX_INNER_LEGEND_FRACTION * width, MAX_INNER_LEGEND_FRACTION * frame.height)
+    for location, (max_width, max_height) in ((beside, (room, np.inf)), (inside, inner_limits)):
+        for font_size, max_length in ((9.0, 100), (7.5, 16), (6.5, 10)):
+            legend = ax.legend(
+                handles, [_shorten_label(label, max_length) for label in labels], fontsize=font_size,
+                ncols=max(1, -(-len(handles) // max_rows)), handletextpad=0.5, columnspacing=1.0, **location,
+            )  # fmt: skip
+            box = legend.get_window_extent()
+            if box.width <= max_width and box.height <= max_height:
+                return legend
+    legend.remove()
+    return None
+
+
+def _shorten_label(label: str, max_length: int) -> str:
+    return label if "\n" in label else shorten(label.replace(r"\$", "$"), max_length)
+
+
+def has_layout_engine(ax: Axes) -> bool:
+    """Return whether the figure moves these axes, so that there is room for what is beside them."""
+    engine = ax.figure.get_layout_engine()
+    return ax.get_subplotspec() is not None and isinstance(engine, ConstrainedLayoutEngine | TightLayoutEngine)
+
+
+def _right_edge(ax: Axes, left_points: float) -> float:
+    """Return the pixel up to which there is room right of axes that stay where they are.
+
+    left_points: what the next axes need for the texts on their left.
+    """
+    frame, edge = ax.get_window_extent(), float(ax.figure.bbox.x1)
+    for neighbour in ax.figure.axes:
+        box = neighbour.get_window_extent()
+        if box.x0 >= frame.x1 - 1 and box.y0 < frame.y1 and box.y1 > frame.y0:
+            edge = min(edge, float(box.x0) - left_points * ax.figure.dpi / 72)
+    return edge
+
+
+def available_width(ax: Axes) -> float:
+    """Return the width of the axes and all texts around them, in pixels: their share of the figure."""
+    spec, figure = ax.get_subplotspec(), ax.figure
+    if spec is None:
+        return float(ax.get_window_extent().width)
+    edges: Any = spec.get_topmost_subplotspec().get_gridspec().get_subplot_params(figure)  # type: ignore[arg-type]
+    fraction = spec.get_position(figure).width / (edges.right - edges.left)  # type: ignore[arg-type]
+    return float(figure.bbox.width * min(1.0, fraction))
+
+
+def characters_across(ax: Axes, font_size: float, width: float | None = None) -> int:
+    """Return how many characters of this size, in points, fit across a width in pixels, that of the axes by default."""
+    pixels = available_width(ax) if width is None else width
+    return int(pixels * 72 / ax.figure.dpi / (CHARACTER_WIDTH * font_size))
+
+
+def set_title(ax: Axes, text: str) -> None:
+    ax.set_title(wrap_title(ax, text))
+
+
+def wrap_title(ax: Axes, text: str) -> str:
+    """Wrap a title where the axes are narrow: at five lines, or at two where nothing makes room."""
+    size = SETTINGS["axes.titlesize"]
+    if has_layout_engine(ax):
+        n_characters, max_lines = characters_across(ax, size) - 8, 5  # less what is on the left of the axes
+    else:
+        n_characters = characters_across(ax, size, _right_edge(ax, 8.0) - ax.get_window_extent().x0)
+        max_lines = 2
+    lines = [part for line in text.split("\n") for part in textwrap.wrap(line, max(16, n_characters)) or [""]]
+    if len(lines) > max_lines:
+        lines[max_lines - 1 :] = [f"{lines[max_lines - 1]} …"]
+    return "\n".join(lines)
+
+
+def set_xlabel(ax: Axes, text: str) -> None:
+    """Set the name of the horizontal axis, wrapped where it is narrow, shortened where nothing makes room."""
+    size = SETTINGS["axes.labelsize"]
+    if has_layout_engine(ax):
+        text = "\n".join(textwrap.wrap(text, max(12, int(0.55 * characters_across(ax, size)))))
+    else:
+        n_characters = max(8, characters_across(ax, size, ax.get_window_extent().width))
+        text = text if len(text) <= n_characters else _shorten_label(text.split(" (")[0], n_characters)
+    ax.set_xlabel(text)

@@ -6,31 +6,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.linear import Perceptron
-from perceptrons.plots.model_facts import as_dense
+from perceptrons.plots.model_facts import to_dense
 from perceptrons.theory import Trace
 from perceptrons.theory.trace import rounded
 
-FEW = 5  # weights of a row that are written
-MOST = 2**26  # numbers in all versions of the weights: half a gigabyte
+SHOWN_WEIGHTS = 5  # of a row
+MAX_REPLAYED_VALUES = 2**26  # in all versions of the weights: half a gigabyte
 
 
 class Version(NamedTuple):
-    """The weights after k updates (not to be changed, and changed by the next step), and what made the last."""
+    """The weights after k updates (read-only, changed by the next version), and the update that made them."""
 
     k: int
     w: np.ndarray  # (rows, features)
     b: np.ndarray  # (rows,)
-    example: int  # the support vector that made the update; -1 at the start
+    example: int  # the support vector of the update; -1 at the start
     true: int  # its class
-    taken_for: int  # the class predicted, for which it was subtracted
-    survived: float  # how many examples these weights survived
+    predicted: int  # the class from which it was subtracted
+    n_survived: float  # examples that these weights survived
 
 
 class Updates:
-    """All versions of the weights of a fitted model, the start first.
+    """All versions of the weights of a fitted model, starting with the initial ones.
 
-    Replayed as the model learned: w += step x in the type of the weights, so that the last version is `coef_last_`,
-    exactly where sums are exact (whole numbers), else to rounding.
+    They are computed as the model learned, w += step x in the type of the weights, so that the last version is
+    `coef_last_`: exactly where sums are exact (whole numbers), else to rounding.
     """
 
     def __init__(self, model: Any):
@@ -44,72 +44,74 @@ class Updates:
             )
         self.classes = learner.classes
         self.start = tuple(part.copy() for part in learner.weights.start())
-        self.one, self.t = learner.weights.one, learner.t
+        self.intercept_scaling = learner.weights.one
         self.log = learner.votes.log
-        versions = (len(self.log) + 1) * (learner.n_features + 1) * len(self.start[1])
-        if versions > MOST:
+        n_values = (len(self.log) + 1) * (learner.n_features + 1) * len(self.start[1])
+        if n_values > MAX_REPLAYED_VALUES:
             raise ValueError(
                 f"{len(self.log):,} updates of {learner.n_features:,} features are too many to replay: use fewer "
                 "examples or features, or fewer epochs (max_iter)."
             )
-        self.support = as_dense(learner.votes.matrix(learner.n_features))
-        self.counts = learner.votes.counts(self.t)
+        self.support = to_dense(learner.votes.matrix(learner.n_features))
+        self.counts = learner.votes.counts(learner.t)
 
     def __len__(self) -> int:
-        """How many updates there were."""
         return len(self.log)
 
     def __iter__(self) -> Iterator[Version]:
         w, b = (part.copy() for part in self.start)
-        several, kind = len(b) > 1, w.dtype.type
+        dtype = w.dtype.type
         yield Version(0, w, b, -1, -1, -1, float(self.counts[0]))
-        for k, (_, i, y, y_hat, step) in enumerate(self.log, 1):
-            x, y, y_hat = self.support[int(i)], int(y), int(y_hat)
-            moves = ((y, kind(step)), (y_hat, -kind(step))) if several else ((0, kind(step if y else -step)),)
-            for row, by in moves:
-                w[row] += by * x
-                b[row] += by * kind(self.one)
-            yield Version(k, w, b, int(i), y, y_hat, float(self.counts[k]))
+        for k, (_, i, true, predicted, step) in enumerate(self.log, 1):
+            i, true, predicted = int(i), int(true), int(predicted)
+            changes: tuple[tuple[int, Any], ...]
+            if len(b) > 1:
+                changes = (true, dtype(step)), (predicted, -dtype(step))
+            else:
+                changes = ((0, dtype(step if true else -step)),)
+            for row, change in changes:
+                w[row] += change * self.support[i]
+                b[row] += change * dtype(self.intercept_scaling)
+            yield Version(k, w, b, i, true, predicted, float(self.counts[k]))
 
 
-def fitted_to(X: Any, y: Any, parameters: dict[str, Any]) -> Perceptron:
-    """A model with its whole history, trained by the lecture's rule until it converges or for 1000 epochs, unless told
-    otherwise. Among the parameters may be a start, coef_init and intercept_init."""
+def fit_with_updates(X: Any, y: Any, parameters: dict[str, Any]) -> Perceptron:
+    """Return a model that keeps every update, by default trained by the lecture's rule until it converges.
+
+    Among the parameters may be initial weights, coef_init and intercept_init.
+    """
     if parameters.get("combine", "vote") != "vote":
         raise ValueError(f"combine={parameters['combine']!r}: only combine='vote' keeps every update; leave it out.")
-    start = {name: parameters[name] for name in ("coef_init", "intercept_init") if name in parameters}
-    told = {name: value for name, value in parameters.items() if name not in start}
-    return Perceptron(**{"margin": None, "intercept_scaling": 1, "tol": None, **told, "combine": "vote"}).fit(
-        X, y, **start
-    )
+    initial = {name: value for name, value in parameters.items() if name in ("coef_init", "intercept_init")}
+    own = {name: value for name, value in parameters.items() if name not in initial}
+    defaults = {"margin": None, "intercept_scaling": 1, "tol": None}
+    return Perceptron(**{**defaults, **own, "combine": "vote"}).fit(X, y, **initial)
 
 
 class Frame(NamedTuple):
-    """The model after some updates."""
+    """The model after a visit, and the example that was visited."""
 
     update: int
     mistakes: int  # made until then
     w: np.ndarray  # (rows, features)
     b: np.ndarray  # (rows,)
-    example: np.ndarray | None  # the example that was visited last, (2,)
+    example: np.ndarray | None  # (2,); None at the start
     true: int  # its class; -1 at the start
-    predicted: int  # and the answer before the visit
+    predicted: int  # the prediction before the visit
     score: np.ndarray | None = None  # by the weights before the visit, one per row
-    before: tuple[np.ndarray, np.ndarray] | None = None  # those weights
-    learned: bool = True  # was it an update?
+    previous: tuple[np.ndarray, np.ndarray] | None = None  # those weights
+    is_update: bool = True
 
-    def text(self, updates: int, names: list[str]) -> str:
-        """What happened, on one line."""
+    def text(self, n_updates: int, names: list[str]) -> str:
+        """Describe the visit on one line."""
         if self.example is None:
-            return f"start, before any of the {updates:,} updates"
-        if not self.learned:
-            return f"after {self.update:,} of {updates:,} updates: {names[self.true]} is right"
-        what = (
-            f"{names[self.true]} was predicted as {names[self.predicted]}"
-            if self.true != self.predicted
-            else f"{names[self.true]} was right, but within the margin"
-        )
-        return f"update {self.update:,} of {updates:,}: {what}"
+            return f"start, before any of the {n_updates:,} updates"
+        true, predicted = names[self.true], names[self.predicted]
+        if not self.is_update:
+            return f"after {self.update:,} of {n_updates:,} updates: {true} is right"
+        if self.true == self.predicted:
+            return f"update {self.update:,} of {n_updates:,}: {true} was right, but within the margin"
+        return f"update {self.update:,} of {n_updates:,}: {true} was predicted as {predicted}"
 
     @property
     def margin(self) -> float | None:
@@ -121,74 +123,74 @@ class Frame(NamedTuple):
         return float(self.score[self.true] - np.delete(self.score, self.true).max())
 
     def numbers(self, names: list[str]) -> str:
-        """y·s, and the weights before and after the update; of several classes those of the rows that moved."""
-        if self.score is None or self.before is None:
-            rows = [0] if len(self.w) == 1 else []
-            return "".join(_weights("w", self.w[r], self.b[r]) for r in rows)
-        several = len(self.w) > 1
-        largest = max(float(np.abs(part).max(initial=0.0)) for part in (*self.before, self.score))
-        said = f"{'margin' if several else 'y·s'} = {rounded(self.margin, largest)}"
-        if not self.learned:
-            return said if several else f"{said}; {_weights('w', self.w[0], self.b[0])}"
-        parts = []
-        for r in range(len(self.w)):
-            then, now = (_vector(*part) for part in ((self.before[0][r], self.before[1][r]), (self.w[r], self.b[r])))
-            if then != now:
-                parts.append(f"{f'w of {names[r]}' if several else 'w, b'}: {then} → {now}")
-        return "; ".join([said, *parts])
+        """Return y·s, and the weights before and after the update; for several classes the rows that changed."""
+        is_binary = len(self.w) == 1
+        now = f"w, b: {_format_weights(self.w[0], self.b[0])}" if is_binary else ""
+        if self.score is None or self.previous is None:
+            return now
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in (*self.previous, self.score))
+        margin = f"{'y·s' if is_binary else 'margin'} = {rounded(self.margin, largest)}"
+        if not self.is_update:
+            return f"{margin}; {now}" if is_binary else margin
+        parts = [margin]
+        for row, (old_w, old_b, w, b) in enumerate(zip(*self.previous, self.w, self.b, strict=True)):
+            old, new = _format_weights(old_w, old_b), _format_weights(w, b)
+            if old != new:
+                parts.append(f"{'w, b' if is_binary else f'w of {names[row]}'}: {old} → {new}")
+        return "; ".join(parts)
 
 
-def frames_of(updates: Updates, model: Perceptron, most: int, origins: np.ndarray | None = None) -> list[Frame]:
-    """The versions to show; mistakes are counted over all of them, by what each example was answered before it.
-
-    origins: where support examples are in the plane, if features are made of others.
-    """
-    positive_at_zero = model.zero_score == "positive"
-    wrong_always = model.margin_ == 0 and model.cost is None  # then only mistakes are learned from
-    n = len(updates)
-    shown = set(np.unique(np.linspace(0, n, most).round().astype(int)).tolist()) if n >= most else set(range(n + 1))
-    frames, mistakes, predicted = [], 0, -1
-    before: tuple[np.ndarray, np.ndarray] | None = None
-    for version in updates:
-        example, s = None, None
-        if before is not None:
-            place = (updates.support if origins is None else origins)[version.example]
-            example = place.astype(np.float64)
-            s = before[0] @ updates.support[version.example] + before[1]
-            if len(s) == 1:
-                predicted = int(s[0] >= 0) if positive_at_zero else int(s[0] > 0)
-                wrong = predicted != version.true or s[0] == 0  # an update at 0: it was counted as a mistake
-                predicted = 1 - version.true if wrong or wrong_always else predicted
-            else:
-                predicted = version.taken_for if wrong_always else int(s.argmax())
-            mistakes += predicted != version.true
-        then, before = before, (version.w.copy(), version.b.copy())
-        if version.k in shown:
-            frames.append(Frame(version.k, int(mistakes), *before, example, version.true, predicted, s, then))
-    return frames
-
-
-def frames_of_trace(trace: Trace, most: int) -> list[Frame]:
-    """Every visit of a trace, those that were right too; of very many the first ones."""
-    places = {label: place for place, label in enumerate(trace.classes.tolist())}
-    before = (trace.start.coef, trace.start.intercept)
-    frames, mistakes = [Frame(0, 0, *before, None, -1, -1)], 0
-    for visit in trace.visits[: most - 1]:
-        now, mistakes = (visit.weights.coef, visit.weights.intercept), mistakes + visit.mistake
-        true, taken = places[visit.y], places[visit.predicted]
-        if len(places) == 2 and visit.mistake:
-            taken = 1 - true  # at a score of 0 both are wrong
-        score = np.atleast_1d(np.asarray(visit.score, np.float64))
-        frames.append(Frame(visit.k, mistakes, *now, visit.x, true, taken, score, before, visit.update))
-        before = now
-    return frames
-
-
-def _weights(name: str, w: np.ndarray, b: float) -> str:
-    return f"{name}, b: {_vector(w, b)}"
-
-
-def _vector(w: np.ndarray, b: float) -> str:
+def _format_weights(w: np.ndarray, b: float) -> str:
     largest = max(float(np.abs(w).max(initial=0.0)), abs(float(b)))
-    some = ", ".join(rounded(value, largest, 3) for value in w[:FEW].tolist()) + ", …" * (len(w) > FEW)
-    return f"({some}), {rounded(b, largest, 3)}"
+    values = ", ".join(rounded(value, largest, 3) for value in w[:SHOWN_WEIGHTS].tolist())
+    return f"({values}{', …' * (len(w) > SHOWN_WEIGHTS)}), {rounded(b, largest, 3)}"
+
+
+def frames_of_updates(
+    updates: Updates, model: Perceptron, max_frames: int, points: np.ndarray | None = None
+) -> list[Frame]:
+    """Return evenly chosen versions of the weights; mistakes are counted over all of them.
+
+    points: where the support vectors are in the plane, if features are computed from others.
+    """
+    points = updates.support if points is None else points
+    positive_at_zero = model.zero_score == "positive"
+    learns_from_mistakes_only = model.margin_ == 0 and model.cost is None
+    shown = set(np.linspace(0, len(updates), min(max_frames, len(updates) + 1)).round().astype(int).tolist())
+    frames, n_mistakes = [], 0
+    previous: tuple[np.ndarray, np.ndarray] | None = None
+    for version in updates:
+        example, s, predicted = None, None, -1
+        if previous is not None:
+            example = points[version.example].astype(np.float64)
+            s = previous[0] @ updates.support[version.example] + previous[1]
+            if len(s) > 1:
+                predicted = version.predicted if learns_from_mistakes_only else int(s.argmax())
+            else:
+                predicted = int(s[0] >= 0) if positive_at_zero else int(s[0] > 0)
+                if learns_from_mistakes_only or s[0] == 0:  # training counts an update at 0 as a mistake
+                    predicted = 1 - version.true
+            n_mistakes += predicted != version.true
+        current = version.w.copy(), version.b.copy()
+        if version.k in shown:
+            frames.append(
+                Frame(version.k, int(n_mistakes), *current, example, version.true, predicted, s, previous)
+            )  # fmt: skip
+        previous = current
+    return frames
+
+
+def frames_of_trace(trace: Trace, max_frames: int) -> list[Frame]:
+    """Return the first visits of a trace, also those without an update."""
+    codes = {label: k for k, label in enumerate(trace.classes.tolist())}
+    previous = (trace.start.coef, trace.start.intercept)
+    frames, n_mistakes = [Frame(0, 0, *previous, None, -1, -1)], 0
+    for visit in trace.visits[: max_frames - 1]:
+        current, n_mistakes = (visit.weights.coef, visit.weights.intercept), n_mistakes + visit.mistake
+        true, predicted = codes[visit.y], codes[visit.predicted]
+        if len(codes) == 2 and visit.mistake:
+            predicted = 1 - true  # at a score of 0 both are wrong
+        score = np.atleast_1d(np.asarray(visit.score, np.float64))
+        frames.append(Frame(visit.k, n_mistakes, *current, visit.x, true, predicted, score, previous, visit.update))
+        previous = current
+    return frames

@@ -9,7 +9,7 @@ from perceptrons.engine.html import Html, visible
 from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.plots import BoundaryDisplay, MarginsDisplay
-from perceptrons.plots.style import drawn
+from perceptrons.plots.style import render
 from perceptrons.report.data_section import equal_in
 from perceptrons.report.model_section import learned_from_these
 from perceptrons.report.page import (
@@ -68,7 +68,7 @@ def boundary(subject: Subject, features: Any) -> Section | None:
         caption += f" {subject.left_out()}"
     legend = subject.known * max(len(label) for label in display.classes)
     width = WIDTH if legend <= SHORT else None  # or the legend would leave no room for the plane
-    return section("boundary", "Decision boundary", figure(drawn(display, width=width), alt, caption))
+    return section("boundary", "Decision boundary", figure(render(display, max_width=width), alt, caption))
 
 
 def _called(subject: Subject, column: int) -> str:
@@ -212,4 +212,4 @@ def _margins(subject: Subject, X: Any, y: np.ndarray) -> list[Html]:
         f"{count(close, 'correct prediction has a small margin', 'correct predictions have small margins')}, below a "
         "tenth of the median."
     )
-    return [figure(drawn(display, width=WIDTH), alt, caption)]
+    return [figure(render(display, max_width=WIDTH), alt, caption)]

@@ -9,7 +9,7 @@ from perceptrons.inspection.metrics import METRICS, shown
 from perceptrons.inspection.ranking import average_precision, cuts_by_class, roc_auc
 from perceptrons.modelfile.summary import calibration_in_words
 from perceptrons.plots import CurvesDisplay, calibration_of
-from perceptrons.plots.style import drawn
+from perceptrons.plots.style import render
 from perceptrons.report.page import WIDTH, Section, details, element, figure, paragraph, section, soft, table, user
 from perceptrons.report.subject import Subject
 
@@ -45,12 +45,12 @@ def curves(subject: Subject) -> Section:
     pictures = element(
         "div",
         figure(
-            drawn(display, width=WIDTH, kind="roc"), f"ROC curve of {of}: {areas}.",
+            render(display, max_width=WIDTH, kind="roc"), f"ROC curve of {of}: {areas}.",
             "ROC curve: the share of a class that is found (true positive rate), against the share of other examples "
             "that are wrongly predicted as this class (false positive rate), at every threshold.",
         ),
         figure(
-            drawn(display, width=WIDTH, kind="precision_recall"), f"Precision-recall curve of {of}: {precision}.",
+            render(display, max_width=WIDTH, kind="precision_recall"), f"Precision-recall curve of {of}: {precision}.",
             "Precision and recall at every threshold. If one class is rare, this curve is more informative than the "
             "ROC curve.",
         ),
@@ -89,7 +89,7 @@ def _reliability(subject: Subject, codes: np.ndarray, probabilities: np.ndarray)
             f"{found.calibration_error:.3f}."
         ),
         figure(
-            drawn(_Drawn(codes, probabilities, classes), width=WIDTH),
+            render(_Drawn(codes, probabilities, classes), max_width=WIDTH),
             f"Reliability curve of {of}: calibration error {found.calibration_error:.3f}.",
             "Reliability curve: how often a class is the true one, against its predicted probability. On the dotted "
             "line, both are equal.",

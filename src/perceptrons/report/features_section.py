@@ -14,7 +14,7 @@ from perceptrons.inspection.units import step_of
 from perceptrons.inspection.weights import dense_coef
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import WeightsDisplay
-from perceptrons.plots.style import drawn
+from perceptrons.plots.style import render
 from perceptrons.report.images import dense, grey
 from perceptrons.report.page import (
     Section,
@@ -56,7 +56,7 @@ def _weights(subject: Subject) -> list[Html]:
         )
     if subject.image_shape is not None and len(titles[0]) == 1 and subject.known <= PICTURED:
         labels = np.array([visible(str(label)) for label in subject.classes], object)
-        picture = drawn(WeightsDisplay(coef, labels), image_shape=subject.image_shape)
+        picture = render(WeightsDisplay(coef, labels), image_shape=subject.image_shape)
         caption = (
             "The weights of every class as an image: red pixels are evidence for the class, blue pixels against it."
         )

@@ -7,7 +7,7 @@ from perceptrons.engine.wording import changed, count, percent, why_it_stopped
 from perceptrons.engine.wording import short as on_one_line
 from perceptrons.inspection.units import categories_of, prepared_in_words
 from perceptrons.plots import HistoryDisplay
-from perceptrons.plots.style import drawn
+from perceptrons.plots.style import render
 from perceptrons.report.page import (
     WIDTH,
     Section,
@@ -213,7 +213,7 @@ def how_trained(subject: Subject) -> Section:
         )
         if len(history) == 1:
             alt = f"{count(first['mistakes'], 'mistake')} in its only epoch."
-        parts.append(figure(drawn(HistoryDisplay.from_estimator(model), width=WIDTH), alt, alt))
+        parts.append(figure(render(HistoryDisplay.from_estimator(model), max_width=WIDTH), alt, alt))
     else:
         parts.append(soft("It was trained on blocks, without epochs: there is no training history to draw."))
     return section("training", "Training", *parts, *_how_found(model, getattr(model, "recipe_", None)))
