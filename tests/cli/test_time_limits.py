@@ -16,9 +16,9 @@ from perceptrons.engine.passes.corral import corral_for, enter
 from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare
-from perceptrons.theory import examples, hulls, separability
+from perceptrons.theory import examples, largest_margin, separability
 from perceptrons.theory.examples import check_examples
-from perceptrons.theory.hulls import Demands
+from perceptrons.theory.largest_margin import PairList
 from perceptrons.theory.verification import ExactSum
 
 search = import_module("perceptrons.theory.separability")  # the package has a function of that name
@@ -56,7 +56,7 @@ def test_exact_elimination_is_begun_only_if_there_is_time_for_it(seconds, begun,
     monkeypatch.setattr(search, "null_weights", lambda M: called.append(M.shape))
     X, y = overlapping(rng)
     one = search.Prover(check_examples(X, y), True, examples.Clock(seconds))
-    one._cancelling(Demands(np.arange(240), (1 - y).astype(np.int32)))
+    one._cancelling(PairList(np.arange(240), (1 - y).astype(np.int32)))
     assert len(called) == begun
 
 
@@ -72,7 +72,7 @@ def test_too_many_dimensions_for_exact_arithmetic_are_known_before_any_equation_
     def written(*_):
         raise AssertionError("equations were written")
 
-    monkeypatch.setattr(search, "equations", written)
+    monkeypatch.setattr(search, "cancellation_equations", written)
     X, y = overlapping(rng)
     one = search.Prover(check_examples(X, y), True, examples.Clock(None))
     assert one._exactly(None) is None
@@ -85,18 +85,18 @@ def test_the_clock_is_looked_at_after_every_piece_of_the_search_for_the_nearest_
     enter(V, 0, 1, corral)
     corral.a[0] = 1.0
     told = []
-    found = hulls._nearest(V, np.ones(1), corral, 1e-3, told.append)
+    found = largest_margin._nearest(V, np.ones(1), corral, 1e-3, told.append)
     assert len(told) > 1
-    assert max(told) <= hulls.WORK
+    assert max(told) <= largest_margin.MAX_WORK
     again = corral_for(*V.shape, 1)
     enter(V, 0, 1, again)
     again.a[0] = 1.0
-    expected, _ = hulls.nearest_point(V, np.ones(1), again, 1e-3, 10**6)
+    expected, _ = largest_margin.nearest_point(V, np.ones(1), again, 1e-3, 10**6)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_points_tried_in_vain_do_not_keep_the_search_for_ever(rng, monkeypatch):
-    monkeypatch.setattr(hulls, "WORK", 1.0)  # a cycle at a time
+    monkeypatch.setattr(largest_margin, "MAX_WORK", 1.0)  # a cycle at a time
     points = rng.standard_normal((40, 3)) + 2
     V = np.hstack([np.repeat(points, 10, axis=0), np.ones((400, 1))])  # each ten times: nine depend on it
     corral = corral_for(*V.shape, 1)
@@ -108,11 +108,11 @@ def test_points_tried_in_vain_do_not_keep_the_search_for_ever(rng, monkeypatch):
         told.append(work)
         assert len(told) < 10_000
 
-    found = hulls._nearest(V, np.ones(1), corral, 1e-9, tick)
+    found = largest_margin._nearest(V, np.ones(1), corral, 1e-9, tick)
     again = corral_for(*V.shape, 1)
     enter(V, 0, 1, again)
     again.a[0] = 1.0
-    expected, _ = hulls.nearest_point(V, np.ones(1), again, 1e-9, 10**6)
+    expected, _ = largest_margin.nearest_point(V, np.ones(1), again, 1e-9, 10**6)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 

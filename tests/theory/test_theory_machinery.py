@@ -14,9 +14,9 @@ from perceptrons.engine.passes.corral import corral_for, enter
 from perceptrons.engine.passes.modular import PRIME, invert
 from perceptrons.engine.passes.nearest import nearest_point
 from perceptrons.theory import max_margin
-from perceptrons.theory.exact import Simplex, balanced, equations, integers, null_weights, rounded
+from perceptrons.theory.exact import Simplex, balanced, cancellation_equations, integers, null_weights, rounded
 from perceptrons.theory.examples import check_examples
-from perceptrons.theory.hulls import Demands, Pairs, descend
+from perceptrons.theory.largest_margin import HullPoints, PairList, descend
 from perceptrons.theory.verification import Checker, ExactWeights, exact_sum, root_down, root_up
 
 EXACT = settings(max_examples=200, deadline=None, derandomize=True)
@@ -121,7 +121,7 @@ def test_coordinate_descent_comes_to_the_largest_margin(classes, fit_intercept, 
     y = rng.integers(0, classes, 40)
     best = max_margin(X, y, fit_intercept=fit_intercept).margin
     X = sp.csr_matrix(X) if layout == "csr" else X
-    pairs = Pairs(check_examples(X, y), fit_intercept, even=False)
+    pairs = HullPoints(check_examples(X, y), fit_intercept, scale_features=False)
     *_, last = descend(pairs, 1e-3, lambda work: None)
     unit = float(pairs.unit[0])
     assert last.reached * unit <= best.at_most * (1 + 1e-12)
@@ -219,8 +219,8 @@ def test_equations_and_weights_from_them_have_the_same_products(classes, rng):
     X = np.round(rng.standard_normal((6, 3)), 2)
     X[:, 1] = 0.0
     examples = check_examples(X, np.arange(6) % classes)
-    demands = Demands(np.arange(6), (np.arange(6, dtype=np.int32) + 1) % classes)
-    system = equations(examples, True, demands)
+    demands = PairList(np.arange(6), (np.arange(6, dtype=np.int32) + 1) % classes)
+    system = cancellation_equations(examples, True, demands)
     v = rng.integers(-5, 6, system.points.shape[1]).tolist()
     theta, b = system.weights(v)
     own = np.arange(6) % classes

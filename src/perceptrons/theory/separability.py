@@ -1,13 +1,29 @@
-"""Is a data set linearly separable, and by how much? The stages of the search, and the proof of what they find.
+"""Linear separability and the largest margin, decided by a search in stages and proved in exact arithmetic.
 
-The cheapest first: equal rows with different labels; perceptron passes; the nearest point of the hull in floating point
-(`hulls.py`), which ends in weights or in a few examples that cancel. Each answer is proved in exact arithmetic before
-it is given as a certificate (`certificate.py`). Where floating point cannot tell, an exact simplex method on the
-examples in question does (`exact.py`).
+Write z = f(x, y) - f(x, r) for an example x of class y and a rival class r; for two classes z = y (x, 1). The data are
+separable if some theta has z·theta > 0 for all z. Exactly one of two statements holds (Gordan 1873):
+
+    some theta has z·theta > 0 for all z,       or       sum of a z = 0 for some weights a >= 0, not all 0.
+
+Either can be checked by anyone: theta by scoring every example, and a, the witness, by adding up. The second one says
+that the convex hull of the points z contains the origin. If it does not, its distance from the origin is the largest
+margin: every theta gives a lower bound, and every point of the hull an upper bound (`largest_margin.py`).
+
+The stages of the search, the cheapest first, each of which can end it:
+
+1. a row of zeros, or equal rows with different labels, are a witness of one or two examples;
+2. perceptron passes without a mistake give theta;
+3. for several classes, the two classes that are confused most often may already overlap;
+4. the nearest point of the hull, in floating point, gives theta or a few examples whose weights cancel exactly;
+5. the same with features of one scale, which changes the margin but not the answer;
+6. an exact simplex method on a growing set of examples decides what rounding hides.
+
+Each answer is proved in exact arithmetic (`exact.py`, `verification.py`) before it becomes a certificate.
 """
 
 import math
 import warnings
+from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Real
 from typing import Any, NamedTuple
@@ -19,21 +35,29 @@ from sklearn.exceptions import ConvergenceWarning
 from perceptrons.linear import Perceptron
 from perceptrons.theory.certificate import Certificate, Combination, Margin, times_unit
 from perceptrons.theory.duplicates import contradictions
-from perceptrons.theory.exact import Simplex, balanced, equations, frame_of, null_weights, rounded, used_columns
+from perceptrons.theory.exact import (
+    Simplex,
+    balanced,
+    cancellation_equations,
+    column_scales,
+    null_weights,
+    rounded,
+    used_columns,
+)
 from perceptrons.theory.examples import Clock, Examples, TimeUp, as_whole_numbers, check_examples
-from perceptrons.theory.hulls import Demands, Pairs, Round, descend, search
+from perceptrons.theory.largest_margin import HullPoints, PairList, SearchRound, descend, search
 from perceptrons.theory.verification import Checker, ExactWeights, exact_sum, root_up
 
-NOTHING = 1e-9  # a distance of the hull from the origin, relative to the data, at which it may well be 0
-EPOCHS = 10  # perceptron passes before the hulls,
-MORE_EPOCHS = 2000  # and as far as twice WORK goes where
-WIDE = 1000  # dimensions make passes cheap beside hulls
-DENSE = 1 << 22  # numbers up to which sparse data are as well searched as dense ones
-WORK = 1e10  # additions and multiplications, some seconds, spent at most on what is not asked for at all cost
-CONFUSED = 3  # pairs of classes that are tried on their own first
-CONVERTING = 5e-7  # seconds to make a whole number of a value, about,
-ELIMINATING = 3e-9  # and to subtract a multiple of one from another, modulo a prime
-EXACT = 400  # equations up to which the exact simplex method has a hope to end
+SUSPICIOUS_DISTANCE = 1e-9  # of the hull from the origin, relative to the data, at which it may well be 0
+MIN_EPOCHS = 10  # of perceptron passes before the search of the hull
+MAX_EPOCHS = 2000  # in many dimensions, where passes are cheap beside the search
+MANY_DIMENSIONS = 1000
+MAX_DENSE_NUMBERS = 1 << 22  # sparse data up to this size are searched faster as dense ones
+MAX_POLISH_WORK = 1e10  # additions and multiplications, some seconds, to narrow the bracket of the margin
+MAX_CONFUSED_PAIRS = 3  # pairs of classes that are tried on their own
+CONVERSION_SECONDS = 5e-7  # to make a whole number of a value, about
+ELIMINATION_SECONDS = 3e-9  # to subtract a multiple of a number from another, modulo a prime
+MAX_SIMPLEX_EQUATIONS = 400  # more take the exact simplex method too long
 
 
 def separability(
@@ -42,16 +66,16 @@ def separability(
 ) -> Certificate:  # fmt: skip
     """Decide whether the classes are linearly separable, with a proof that anyone can check.
 
-    When to use it: to know whether a perceptron will converge and within how many updates; to find the examples that
-    stand in the way. When not: to judge how well a linear model will predict; inseparable data often have a very good
-    one, and separable ones may be noise in many dimensions.
+    Use it to know whether a perceptron will converge and within how many updates, or to find the examples that prevent
+    it. Do not use it to judge how well a linear model will predict: inseparable data often have a very good one, and
+    separable ones may be noise in many dimensions.
 
     Parameters
     ----------
     X, y : as in `Perceptron.fit`; dense or sparse, one label per example
         Numbers that float64 does not hold exactly, such as 2**53 + 1, are refused: the proof would not be about them.
     max_seconds : float, optional
-        Give up after this time, with `separable` None. The search gets nine tenths of it, and the proof of its
+        The time limit, after which `separable` is None. The search gets nine tenths of it, and the proof of its
         result the rest. Exact arithmetic that would take longer than the time left is not started.
     fit_intercept : bool, default=True
         If False, only hyperplanes through the origin are considered.
@@ -84,7 +108,7 @@ positive.
     _check(gap, fit_intercept)
     examples = check_examples(X, y)
     if not decimals:
-        return Prover(examples, bool(fit_intercept), clock, polish=WORK).decide(gap)
+        return Prover(examples, bool(fit_intercept), clock, polish_work=MAX_POLISH_WORK).decide(gap)
     scaled = as_whole_numbers(examples.X)
     if scaled is None:
         raise ValueError(
@@ -92,17 +116,19 @@ positive.
             "were read from are not known. Use decimals=False for a proof about the float64 numbers."
         )
     X, unit = scaled
-    return Prover(examples._replace(X=X), bool(fit_intercept), clock, polish=WORK, unit=unit).decide(gap)
+    return Prover(examples._replace(X=X), bool(fit_intercept), clock, polish_work=MAX_POLISH_WORK, unit=unit).decide(
+        gap
+    )
 
 
 def max_margin(
     X: Any, y: Any, *, gap: float = 1e-6, fit_intercept: bool = True, max_seconds: float | None = None
 ) -> Certificate:
-    """The hard-margin separator: of all hyperplanes the one furthest from every example.
+    """Return the hard-margin separator: of all hyperplanes the one farthest from every example.
 
-    When to use it: to know the largest margin, and so the smallest mistake bound, to a stated gap; as the hard-margin
-    support vector machine of separable data. When not: data that are not separable have none; their soft-margin
-    relative is scikit-learn's LinearSVC.
+    Use it to know the largest margin, and so the smallest mistake bound, to a stated gap, or as the hard-margin support
+    vector machine of separable data. Do not use it for data that are not separable, which have no such hyperplane:
+    scikit-learn's LinearSVC has a soft margin.
 
     Parameters
     ----------
@@ -138,7 +164,8 @@ def max_margin(
     certificate = Prover(check_examples(X, y), bool(fit_intercept), clock).decide(gap)
     if not certificate.separable:
         raise ValueError(f"There is no largest margin. {certificate.explain()}")
-    low, high = certificate.margin  # type: ignore[misc]
+    assert certificate.margin is not None
+    low, high = certificate.margin
     if high - low > gap * high:
         warnings.warn(
             f"The margin is known only to a relative gap of {(high - low) / high:.1e}, not {gap:g}: "
@@ -157,35 +184,37 @@ def _check(gap: Any, fit_intercept: Any) -> None:
 
 
 class Separator(NamedTuple):
-    """Weights that are proved to put every example on its side, a row for two classes, else one row per class."""
+    """Weights that are proved to separate the data, one row for two classes, else one row per class."""
 
-    theta: np.ndarray  # float64, or Fractions where floats do not do
+    theta: np.ndarray  # float64, or Fractions if floats do not suffice
     b: np.ndarray
     reached: float
 
 
 class Prover:
-    """One data set on its way to a certificate."""
+    """Decides one data set and proves the answer."""
 
     def __init__(
-        self, examples: Examples, fit_intercept: bool, clock: Clock, polish: float = np.inf, unit: int | None = None
-    ) -> None:
-        """polish: the work that may go into a bracket once the answer is known. unit: the data are X / unit."""
+        self, examples: Examples, fit_intercept: bool, clock: Clock, polish_work: float = np.inf,
+        unit: int | None = None,
+    ) -> None:  # fmt: skip
+        """polish_work: the work that may narrow the margin once the answer is known. unit: the data are X / unit."""
         self.unit = unit
-        if sp.issparse(examples.X) and math.prod(examples.X.shape) <= DENSE:
-            examples = examples._replace(X=examples.X.toarray())  # quicker, and the certificate does not tell
-        self.examples, self.fit_intercept, self.clock, self.polish = examples, fit_intercept, clock, polish
+        if sp.issparse(examples.X) and math.prod(examples.X.shape) <= MAX_DENSE_NUMBERS:
+            examples = examples._replace(X=examples.X.toarray())
+        self.examples, self.fit_intercept, self.clock, self.polish_work = examples, fit_intercept, clock, polish_work
         self.labels = examples.classes.tolist()
         self.K = len(self.labels)
         self.checker = Checker(examples.X, examples.codes)
         self.separator: Separator | None = None
-        self.widest: Round | None = None  # of the rounds that keep distances: the largest margin,
-        self.closest: Round | None = None  # and the smallest distance of the hulls
+        self.widest: SearchRound | None = None  # the round with the largest margin, and
+        self.closest: SearchRound | None = None  # with the smallest distance of the hull, both without scaled features
         self.undecided = f"the time limit ({clock.seconds:.3g} s) was reached." if clock.seconds else ""
 
     def decide(self, gap: float) -> Certificate:
+        """Return the certificate, with a bracket of the margin within gap if there is time for it."""
         try:
-            witness = self._witness(gap)
+            witness = self._search(gap)
         except TimeUp:
             witness = None
         if witness is not None:
@@ -195,14 +224,14 @@ class Prover:
             return certificate
         if self.separator is None:
             return self._certificate(separable=None, reason=self.undecided)
-        theta, b, reached = self._best()
-        support, at_most = self._bound()
+        theta, b, reached = self._normalized_separator()
+        support, at_most = self._upper_bound()
         if self.unit not in (None, 1):
             b, reached, at_most = self._in_decimals(theta, b, at_most)
         return self._certificate(
             separable=True,
-            coef=_frozen(theta if self.K > 2 else theta[0]),
-            intercept=_frozen(b) if self.K > 2 else b.tolist()[0],
+            coef=_read_only(theta if self.K > 2 else theta[0]),
+            intercept=_read_only(b) if self.K > 2 else b.tolist()[0],
             margin=Margin(min(reached, at_most), at_most),
             support=support,
         )
@@ -215,70 +244,54 @@ class Prover:
         ).sealed()  # fmt: skip
 
     def _data(self) -> Examples:
-        """The examples in their own unit."""
+        """Return the examples in their own unit."""
         if self.unit is None:
             return self.examples
         return self.examples._replace(X=self.examples.X / self.unit)  # rounded to the nearest float, as when read
 
-    def _in_decimals(self, theta: np.ndarray, b: np.ndarray, at_most: float) -> tuple[np.ndarray, float, float]:
-        """The bias, the margin reached and the upper bound for the decimals, from those for whole numbers.
+    # ---- the stages: each returns a witness, or finds weights that become the separator
 
-        The bias is a float if the rounded one still puts every example on its side."""
-        unit: int = self.unit  # type: ignore[assignment]
-        exact = times_unit(b, Fraction(1, unit))
-        b = exact.astype(np.float64)
-        reached = self.checker.safe_margin(self._weights(theta, times_unit(b, unit)))
-        if reached is None:
-            b = exact
-            reached = self.checker.safe_margin(self._weights(theta, times_unit(b, unit)))
-        assert reached is not None
-        high = at_most / unit
-        while Fraction(high) * unit < Fraction(at_most):
-            high = math.nextafter(high, math.inf)
-        return b, reached / unit, high  # safe_margin leaves more room than this rounds
-
-    # ---- the stages: each finds a witness, or weights that become the separator
-
-    def _witness(self, gap: float) -> Combination | None:
-        """A witness if the data are not separable; else None, and there is a separator unless it stays undecided."""
-        found = self._at_a_glance()
-        if found is not None:
-            return found
-        theta, b = self._passes()
+    def _search(self, gap: float) -> Combination | None:
+        """Return a witness if the data are not separable; else set the separator, unless nothing is decided."""
+        witness = self._trivial_witness()
+        if witness is not None:
+            return witness
+        theta, b = self._train_perceptron()
         if self.separator is None and self.K > 2:
-            found = self._confused_classes(theta, b)
-            if found is not None:
-                return found
-        for even in (False, True):
-            step, found = self._rounds(theta, b, gap, even)
-            if found is not None or self.separator is not None:
-                return found
+            witness = self._witness_of_confused_classes(theta, b)
+            if witness is not None:
+                return witness
+        for scale_features in (False, True):
+            step, witness = self._search_hull(theta, b, gap, scale_features)
+            if witness is not None or self.separator is not None:
+                return witness
             theta, b = step.theta, step.b
-        return self._exactly(step)
+        return self._decide_exactly(step)
 
-    def _at_a_glance(self) -> Combination | None:
-        """Without an intercept a row of zeros; equal rows with different labels."""
+    def _trivial_witness(self) -> Combination | None:
+        """Stage 1: without an intercept a row of zeros; equal rows with different labels."""
         X, codes, _ = self.examples
         if not self.fit_intercept:
-            filled = np.diff(X.indptr) > 0 if sp.issparse(X) else X.any(axis=1)
-            if not filled.all():
-                row = int(np.argmin(filled))
-                return self._combination(Demands(np.array([row]), (codes[[row]] + 1) % self.K), [1])
+            is_nonzero = np.diff(X.indptr) > 0 if sp.issparse(X) else X.any(axis=1)
+            if not is_nonzero.all():
+                row = int(np.argmin(is_nonzero))
+                return self._combination(PairList(np.array([row]), (codes[[row]] + 1) % self.K), [1])
         groups = contradictions(X, codes)
         if not groups:
             return None
         rows = groups[0]
-        pair = rows[[0, int(np.argmax(codes[rows] != codes[rows[0]]))]]
-        return self._combination(Demands(pair, codes[pair[::-1]]), [1, 1])
+        two = rows[[0, int(np.argmax(codes[rows] != codes[rows[0]]))]]
+        return self._combination(PairList(two, codes[two[::-1]]), [1, 1])
 
-    def _passes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weights after some perceptron passes; if they make no mistake, they are the separator."""
+    def _train_perceptron(self) -> tuple[np.ndarray, np.ndarray]:
+        """Stage 2: return weights after some perceptron passes; without mistakes they are the separator."""
         X, codes, _ = self.examples
         self.clock.tick()
         width = 1 if self.K == 2 else self.K
-        epochs = EPOCHS
-        if X.shape[1] * width > WIDE:
-            epochs = max(EPOCHS, min(MORE_EPOCHS, int(2 * WORK / ((X.nnz if sp.issparse(X) else X.size) * width + 1))))
+        epochs = MIN_EPOCHS
+        if X.shape[1] * width > MANY_DIMENSIONS:
+            work_per_epoch = (X.nnz if sp.issparse(X) else X.size) * width + 1
+            epochs = max(MIN_EPOCHS, min(MAX_EPOCHS, int(2 * MAX_POLISH_WORK / work_per_epoch)))
         model = Perceptron(
             margin=0, intercept_scaling=1, combine="last", tol=None, max_iter=epochs, fit_intercept=self.fit_intercept,
             max_seconds=self.clock.left,
@@ -291,143 +304,168 @@ class Prover:
             self._prove(theta, b)
         return theta, b
 
-    def _confused_classes(self, theta: np.ndarray, b: np.ndarray) -> Combination | None:
-        """The witness of two classes alone, if those that the passes confuse most cannot be separated."""
+    def _witness_of_confused_classes(self, theta: np.ndarray, b: np.ndarray) -> Combination | None:
+        """Stage 3: return the witness of two classes alone, if those that are confused most cannot be separated."""
         X, codes, classes = self.examples
-        lead, rivals = Pairs(self.examples, self.fit_intercept, even=False).leads(theta, b)
-        wrong = lead <= 0
-        low, high = np.minimum(codes, rivals)[wrong], np.maximum(codes, rivals)[wrong]
+        lead, rivals = HullPoints(self.examples, self.fit_intercept, scale_features=False).leads(theta, b)
+        mistakes = lead <= 0
+        low, high = np.minimum(codes, rivals)[mistakes], np.maximum(codes, rivals)[mistakes]
         pairs, counts = np.unique(low.astype(np.int64) * self.K + high, return_counts=True)
-        for pair in pairs[np.argsort(-counts, kind="stable")][:CONFUSED]:
-            two = np.array(divmod(int(pair), self.K))
-            rows = np.flatnonzero(np.isin(codes, two))
-            examples = Examples(X[rows], (codes[rows] == two[1]).astype(np.int32), classes[two])
-            two_classes = Prover(examples, self.fit_intercept, self.clock, polish=0.0)
-            _, found = two_classes._rounds(theta[two[1:]] - theta[two[:1]], b[two[1:]] - b[two[:1]], 0.5, even=False)
-            if found is not None:
-                return found._replace(rows=tuple(rows[list(found.rows)].tolist()))
+        for pair in pairs[np.argsort(-counts, kind="stable")][:MAX_CONFUSED_PAIRS]:
+            first, second = divmod(int(pair), self.K)
+            rows = np.flatnonzero((codes == first) | (codes == second))
+            examples = Examples(X[rows], (codes[rows] == second).astype(np.int32), classes[[first, second]])
+            prover = Prover(examples, self.fit_intercept, self.clock, polish_work=0.0)
+            theta_of_two, b_of_two = theta[[second]] - theta[[first]], b[[second]] - b[[first]]
+            _, witness = prover._search_hull(theta_of_two, b_of_two, 0.5, scale_features=False)
+            if witness is not None:
+                return witness._replace(rows=tuple(rows[list(witness.rows)].tolist()))
         return None
 
-    def _rounds(self, theta: np.ndarray, b: np.ndarray, gap: float, even: bool) -> tuple[Round, Combination | None]:
-        """Search the hulls until they are proved to meet, or the margin is known to the gap, or nothing moves any more.
+    def _search_hull(
+        self, theta: np.ndarray, b: np.ndarray, gap: float, scale_features: bool
+    ) -> tuple[SearchRound, Combination | None]:
+        """Stages 4 and 5: search until a witness or the margin is known to the gap, or there is no more progress.
 
-        Returns the last round and the witness, if there is one."""
-        pairs = Pairs(self.examples, self.fit_intercept, even)
-        if self.separator is not None and pairs.sparse and pairs.width > WIDE:
-            rounds = descend(pairs, gap, self._tick)
+        Return the last round, and the witness if there is one.
+        """
+        points = HullPoints(self.examples, self.fit_intercept, scale_features)
+        if self.separator is not None and points.sparse and points.width > MANY_DIMENSIONS:
+            rounds = descend(points, gap, self._tick)
         else:
-            rounds = search(pairs, theta, b, gap, self._tick)
-        suspicious = NOTHING
+            rounds = search(points, theta, b, gap, self._tick)
+        suspicious = SUSPICIOUS_DISTANCE
         for step in rounds:
-            if not even and (self.widest is None or step.reached > self.widest.reached):
+            if not scale_features and (self.widest is None or step.reached > self.widest.reached):
                 self.widest = step
-            if not even and (self.closest is None or step.distance < self.closest.distance):
+            if not scale_features and (self.closest is None or step.distance < self.closest.distance):
                 self.closest = step
             if self.separator is None and step.reached > 0:
                 self._prove(step.theta, step.b)
             if self.separator is None and step.distance < suspicious:
-                found = self._cancelling(step.support)
-                if found is not None:
-                    return step, found
+                witness = self._cancelling(step.support)
+                if witness is not None:
+                    return step, witness
                 suspicious = step.distance / 8
-            if self.separator is not None and (even or self.polish <= 0):
+            if self.separator is not None and (scale_features or self.polish_work <= 0):
                 break
         return step, self._cancelling(step.support) if self.separator is None else None
 
-    def _exactly(self, step: Round) -> Combination | None:
-        """Decide in exact arithmetic, on a growing set of pairs: those of the last round first."""
-        width = self._columns(self.examples.X)
-        if width > EXACT:
+    def _decide_exactly(self, step: SearchRound) -> Combination | None:
+        """Stage 6: decide a growing set of pairs in exact arithmetic, starting with those of the last round."""
+        n_equations = self._n_equations(self.examples.X)
+        if n_equations > MAX_SIMPLEX_EQUATIONS:
             self.undecided = "rounding hides the result, and the data have too many dimensions for exact computation."
             return None
-        frame = frame_of(self.examples.X)
-        demands = more = step.support
-        simplex = Simplex(width)
+        scales = column_scales(self.examples.X)
+        pairs = added = step.support
+        simplex = Simplex(n_equations)
         while True:
             self.clock.tick()
-            system = equations(self.examples, self.fit_intercept, more, frame)
+            system = cancellation_equations(self.examples, self.fit_intercept, added, scales)
             simplex.add(system.points)
             weights, separator = simplex.solve(self.clock.tick)
             if weights:
-                return self._combination(demands, [weights.get(place, 0) for place in range(len(demands.rows))])
+                return self._combination(pairs, [weights.get(place, 0) for place in range(len(pairs.rows))])
             theta, b = system.weights(separator)
             if any(self._prove(*rounded(theta, b, bits)) for bits in (53, 128, 512)) or self._prove(theta, b):
                 return None
-            rows, rivals = zip(*self.checker.violated(self._weights(theta, b), system.points.shape[1]), strict=True)
-            more = Demands(np.array(rows), np.array(rivals, np.int32))
-            demands = Demands(np.append(demands.rows, more.rows), np.append(demands.rivals, more.rivals))
+            violated = self.checker.violated(self._exact_weights(theta, b), system.points.shape[1])
+            rows, rivals = zip(*violated, strict=True)
+            added = PairList(np.array(rows), np.array(rivals, np.int32))
+            pairs = PairList(np.append(pairs.rows, added.rows), np.append(pairs.rivals, added.rivals))
 
     def _tick(self, work: float) -> None:
-        """Look at the clock before doing some work; once the answer is known, count the work too."""
+        """Check the clock before some work; once the answer is known, limit the work too."""
         self.clock.tick()
         if self.separator is not None:
-            self.polish -= work
-            if self.polish < 0:
+            self.polish_work -= work
+            if self.polish_work < 0:
                 raise TimeUp
 
-    # ---- proofs
+    # ---- proofs that weights separate the data, and how far
 
-    def _weights(self, theta: np.ndarray, b: np.ndarray) -> ExactWeights:
+    def _exact_weights(self, theta: np.ndarray, b: np.ndarray) -> ExactWeights:
         return ExactWeights(theta, b) if self.K > 2 else ExactWeights(theta[0], b[0])
 
     def _prove(self, theta: np.ndarray, b: np.ndarray) -> bool:
-        """Keep these weights if they put every example strictly on its side, and further from it than others did."""
-        reached = self.checker.safe_margin(self._weights(theta, b))
+        """Return whether these weights separate the data. Keep them if their margin is the largest so far."""
+        reached = self.checker.safe_margin(self._exact_weights(theta, b))
         if reached is not None and (self.separator is None or reached > self.separator.reached):
             self.separator = Separator(theta, b, reached)
         return reached is not None
 
-    def _best(self) -> Separator:
-        """The separator of the largest margin, scaled so that the closest example has the score 1 or the lead 1."""
+    def _normalized_separator(self) -> Separator:
+        """Return the best separator, scaled so that the closest example has the score 1 or the lead 1."""
         if self.widest is not None:
             self._prove(self.widest.theta, self.widest.b)
         assert self.separator is not None
         theta, b, reached = self.separator
-        if theta.dtype != object:
-            pairs = Pairs(self.examples, self.fit_intercept, even=False)
-            lowest = float(pairs.leads(theta, b)[0].min())
-            with np.errstate(over="ignore"):
-                scaled, bias = (theta / lowest, b / lowest) if lowest > 0 else (theta, b)
-            if np.isfinite(scaled).all() and np.isfinite(bias).all():
-                again = self.checker.safe_margin(self._weights(scaled, bias))
-                if again is not None and again >= reached * (1 - 1e-9):
-                    return Separator(scaled, bias, again)
+        if theta.dtype == object:
+            return self.separator
+        points = HullPoints(self.examples, self.fit_intercept, scale_features=False)
+        smallest = float(points.leads(theta, b)[0].min())
+        with np.errstate(over="ignore"):
+            scaled, bias = (theta / smallest, b / smallest) if smallest > 0 else (theta, b)
+        if np.isfinite(scaled).all() and np.isfinite(bias).all():
+            scaled_reached = self.checker.safe_margin(self._exact_weights(scaled, bias))
+            if scaled_reached is not None and scaled_reached >= reached * (1 - 1e-9):
+                return Separator(scaled, bias, scaled_reached)
         return self.separator
 
-    def _bound(self) -> tuple[Combination, float]:
-        """Pairs with weights that prove an upper bound of the margin, and the bound."""
+    def _in_decimals(self, theta: np.ndarray, b: np.ndarray, at_most: float) -> tuple[np.ndarray, float, float]:
+        """Return the bias, the margin reached and the upper bound for the decimals, from those for whole numbers.
+
+        The bias is a float if the rounded one still separates the data.
+        """
+        assert self.unit is not None
+        exact = times_unit(b, Fraction(1, self.unit))
+        b = exact.astype(np.float64)
+        reached = self.checker.safe_margin(self._exact_weights(theta, times_unit(b, self.unit)))
+        if reached is None:
+            b = exact
+            reached = self.checker.safe_margin(self._exact_weights(theta, times_unit(b, self.unit)))
+        assert reached is not None
+        high = at_most / self.unit
+        while Fraction(high) * self.unit < Fraction(at_most):
+            high = math.nextafter(high, math.inf)
+        return b, reached / self.unit, high  # safe_margin is reduced by more than this rounds
+
+    # ---- proofs by weights of pairs
+
+    def _upper_bound(self) -> tuple[Combination, float]:
+        """Return pairs with weights that prove an upper bound of the margin, and the bound."""
         X, codes, _ = self.examples
-        demands, whole = None, None
+        pairs, whole = None, None
         if self.closest is not None:
-            demands = self.closest.support
-            own = codes[demands.rows].tolist()
-            whole = balanced(own, demands.rivals.tolist(), self.closest.weights, self.fit_intercept)
-        if demands is None or whole is None:  # the simplest: half the distance of two examples
+            pairs = self.closest.support
+            own = codes[pairs.rows].tolist()
+            whole = balanced(own, pairs.rivals.tolist(), self.closest.weights, self.fit_intercept)
+        if pairs is None or whole is None:  # the simplest bound: half the distance of two examples
             other = int(np.argmax(codes != codes[0]))
-            demands, whole = Demands(np.array([0, other]), codes[[other, 0]]), [1, 1]
-        used = np.array([weight > 0 for weight in whole])
-        rows, rivals = (part.tolist() for part in demands.take(used))
+            pairs, whole = PairList(np.array([0, other]), codes[[other, 0]]), [1, 1]
+        rows, rivals = (part.tolist() for part in pairs.take(np.array([weight > 0 for weight in whole])))
         weights = [weight for weight in whole if weight > 0]
         total = exact_sum(X, rows, codes[rows].tolist(), rivals, weights, self.K)
-        return self._combination(demands, whole), root_up(total.squared_bound(sum(weights)))
+        return self._combination(pairs, whole), root_up(total.squared_bound(sum(weights)))
 
-    def _cancelling(self, demands: Demands) -> Combination | None:
-        """Exact weights that make these pairs cancel, if they are unique and not negative, and there is time for it."""
-        pairs, columns = len(demands.rows), self._columns(self.examples.X[demands.rows])
-        if not self.clock.affords(columns * pairs * (CONVERTING + pairs * ELIMINATING)):
+    def _cancelling(self, pairs: PairList) -> Combination | None:
+        """Return exact weights that make these pairs cancel, if they are unique, not negative, and there is time."""
+        n_pairs, n_equations = len(pairs.rows), self._n_equations(self.examples.X[pairs.rows])
+        if not self.clock.affords(n_equations * n_pairs * (CONVERSION_SECONDS + n_pairs * ELIMINATION_SECONDS)):
             return None
-        a = null_weights(equations(self.examples, self.fit_intercept, demands).points.T)
+        a = null_weights(cancellation_equations(self.examples, self.fit_intercept, pairs).points.T)
         if a is None or (min(a) < 0 < max(a)):
             return None
-        return self._combination(demands, [abs(value) for value in a])
+        return self._combination(pairs, [abs(value) for value in a])
 
-    def _columns(self, X: Any) -> int:
-        """How many equations it takes that pairs of these rows cancel."""
+    def _n_equations(self, X: Any) -> int:
+        """Return the number of equations for pairs of these rows to cancel."""
         return (len(used_columns(X)) + self.fit_intercept) * (self.K if self.K > 2 else 1)
 
-    def _combination(self, demands: Demands, weights: list[int]) -> Combination:
-        """The pairs that have weight, in order."""
-        rows, rivals = (part.tolist() for part in demands)
+    def _combination(self, pairs: PairList, weights: Sequence[int]) -> Combination:
+        """Return the pairs with weight in order."""
+        rows, rivals = (part.tolist() for part in pairs)
         used = (place for place, weight in enumerate(weights) if weight > 0)
         order, total = sorted(used, key=lambda place: (rows[place], rivals[place])), sum(weights)
         return Combination(
@@ -438,7 +476,7 @@ class Prover:
         )
 
 
-def _frozen(numbers: np.ndarray) -> np.ndarray:
+def _read_only(numbers: np.ndarray) -> np.ndarray:
     numbers = numbers.copy()
     numbers.flags.writeable = False
     return numbers
