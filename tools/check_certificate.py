@@ -1,7 +1,7 @@
 """Checks a certificate of `perceptrons.theory.separability` against a CSV in exact arithmetic, without the library.
 python check_certificate.py CERTIFICATE.json DATA.csv [--label-column NAME_OR_NUMBER]  exit: 0 holds, 1 not, 2 error"""
 
-import csv, hashlib, io, json, os, re, struct, sys  # noqa: E401, I001 (sixty lines in all)
+import csv, hashlib, io, json, os, pathlib, re, struct, sys  # noqa: E401, I001 (sixty lines in all)
 from fractions import Fraction
 
 sys.excepthook = lambda kind, error, _: os._exit(os.write(2, f"Not checked: {kind.__name__}: {error}\n".encode()) and 2)
@@ -12,14 +12,14 @@ need = lambda holds, what: holds or sys.exit(print(f"does not hold: {what}") or 
 name = lambda label: str(int(str(label).partition(".")[0])) if WHOLE.fullmatch(str(label)) else str(label)  # noqa: E731
 if len(sys.argv) not in (3, 5) or sys.argv[3:4] not in ([], ["--label-column"]):
     sys.exit(print(__doc__, file=sys.stderr) or 2)
-claim = json.load(open(sys.argv[1], encoding="utf-8"))  # noqa: SIM115
+claim = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
 need(not re.search(r"(?<!\w)\w{100000}", json.dumps(claim, ensure_ascii=False)), "a number has 100,000 digits or more")
 told = claim.pop("digest")
 seal = hashlib.sha256(json.dumps(claim, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 need(told == seal and claim["format"] == "perceptrons-certificate-1", "it was altered, or is of another kind")
 classes, d, one, separable = (claim[part] for part in ("classes", "n_features", "fit_intercept", "separable"))
 names, K, kind = [name(label) for label in classes], len(classes), "df"[claim["number_type"] == "float32"]
-text = open(sys.argv[2], newline="", encoding="utf-8-sig").read()  # noqa: SIM115
+text = pathlib.Path(sys.argv[2]).read_bytes().decode("utf-8-sig")
 mark = next((m for m in ("\t,;" if ".tsv" in sys.argv[2] else ",;\t") if m in text.partition("\n")[0]), ",")
 lines = [[c.strip() for c in row] for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if any(row)]
 header, label = not any(map(NUMBER.fullmatch, lines[0])), [*sys.argv[4:], str(len(lines[0]))][0]

@@ -15,7 +15,6 @@ import json
 import runpy
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -188,8 +187,7 @@ def accepted_alone(text: str, file: Path, rows: Path, apart: bool) -> bool:
     before = sys.argv, sys.excepthook
     sys.argv = [str(CHECKER), str(file), str(rows)]
     try:
-        with contextlib.redirect_stdout(io.StringIO()) as said, warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # files that the end of its process would close
+        with contextlib.redirect_stdout(io.StringIO()) as said:
             runpy.run_path(str(CHECKER), run_name="__main__")
         return said.getvalue().startswith("holds")
     except SystemExit as end:

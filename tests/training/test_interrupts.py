@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from perceptrons import Perceptron
-from perceptrons.engine.training import learner, linear_fit, one_pass
+from perceptrons.engine.training import interrupts, learner, linear_fit, one_pass
 from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
 from perceptrons.engine.training.one_pass import one_blas_thread
 from tests.conftest import ROOT, gaussian
@@ -224,3 +224,30 @@ def test_fits_of_many_classes_in_several_threads_give_blas_its_threads_back(rng)
     for thread in threads:
         thread.join()
     assert [library["num_threads"] for library in threadpool_info()] == before
+
+
+def test_signals_have_their_handlers_again_when_memory_runs_out_around_a_block():
+    def raise_at_call(n):
+        def count(frame, event, argument):
+            nonlocal n
+            by = frame if event == "c_call" else frame.f_back if event == "call" else None
+            if by is not None and by.f_code.co_filename == interrupts.__file__:
+                n -= 1
+                if n == 0:
+                    raise MemoryError
+
+        return count
+
+    failures = 0
+    for n in range(1, 200):
+        sys.setprofile(raise_at_call(n))
+        try:
+            with Uninterrupted():
+                pass
+        except MemoryError:
+            failures += 1
+        finally:
+            sys.setprofile(None)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, n
+        assert not interrupts._holding
+    assert 10 < failures < 190  # every call failed once

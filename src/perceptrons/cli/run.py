@@ -46,8 +46,8 @@ OF_TRAIN = (
 )  # fmt: skip
 UNEQUAL = 0.75  # share of the commonest class from which weights of classes are worth trying
 SOMETIMES = (  # keys of JSON that are null where they say nothing: linear models, kernels, clusters
-    "margin", "hashing", "weights", "kernel", "gamma", "n_support", "support", "scheduler", "workers", "shards",
-    "mixing", "bound",
+    "margin", "n_nonzero", "hashing", "weights", "kernel", "gamma", "n_support", "support", "scheduler", "workers",
+    "shards", "mixing", "bound",
 )  # fmt: skip
 COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "weighted equally"}
 

@@ -116,8 +116,8 @@ def set_probabilities(model: Any, held: "Table | None", asked: Any) -> None:
 
     assert held is not None
     with refusing(ValueError, TypeError, about=held_for(asked)):
-        calibrate(model, held.X, held.y, asked.probabilities.value, held.weight)
-    model.probability = asked.probabilities.value
+        calibrate(model, held.X, held.y, str(asked.probabilities), held.weight)
+    model.probability = str(asked.probabilities)
 
 
 def set_probabilities_on_stream(model: Any, rest: Any, asked: Any) -> None:
@@ -127,8 +127,8 @@ def set_probabilities_on_stream(model: Any, rest: Any, asked: Any) -> None:
     from perceptrons.selection.calibrating import calibrate_on_blocks
 
     with refusing(ValueError, TypeError, about=held_for(asked)):
-        calibrate_on_blocks(model, rest.test(model.n_features_in_), asked.probabilities.value)
-    model.probability = asked.probabilities.value
+        calibrate_on_blocks(model, rest.test(model.n_features_in_), str(asked.probabilities))
+    model.probability = str(asked.probabilities)
 
 
 def by_labels(model: Any, asked: Any) -> Any:

@@ -34,20 +34,32 @@ class Uninterrupted:
         if self._active:
             handlers = {number: signal.getsignal(number) for number in SIGNALS}
             self._handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
-            for number in self._handlers:
-                signal.signal(number, self._note)
-            _holding.append(self)
+            try:
+                for number in self._handlers:
+                    signal.signal(number, self._note)
+                _holding.append(self)
+            except MemoryError:  # the block is not entered
+                self._restore_handlers()
+                raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._active:
-            _holding.remove(self)
-            for number, handler in self._handlers.items():
-                signal.signal(number, handler)
+            try:
+                self._restore_handlers()
+            except MemoryError:  # it may be repeated, and needs hardly any memory
+                self._restore_handlers()
+                raise
             if error is None:
                 self.let()
+
+    def _restore_handlers(self) -> None:
+        if self in _holding:
+            _holding.remove(self)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
 
     def _note(self, number: int, frame: Any) -> None:
         self._received[number] = number, frame
