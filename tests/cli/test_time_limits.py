@@ -75,7 +75,7 @@ def test_too_many_dimensions_for_exact_arithmetic_are_known_before_any_equation_
     monkeypatch.setattr(search, "cancellation_equations", written)
     X, y = overlapping(rng)
     one = search.Prover(check_examples(X, y), True, examples.Clock(None))
-    assert one._exactly(None) is None
+    assert one._decide_exactly(None) is None
     assert "too many dimensions" in one.undecided
 
 

@@ -219,15 +219,15 @@ def test_equations_and_weights_from_them_have_the_same_products(classes, rng):
     X = np.round(rng.standard_normal((6, 3)), 2)
     X[:, 1] = 0.0
     examples = check_examples(X, np.arange(6) % classes)
-    demands = PairList(np.arange(6), (np.arange(6, dtype=np.int32) + 1) % classes)
-    system = cancellation_equations(examples, True, demands)
+    pairs = PairList(np.arange(6), (np.arange(6, dtype=np.int32) + 1) % classes)
+    system = cancellation_equations(examples, True, pairs)
     v = rng.integers(-5, 6, system.points.shape[1]).tolist()
     theta, b = system.weights(v)
     own = np.arange(6) % classes
     for i, product in enumerate(system.points @ np.array(v, object)):
         x = [Fraction(value) for value in X[i]]
         s = [sum(t * u for t, u in zip(row, x, strict=True)) + c for row, c in zip(theta, b, strict=True)]
-        assert product == (s[0] * (1 if own[i] else -1) if classes == 2 else s[own[i]] - s[demands.rivals[i]])
+        assert product == (s[0] * (1 if own[i] else -1) if classes == 2 else s[own[i]] - s[pairs.rivals[i]])
     floats, bias = rounded(theta, b, 53)
     top = max(abs(value) for value in (*theta.ravel(), *b))
     np.testing.assert_allclose(floats, (theta / top).astype(float), rtol=1e-15)
