@@ -8,6 +8,7 @@ import numpy as np
 
 from perceptrons.engine.html import block, note, table
 from perceptrons.engine.rows import Rows, Sparse
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.feature_names import Units, names_of, raw_values, units_of
 from perceptrons.engine.wording import short
 
@@ -331,7 +332,7 @@ def verdict(
 
 def explain_weights(model: Any, rows: Rows, unknown: list[str]) -> Explanation:
     """The explanation of one example by a linear model. unknown: names in it that are not known."""
-    learner, combine, zero_score = model._learner, model.combine, model.zero_score
+    learner, combine, zero_score = learner_of(model), model.combine, model.zero_score
     columns, values = nonzeros(rows)
     if combine == "pocket":
         w, b = learner.predicting("pocket")

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from perceptrons.engine.rows import Dense, Sparse
 from perceptrons.engine.streaming.fit_stream import fit_stream
-from perceptrons.engine.training.base import Classifier
+from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import (
@@ -23,7 +23,7 @@ from perceptrons.engine.training.inputs import (
     once_each,
 )
 from perceptrons.engine.training.labels import Target, answer, check_order, in_order, merge, read_target, warn_if_sorted
-from perceptrons.engine.training.learner import Learner, shaped
+from perceptrons.engine.training.learner import LinearLearner, shaped
 from perceptrons.engine.training.linear_fit import LinearFit
 from perceptrons.engine.training.one_example import ReadyToPredict, begun_by, learn_any
 from perceptrons.engine.training.parameters import (
@@ -65,7 +65,7 @@ def _has_one_weight_vector(model: "Perceptron") -> bool:
     return True
 
 
-class Perceptron(Classifier):
+class Perceptron(Classifier[LinearLearner]):
     """The averaged perceptron, an online linear classifier for two or more classes or several labels per example.
 
     It visits the examples one by one. When it predicts an example wrongly, it adds the example to the weights of its
@@ -557,9 +557,6 @@ class Perceptron(Classifier):
             learner.ready_to_predict = ReadyToPredict(self)
         return one.tolist()[0] if learner.form == "single" else one[0]
 
-    def _winners(self, scores: Any) -> Any:
-        return self._learner.winners(scores, self.zero_score)
-
     def _by_scores(self, X: Any, method: str, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         return function(self.decision_function(X))
 
@@ -810,7 +807,7 @@ class Perceptron(Classifier):
 
     def _begin(self, target: Any, rows: Any, n_features: int, units: Any, coef: Any = None, bias: Any = None) -> None:
         check_start(self, target, bias)
-        self._learner = Learner.begin(
+        self._learner = LinearLearner.begin(
             target.classes,
             n_features,
             rows.values.dtype,
@@ -828,3 +825,10 @@ class Perceptron(Classifier):
             bias=bias,
         )
         self._tell(None)
+
+
+def learn_block_with_new_columns(model: Perceptron, X: Any, y: Any) -> None:
+    """Train on one block as `partial_fit` does, except that X may have more columns than the model has features."""
+    examples, method = model._meet_block(X, y, None, None, "new")
+    learner = learner_of(model)
+    learner.learn_block(examples, method.in_epoch(learner.epoch))

@@ -6,6 +6,7 @@ Both hold a `Perceptron` and give it every example by `learn_one`, so that they 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from perceptrons.engine.training.base import has_learned
 from perceptrons.engine.training.parameters import (
     ALPHA,
     L1_RATIO,
@@ -81,7 +82,7 @@ class _Online(base.Estimator):
 
     @property
     def _knows_classes(self) -> bool:
-        return hasattr(self._perceptron, "_learner")
+        return has_learned(self._perceptron)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from perceptrons import Perceptron, linear
-from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.modelfile import load, save
 from perceptrons.online import progressive
 
@@ -164,7 +164,7 @@ def test_known_examples_do_not_go_the_general_way(monkeypatch, rng, shape, k):
         general.learn_one(x, label)
         model.learn_one(x, label).predict_one(x)
     monkeypatch.setattr(linear, "learn_any", None)
-    monkeypatch.setattr(Learner, "score_one", None)
+    monkeypatch.setattr(LinearLearner, "score_one", None)
     for x, label in stream[20:]:
         model.learn_one(x, label).predict_one(x)
     answers = [model.predict_one(x) for x, _ in stream]
@@ -379,7 +379,7 @@ def test_a_step_that_would_overflow_is_refused_in_the_short_way_too():
 
 @pytest.mark.parametrize("step", ["meet_features", "meet_classes", "begin"])
 def test_ctrl_c_while_a_feature_or_a_class_is_added_leaves_a_model_that_can_be_loaded(monkeypatch, tmp_path, step):
-    before, after = getattr(Learner, step), []
+    before, after = getattr(LinearLearner, step), []
 
     def interrupted(*arguments, **keywords):
         made = before(*arguments, **keywords)
@@ -392,7 +392,7 @@ def test_ctrl_c_while_a_feature_or_a_class_is_added_leaves_a_model_that_can_be_l
     model = Perceptron()
     if step != "begin":
         model.learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y")
-    monkeypatch.setattr(Learner, step, interrupted if step != "begin" else staticmethod(interrupted))
+    monkeypatch.setattr(LinearLearner, step, interrupted if step != "begin" else staticmethod(interrupted))
     with pytest.raises(KeyboardInterrupt):
         model.learn_one({"b": 1.0, "c": 1.0}, "z")
     assert after
@@ -412,7 +412,7 @@ def test_a_failure_to_make_room_names_nothing(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(Learner, "meet_features", fail)
+    monkeypatch.setattr(LinearLearner, "meet_features", fail)
     with pytest.raises(MemoryError):
         model.learn_one({"c": 1.0}, "x")
     assert names(model) == ["a", "b"]
@@ -448,7 +448,7 @@ def test_progressive_validation_goes_the_short_way(monkeypatch, rng):
     expected = progressive(general, stream)
     first = progressive(model, stream[:20])
     monkeypatch.setattr(linear, "learn_any", None)
-    monkeypatch.setattr(Learner, "score_one", None)
+    monkeypatch.setattr(LinearLearner, "score_one", None)
     rest = progressive(model, stream[20:])
     assert first.mistakes + rest.mistakes == expected.mistakes
     assert state(model) == state(general)

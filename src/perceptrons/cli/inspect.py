@@ -50,7 +50,7 @@ def inspect(asked: Any) -> None:
     --data, it also says whether weights can be compared, and --example N explains one prediction.
     """
     from perceptrons.inspection.audit import hashing_audit
-    from perceptrons.inspection.evaluation import several_labels
+    from perceptrons.inspection.evaluation import is_calibrated, several_labels
     from perceptrons.inspection.weights import rows_of
 
     model, top, label = load_any(asked.model), asked.top, asked.label
@@ -85,7 +85,7 @@ def inspect(asked: Any) -> None:
     if found is not None:
         _show_found(found, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
-    if not several_labels(model) and model._learner.calibration is None:
+    if not several_labels(model) and not is_calibrated(model):
         console.print(CALIBRATE, style="dim", markup=False, soft_wrap=True)
 
 

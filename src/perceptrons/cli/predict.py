@@ -30,10 +30,12 @@ def predict(asked: Any) -> None:
     Predictions are written while DATA is read, in constant memory. There is one output line per record; a record that
     --on-error skip leaves out has an empty label. For a folder of texts, the file name follows each label.
     """
+    from perceptrons.inspection.evaluation import is_calibrated
+
     data = asked.data or []
     check_output(asked.output, asked.model, *data)
     model = load_model(asked.model, instead="predict")
-    if asked.probabilities and model._learner.calibration is None:
+    if asked.probabilities and not is_calibrated(model):
         raise BadInputError(
             f"{asked.model}: the model is not calibrated, so its scores are not probabilities. Train it with "
             "--probabilities sigmoid, or use perceptrons.selection.calibrate in Python."

@@ -318,10 +318,12 @@ def like_model(
 
 def _label_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
     """How the labels of files are read for a model: one each, or several, as it was trained."""
-    form = getattr(getattr(model, "_learner", None), "form", None)
-    if form is None:
+    from perceptrons.engine.training.base import Classifier, has_learned
+    from perceptrons.inspection.evaluation import several_labels
+
+    if not (isinstance(model, Classifier) and has_learned(model)):
         return {}
-    found: dict[str, Any] = {"multilabel": form != "single"}
+    found: dict[str, Any] = {"multilabel": several_labels(model)}
     return found if found["multilabel"] or not options.get("label_separator") else found | {"label_separator": None}
 
 

@@ -127,7 +127,7 @@ class Table:
     def teach(self, model: Any) -> None:
         """Let a fitted model read other files as these were read, as after `fit_stream`."""
         if self.source:
-            model._read_from(self.source, self.columns)
+            model.source_, model.columns_ = self.source, self.columns
         elif self.feature_names is not None:
             model.feature_names_in_ = self.feature_names
 

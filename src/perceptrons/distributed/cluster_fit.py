@@ -12,6 +12,7 @@ from perceptrons.distributed.mixed_fit import MixedFit, Watch
 from perceptrons.distributed.mixing_theorem import bound_of_run
 from perceptrons.distributed.shards import Shards
 from perceptrons.engine.streaming.resuming import MIXINGS, Mixing, check_mixed_place
+from perceptrons.engine.training.base import has_learned
 from perceptrons.engine.training.epochs import AT_REST, Outcome
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.unchanged import unchanged_on_error
@@ -146,7 +147,7 @@ class Run:
         model = self.estimator
         with unchanged_on_error(model):
             place = None if self.checkpoint is None else self.checkpoint.begin(model)
-            warm = place is not None or (model.warm_start and hasattr(model, "_learner"))
+            warm = place is not None or (model.warm_start and has_learned(model))
             if not warm:
                 model._forget()
             if place is not None:

@@ -25,10 +25,11 @@ from perceptrons.distributed.shards import (
     refuse_options,
 )
 from perceptrons.distributed.worker_data import Common, Facts, FilesPart, Raw, raw_part, together
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.example_weights import balanced_weights, check_weights
 from perceptrons.engine.training.inputs import as_rows, check_matrix
 from perceptrons.engine.training.labels import Target, check_named, in_order, merge, read_classes, read_target
-from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.linear_fit import LinearFit
 from perceptrons.engine.training.one_pass import Examples
 from perceptrons.engine.training.parameters import check_choices, method_of, penalty_of
@@ -175,7 +176,7 @@ def look(files: Any, reading: dict[str, Any]) -> tuple[list[str], dict[str, Any]
 
 def shards_again(client: Any, model: Perceptron, X: Any, y: Any, reading: dict[str, Any]) -> Shards:
     """The data that a model was fitted on, ready to be looked at once more."""
-    learner = model._learner
+    learner = learner_of(model)
     data = data_of(client, model, X, y, None, len(model.history_[0]["shards"]["updates"]), reading)
     try:
         facts = data.facts()
@@ -225,13 +226,13 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
     target = in_order(Target(found.form, known, np.empty(0, np.int32), indicator), estimator.classes)
     if warm:
         estimator._check_can_go_on(target)
-        target = target.among(merge(estimator._learner.classes, known))
-    dtype = estimator._learner.dtype if warm else found.dtype
+        target = target.among(merge(learner_of(estimator).classes, known))
+    dtype = learner_of(estimator).dtype if warm else found.dtype
     weights = _class_weights(estimator, found, several)
     rows = as_rows(sp.csr_matrix((0, d), dtype=dtype) if found.sparse else np.empty((0, d), dtype))
     if not warm:
         estimator._begin(target, rows, d, found.moments.units())
-    learner = estimator._learner
+    learner = learner_of(estimator)
     method = method_of(estimator, learner, target.classes, stream=False)
     if warm and d < learner.n_features and of_files:
         d = learner.n_features
@@ -246,7 +247,7 @@ def begin_model(estimator: Perceptron, facts: list[list[Facts]], classes: Any, w
         rows, target, None, None if not several or weights is None else np.ones((len(known), 2))
     )
     if of_files:
-        estimator._read_from(every[0].recipe, columns)
+        estimator.source_, estimator.columns_ = every[0].recipe, columns
     fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
     common = Common(_bare(learner), d, np.dtype(dtype), method, weights, fraction, bool(estimator.shuffle))
     empty = Examples(examples.rows, examples.y, None, examples.problems)
@@ -278,11 +279,11 @@ def _labels(part: Facts) -> list[Any]:
     return [part.classes.tolist(), part.by_class.tolist()]
 
 
-def _bare(learner: Learner) -> Learner:
+def _bare(learner: LinearLearner) -> LinearLearner:
     """The learner without its weights: classes, scheme and rows are all that examples depend on."""
     n = learner.weights.n_rows
     none = Weights(np.zeros((n, 0), learner.dtype), np.zeros(n, learner.dtype), one=learner.weights.one)
-    return Learner(none, None, learner.classes, learner.scheme, learner.form, learner.init, learner.seed)
+    return LinearLearner(none, None, learner.classes, learner.scheme, learner.form, learner.init, learner.seed)
 
 
 def _class_weights(estimator: Perceptron, found: Facts, several: bool) -> Any:

@@ -29,6 +29,7 @@ from perceptrons.distributed.mixing import (
 )
 from perceptrons.distributed.shards import Shards
 from perceptrons.engine.passes.average import SCALE
+from perceptrons.engine.training.base import learner_of, set_learner
 from perceptrons.engine.training.epochs import Counts, Outcome, Trainee, new_row
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.weights import Weights
@@ -48,7 +49,7 @@ class MixedFit(Trainee):
         checkpoint: Checkpoint | None, watch: Watch | None,
     ):  # fmt: skip
         self.estimator, self.data, self.begun, self.mixing, self.outcome = estimator, data, begun, mixing, outcome
-        self.client, self.learner, self.watch = data.client, estimator._learner, watch
+        self.client, self.learner, self.watch = data.client, learner_of(estimator), watch
         self.checkpoint, self.earlier = checkpoint, before["history"]  # history of the run that this one resumes
         seed, epochs = self.learner.seed, self.learner.epochs
         self.orders: list[dict[str, Any]] = before["orders"] or [
@@ -215,9 +216,9 @@ class MixedFit(Trainee):
         """Write a checkpoint of the model as it is after these epochs. ended: they are counted already."""
         assert self.checkpoint is not None
         model = copy.copy(self.estimator)
-        model._learner = copy.copy(self.learner)
+        set_learner(model, copy.copy(self.learner))
         if not ended:
-            model._learner.trained(outcome)
+            learner_of(model).trained(outcome)
         model._tell(Outcome(self.earlier + outcome.history, outcome.stop_reason, outcome.returned_to))
         self.checkpoint.write(model, self.place(done))
 

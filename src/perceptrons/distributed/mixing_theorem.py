@@ -20,6 +20,7 @@ from perceptrons.distributed.clients import connected
 from perceptrons.distributed.linear_shards import shards_again
 from perceptrons.distributed.shards import Shards
 from perceptrons.engine.rows import Sparse
+from perceptrons.engine.training.base import learner_of
 from perceptrons.linear import Perceptron
 from perceptrons.theory.bounds import safe_margins, safe_radius, unit
 from perceptrons.theory.examples import Examples, augmented
@@ -128,7 +129,7 @@ def bound_of_run(model: Perceptron, data: Shards, weighted: bool) -> MixingBound
 
 
 def _check_covered(model: Perceptron) -> None:
-    learner, history = model._fitted(), model.history_
+    learner, history = learner_of(model), model.history_
     refuse_parameters(model, learner)
     if model.stop_reason_ != "converged" or not history or not all("shards" in row for row in history):
         raise ValueError(
@@ -141,7 +142,7 @@ def _check_covered(model: Perceptron) -> None:
 
 
 def of_shards(model: Perceptron, data: Shards) -> MixingBound:
-    learner = model._learner
+    learner = learner_of(model)
     constant = math.sqrt(learner.weights.one)
     candidates = [join(w, b, constant or 1.0) for w, b in (learner.weights.last(), learner.average())]
     if not constant:

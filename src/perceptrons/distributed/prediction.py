@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.distributed.clients import need_dask
 from perceptrons.distributed.shards import partitions
+from perceptrons.engine.training.base import learner_of
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
 
@@ -32,7 +34,7 @@ def predict(model: Any, X: Any) -> Any:
     _check(model)
     if isinstance(model, SequencePerceptron):
         return _bag(X).map_partitions(_predict_list, _sent(model))
-    form = model._fitted().form
+    form = learner_of(model).form
     if form == "single":
         return _by_block(model, X, _predict, model.classes_.dtype, 0)
     if form in ("array", "sparse"):
@@ -45,7 +47,7 @@ def decision_function(model: Any, X: Any) -> Any:
     _check(model)
     if isinstance(model, SequencePerceptron):
         return _bag(X).map_partitions(_scores_list, _sent(model))
-    learner = model._fitted()
+    learner = learner_of(model)
     width = len(learner.classes) if len(learner.classes) > 2 or learner.scheme == "labels" else 0
     return _by_block(model, X, _scores, np.dtype(learner.dtype), width)
 
@@ -80,7 +82,7 @@ def _check(model: Any) -> None:
     need_dask()
     if not isinstance(model, Perceptron | SequencePerceptron):
         raise TypeError(f"model is a {type(model).__name__}: give a fitted Perceptron or SequencePerceptron.")
-    model._fitted()
+    check_is_fitted(model)
 
 
 def _sent(model: Any) -> Any:
@@ -114,7 +116,7 @@ def _by_block(model: Any, X: Any, work: Any, dtype: np.dtype, width: int) -> Any
 
 
 def _predict(model: Any, X: Any) -> Any:
-    form = model._learner.form
+    form = learner_of(model).form
     if not X.shape[0]:
         return np.empty((0, len(model.classes_)), np.intp) if form in ("array", "sparse") else model.classes_[:0]
     predicted = model.predict(X)
@@ -129,7 +131,7 @@ def _predict(model: Any, X: Any) -> Any:
 def _scores(model: Any, X: Any) -> np.ndarray:
     if not X.shape[0]:
         n = len(model.classes_)
-        return np.empty((0, n) if n > 2 or model._learner.scheme == "labels" else 0, model._learner.dtype)
+        return np.empty((0, n) if n > 2 or learner_of(model).scheme == "labels" else 0, learner_of(model).dtype)
     return model.decision_function(X)
 
 

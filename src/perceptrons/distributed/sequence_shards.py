@@ -24,6 +24,7 @@ from perceptrons.distributed.shards import (
 from perceptrons.distributed.worker_data import aligned
 from perceptrons.engine.passes.chain import ChainRule, Limits
 from perceptrons.engine.rows import Sparse
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.engine.training.labels import Target, check_named, merge, read_classes
 from perceptrons.sequence import SequencePerceptron
@@ -166,16 +167,16 @@ def _of_here(
     client: Any, estimator: Any, X: Any, y: Any, lengths: Any, shards: int | None, warm: bool, named: Any
 ) -> tuple[Shards, Begun]:
     """Sequences of this machine get the numbers of their features here, and are dealt to the shards at random."""
-    features = estimator._learner.features if warm else features_for(estimator, X)
+    features = learner_of(estimator).features if warm else features_for(estimator, X)
     read = read_tokens(estimator, features, X, lengths, reset=not warm)
     target = read_labels(y, read.starts, by_sequence=features.kind != "matrix")
     common = _begin(estimator, features, target.classes, named, read.dtype, warm)
-    target = target.among(estimator._learner.classes)
+    target = target.among(learner_of(estimator).classes)
     check_allowed(common.bounds.barrier, target.codes, read.starts, target.classes, estimator.allowed)
-    tokens = estimator._learner.meet(read, estimator._learner.classes, anew=True)
-    estimator.n_features_in_ = estimator._learner.n_features
+    tokens = learner_of(estimator).meet(read, learner_of(estimator).classes, anew=True)
+    estimator.n_features_in_ = learner_of(estimator).n_features
     n, parts = len(tokens.starts) - 1, []
-    which = dealt(n, how_many(client, shards, n, "one per sequence"), estimator._learner.seed)
+    which = dealt(n, how_many(client, shards, n, "one per sequence"), learner_of(estimator).seed)
     for number, chosen in enumerate(which):
         parts.append(numbered(tokens, target.codes, chosen if len(which) > 1 else None, (number, 0)))
     check_room(client, max(part.columns.nbytes + part.ends.nbytes for part in parts))
@@ -189,7 +190,7 @@ def _of_workers(
     client: Any, estimator: Any, X: Any, shards: int | None, warm: bool, named: Any, reading: dict[str, Any]
 ) -> tuple[Shards, Begun]:
     """Sequences that workers have: they number the features one shard after another, unless these are hashed."""
-    features = estimator._learner.features if warm else features_for(estimator, [])
+    features = learner_of(estimator).features if warm else features_for(estimator, [])
     plain = SequencePerceptron(**estimator.get_params(deep=False))
     if are_files(X):
         names = gathered(Workers(client), client.submit(found_files, X, pure=False))
@@ -219,7 +220,7 @@ def _of_workers(
     for part in every:
         found = merge(found, part.classes) if len(found) else part.classes
     common = _begin(estimator, features, found, named, np.result_type(*(part.dtype for part in every)), warm)
-    learner = estimator._learner
+    learner = learner_of(estimator)
     features.forget_waiting()
     known: Any = features
     if estimator.hash_bits is None:
@@ -287,13 +288,13 @@ def _begin(estimator: Any, features: Any, classes: np.ndarray, named: Any, dtype
         classes = merge(classes, named)
     if warm:
         estimator._check_can_go_on()
-        classes = merge(estimator._learner.classes, classes)
+        classes = merge(learner_of(estimator).classes, classes)
     if len(classes) < 2:
         only = f"only one label, {classes.tolist()[0]!r}" if len(classes) else "no labels"
         raise ValueError(f"y has {only}: a tagger needs at least two.")
     if not warm:
         estimator._begin(features, classes, dtype)
-    learner = estimator._learner
+    learner = learner_of(estimator)
     learner.meet_classes(classes)
     bounds = learner.limits(estimator, stream=False)
     bare = copy.copy(learner)
@@ -309,6 +310,6 @@ def _with_model(estimator: Any, common: ChainCommon, about: Any) -> Begun:
     none = Sparse(np.empty(0, common.learner.dtype), np.empty(0, np.int32), np.zeros(1, np.int64))
     empty = Tokens(none, np.zeros(1, np.int64))
     fit = ChainFit(
-        estimator._learner, empty, np.empty(0, np.int32), common.bounds, common.rule, estimator.combine, None
+        learner_of(estimator), empty, np.empty(0, np.int32), common.bounds, common.rule, estimator.combine, None
     )
     return Begun(common, (), fit, bool(estimator.early_stopping), about, {}, False)

@@ -16,7 +16,7 @@ from perceptrons.engine.streaming.cache import ArrayFile, Cache
 from perceptrons.engine.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.engine.training.inputs import as_rows, check_matrix, once_each
 from perceptrons.engine.training.labels import Target, merge, read_target
-from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.linear_fit import LinearFit
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.training.one_pass import Examples
@@ -50,7 +50,7 @@ class Facts(NamedTuple):
 class Common(NamedTuple):
     """What all parts have to know of each other, and how to learn. learner: without weights."""
 
-    learner: Learner
+    learner: LinearLearner
     n_features: int
     dtype: Any
     method: Method

@@ -14,6 +14,7 @@ from perceptrons.export.onnx_writer import Graph, Nodes
 from perceptrons.export.parts import LinearScores, ModelParts, Scores, TaggerParts, TextInputs, active_steps
 from perceptrons.export.table_inputs import COLUMNS_INSTEAD, CategoryFeatures, ExportError, TableInputs, table_cells
 from perceptrons.features.text import HashedText, read_texts
+from perceptrons.sequence.estimator import tokens_to_label
 
 Feeds = dict[str, np.ndarray]
 
@@ -162,7 +163,7 @@ def _looked_up_weights(
 def feeds_of(model: Any, parts: ModelParts | TaggerParts, X: Any, is_sparse: bool, dtype: str) -> Feeds:
     """Return the inputs of a session by name. X: what `predict` of the model takes."""
     if isinstance(parts, TaggerParts):
-        tokens = model._tokens(X, None)[0].rows
+        tokens = tokens_to_label(model, X)[0].rows
         if isinstance(tokens, Dense):
             return sparse_feeds(tokens.values, dtype)
         shape = len(tokens.starts) - 1, len(parts.w)

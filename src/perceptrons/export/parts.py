@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.export.table_inputs import COLUMNS_INSTEAD, ExportError, TableInputs, table_inputs
 from perceptrons.features import Columns, HashedText
@@ -228,7 +229,7 @@ SCALERS: dict[str, Any] = {  # what is subtracted, and what multiplies the diffe
 
 
 def _decision_rule(model: Any) -> DecisionRule:
-    learner = model._learner
+    learner = learner_of(model)
     if len(learner.classes) < 2 and learner.form == "single":
         raise ExportError(f"The model knows only one class, {learner.classes.tolist()}: train it on two or more.")
     is_positive_at_zero = getattr(model, "zero_score", "mistake") == "positive"
@@ -245,7 +246,7 @@ def _scores_of(model: Any) -> Scores:
         return _kernel_scores(model)
     if model.combine != "vote":
         return LinearScores(model.coef_, model.intercept_)
-    learner = model._learner
+    learner = learner_of(model)
     learner.check_holds("vote")
     weights, votes = learner.weights, learner.votes
     log, (w, b) = votes.log, weights.start()
@@ -257,7 +258,7 @@ def _scores_of(model: Any) -> Scores:
 
 
 def _kernel_scores(model: KernelPerceptron) -> KernelScores:
-    kernel = model._learner.kernel
+    kernel = learner_of(model).kernel
     if kernel.name not in KERNELS:
         name = getattr(kernel.name, "__name__", "a function")
         raise ExportError(f"The kernel is {name}, your own function, which cannot be exported: use one of {KERNELS}.")
@@ -274,7 +275,7 @@ def _kernel_scores(model: KernelPerceptron) -> KernelScores:
 
 
 def _tagger_parts(tagger: SequencePerceptron) -> TaggerParts:
-    learner = tagger._learner if hasattr(tagger, "_learner") else tagger._fitted()
+    learner = learner_of(tagger)
     barrier = learner.limits(tagger, stream=True).barrier
     names = learner.features.names()
     arcs = np.asarray(learner.predicting(tagger.combine)[1] + barrier, np.float64)

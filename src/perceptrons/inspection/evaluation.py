@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.training.base import Classifier, has_learned, learner_of
 from perceptrons.engine.wording import count, short
 from perceptrons.inspection.metrics import METRICS, all_metrics, shown
 from perceptrons.inspection.ranking import MOST_SCORES, KeptScores, Ranking
@@ -155,8 +156,13 @@ class Tally:
 
 
 def several_labels(model: Any) -> bool:
-    """May the model give an example any number of labels?"""
-    return model._learner.form != "single"
+    """Return whether a model predicts any number of labels per example; False for models of other libraries."""
+    return isinstance(model, Classifier) and has_learned(model) and learner_of(model).form != "single"
+
+
+def is_calibrated(model: Any) -> bool:
+    """Return whether the scores of a fitted model can become probabilities."""
+    return isinstance(model, Classifier) and learner_of(model).calibration is not None
 
 
 @contextmanager
@@ -169,7 +175,7 @@ def columns_matched() -> Iterator[None]:
 
 def winners(model: Any, scores: np.ndarray) -> np.ndarray:
     """For every example the number of the class that the model predicts; for several labels a flag for each."""
-    return model._winners(scores)
+    return learner_of(model).winners(scores, getattr(model, "zero_score", "mistake"))
 
 
 def answered(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -181,7 +187,7 @@ def answered(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def probabilities(model: Any, scores: np.ndarray) -> np.ndarray | None:
     """The probabilities of all classes by the scores of `decision_function`; None if the model is not calibrated."""
-    calibration = model._learner.calibration
+    calibration = learner_of(model).calibration
     return None if calibration is None else calibration.of(scores)
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.wording import count, listed, settings, tested, why_it_stopped
 from perceptrons.inspection.weights import Row, top
 
@@ -29,7 +30,7 @@ def label_rows(tagger: "SequencePerceptron", label: str | None = None) -> list[R
 
 def feature_names(tagger: "SequencePerceptron") -> list[str] | None:
     """Its features by name; None if they are known by column only."""
-    return None if tagger._learner.features.kind == "matrix" else [str(name) for name in tagger.attributes_]
+    return None if learner_of(tagger).features.kind == "matrix" else [str(name) for name in tagger.attributes_]
 
 
 def heaviest_features(tagger: "SequencePerceptron", n: int, label: str | None = None) -> list[dict[str, Any]]:

@@ -1,16 +1,21 @@
 """The weights of a model, row by row and by feature name, or its coefficients by example: the largest matter most."""
 
+import math
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.feature_names import ColumnNames, Units, units_of
 from perceptrons.engine.wording import short
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.names import Names, name_of, names_in_files
 from perceptrons.inspection.units import centring
+
+if TYPE_CHECKING:
+    from perceptrons.linear import Perceptron
 
 
 class Weight(NamedTuple):
@@ -59,6 +64,11 @@ def dense_coef(model: Any) -> Any:
     """The weights that predict as an array, also of a model whose `coef_` is sparse; for voting the averaged ones."""
     coef = model.coef_average_ if getattr(model, "combine", None) == "vote" else model.coef_
     return coef.toarray() if sp.issparse(coef) else coef
+
+
+def constant_feature(model: "Perceptron") -> float:
+    """Return the value of the constant feature whose weight is the bias; 0 for a model without a bias."""
+    return math.sqrt(learner_of(model).weights.one)
 
 
 def rows_of(model: Any, mirrored: bool = True) -> list[Row]:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn import get_config
 
 from perceptrons.engine.rows import Rows, Sparse
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.inputs import check_matrix
 
 LIBRARIES = ("torch", "cupy", "array_api_strict")  # their arrays can be written to, as the sweeps do
@@ -96,7 +97,7 @@ def to_host(array: Any) -> Any:
 
 def check_namespace(estimator: Any, X: Any, method: str) -> None:
     """scikit-learn's convention, where its array_api_dispatch is on: predict where the model was fitted."""
-    home, here = estimator._learner.home, place_of(X)
+    home, here = learner_of(estimator).home, place_of(X)
     if home is not None and get_config()["array_api_dispatch"] and home != here:
         raise ValueError(
             f"Inputs passed to {type(estimator).__name__}.{method}() must use the same namespace and the same device "

@@ -3,6 +3,7 @@
 from operator import attrgetter
 from typing import Any, Literal, get_args
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.parameters import DOMAINS as LINEAR
 from perceptrons.engine.training.parameters import LIMITLESS, NONE, Domain, Kind, Number, Words, check_parameters
@@ -70,7 +71,7 @@ def check_single(target: Target) -> None:
 
 def check_unchanged(estimator: Any) -> None:
     """Raise ValueError if parameters are no longer those that the model was first trained with."""
-    e, learner, kernel = estimator, estimator._learner, estimator._learner.kernel
+    e, learner, kernel = estimator, learner_of(estimator), learner_of(estimator).kernel
     by_number = kernel.name in WITH_GAMMA and not isinstance(e.gamma, str)
     for now, then, what in (
         (e.kernel, kernel.name, "kernel"),

@@ -46,7 +46,7 @@ from perceptrons.kernel.learner import KernelLearner
 MEGABYTE = 2**20
 
 
-class KernelPerceptron(Classifier):
+class KernelPerceptron(Classifier[KernelLearner]):
     """The kernel perceptron: a classifier with a curved decision boundary, by the kernel trick. Averaged by default.
 
     It visits the examples one by one and stores those that it predicts wrongly, the support vectors. A score is a sum
@@ -206,7 +206,7 @@ class_weight, warm_start, verbose, probability, classes
                 cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or self.early_stopping,
             )  # fmt: skip
             self._run(fit, len(target.codes), train, bool(self.early_stopping))
-        if self.probability is not None:
+        if self.probability is not None and held_out is not None:
             weight, _ = target.weights(to_host(sample_weight), None, stream=False)
             scores = to_host(learner.decision(learner.kernel.points(X).take(held_out), self.combine))
             calibrate_held_out(self, scores, target.codes[held_out], None if weight is None else weight[held_out])
@@ -476,3 +476,8 @@ class_weight, warm_start, verbose, probability, classes
             check_single(target)
             check_same_order(self, target)
         check_unchanged(self)
+
+
+def read_to_predict(model: KernelPerceptron, X: Any) -> Any:
+    """Return X as `predict` of a fitted model reads and checks it."""
+    return model._read(X)

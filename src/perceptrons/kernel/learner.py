@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from perceptrons.engine.passes.budget_policies import NUMBERS, SEEN, TAKEN, Held
 from perceptrons.engine.passes.log import LOG_COLUMNS
 from perceptrons.engine.passes.voting import binary_votes, multiclass_votes
+from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.epochs import Outcome
 from perceptrons.engine.training.labels import merge, winners
 from perceptrons.explanation import Explanation, rows_of, verdict
@@ -26,9 +27,9 @@ class KernelLearner:
     The mean of coef over the t examples seen is coef - late / t: late is the sum of (seen before) * (change of coef).
     """
 
-    form = "single"
+    form: str = "single"
     threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
-    calibration: Any = None  # how scores become probabilities: training/calibration.py
+    calibration: Calibration | None = None
 
     def __init__(
         self,
@@ -261,8 +262,8 @@ class KernelLearner:
         scores = self.scores(X, combine)
         return scores[:, 0] if self.n_rows == 1 else scores
 
-    def winners(self, decision: np.ndarray) -> np.ndarray:
-        """The number of the winning class for every row of scores."""
+    def winners(self, decision: np.ndarray, zero_score: str = "mistake") -> np.ndarray:
+        """Return the number of the predicted class for each row of scores; a score of 0 is the first class."""
         return winners(decision, len(self.classes), threshold=self.threshold)
 
     def explanation(self, X: Points, combine: str, unknown: list[str]) -> Explanation:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from perceptrons.engine.passes.log import LOG_COLUMNS
 from perceptrons.engine.streaming.resuming import COUNTED
-from perceptrons.engine.training.base import TUNED
+from perceptrons.engine.training.base import TUNED, learner_of, set_learner
 from perceptrons.engine.training.calibration import METHODS, Calibration
 from perceptrons.engine.training.epochs import new_row
 from perceptrons.engine.training.memory import check_claim
@@ -63,7 +63,7 @@ def finite_number(text: str) -> float:
 
 def header_of(model: Any, /, **replacements: Any) -> dict[str, Any]:
     """Return the part of the header that all models share. replacements: of parameters that JSON does not know."""
-    learner, parameters = model._learner, model.get_params(deep=False) | replacements
+    learner, parameters = learner_of(model), model.get_params(deep=False) | replacements
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
     if parameters.get("classes", "") is None:
@@ -120,7 +120,7 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
     counts = (learner.epochs, learner.mistakes, learner.updates)
     require(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, and not too large")
     learner.rng.bit_generator.state = header["orders"]
-    model._learner = learner
+    set_learner(model, learner)
     if header.get("threshold") is not None:
         model.threshold_ = header["threshold"]
     for name, value in _report(header["report"]).items():
@@ -256,8 +256,8 @@ def classes_in(header: dict[str, Any]) -> np.ndarray:
 def columns_of(model: Any) -> Content:
     """Return the columns of rows, and how the files of training were read."""
     header: dict[str, Any] = {
-        "features": list(model._columns) if hasattr(model, "_columns") else None,
-        "n_features": model._learner.n_features,
+        "features": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
+        "n_features": learner_of(model).n_features,
     }
     if isinstance(model, KernelPerceptron) and not hasattr(model, "source_"):
         return Content(header, {})  # kernel models that did not learn from files have no more
@@ -269,14 +269,14 @@ def columns_of(model: Any) -> Content:
     if getattr(model, "columns_", None) is None:
         return Content(header, {})
     # The reader reads ahead while a checkpoint is written: leave out names for which the model has no weights yet.
-    known = None if model.columns_.bits else model._learner.n_features
+    known = None if model.columns_.bits else learner_of(model).n_features
     header["columns"], arrays = model.columns_.state(known)
     return Content(header, {f"columns_{name}": array for name, array in arrays.items()})
 
 
 def read_columns(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Give a model the names of its columns, how files were read, and the progress of its first epoch."""
-    model.n_features_in_ = model._learner.n_features
+    model.n_features_in_ = learner_of(model).n_features
     if header["features"] is not None:
         model.feature_names_in_ = names_in(header["features"], model.n_features_in_)
     if header.get("source") is not None:
@@ -296,7 +296,7 @@ def read_columns(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarra
 
 def calibration_parts(model: Any) -> Content:
     """Return the calibration of a model, empty for a model that is not calibrated."""
-    calibration: Calibration | None = model._learner.calibration
+    calibration: Calibration | None = learner_of(model).calibration
     if calibration is None:
         return Content({}, {})
     header = {
@@ -311,7 +311,7 @@ def read_calibration(model: Any, header: dict[str, Any], arrays: dict[str, np.nd
     fields = header.get("calibration")
     if fields is None:
         return
-    learner = model._learner
+    learner = learner_of(model)
     is_multilabel = learner.form != "single"
     columns = 1 if len(learner.classes) == 2 and not is_multilabel else len(learner.classes)
     require(is_multilabel or len(learner.classes) > 1, "a calibration of at least two classes")

@@ -12,9 +12,10 @@ from perceptrons.engine.passes.budget_policies import (
     REMOVED,
     UPDATES,
 )
+from perceptrons.engine.training.base import learner_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
-from perceptrons.kernel.choices import check_choices
+from perceptrons.kernel.choices import check_choices, check_unchanged
 from perceptrons.kernel.kernels import Kernel, Points
 from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import Growing
@@ -42,7 +43,7 @@ LARGEST_FORGOTTEN = 1e290  # squared length of a removed example, whose sums mus
 
 def check_can_resume(model: KernelPerceptron) -> None:
     """Raise an error for a kernel that is code, or parameters that no longer fit, whose file could not be read."""
-    learner = model._fitted()
+    learner = learner_of(model)
     for kernel in (model.kernel, learner.kernel.name):
         if callable(kernel):
             raise TypeError(
@@ -50,12 +51,12 @@ def check_can_resume(model: KernelPerceptron) -> None:
                 "holds no code: use a kernel by name, or kernel='precomputed' with the values that your function gives."
             )
     check_choices(model)
-    model._check_can_go_on()
+    check_unchanged(model)
 
 
 def contents(model: KernelPerceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
-    learner, n = model._learner, model._learner.n_support
+    learner, n = learner_of(model), learner_of(model).n_support
     arrays = {"where": learner.where.now, "coef": learner.coef, "late": learner.late}
     if learner.budget is None:
         arrays["log"] = learner.log
@@ -108,7 +109,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
     resume(model, learner, header)
     read_columns(model, header, arrays)
     read_calibration(model, header, arrays)
-    model._check_can_go_on()
+    check_unchanged(model)
     return model
 
 

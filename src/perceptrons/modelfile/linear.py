@@ -17,9 +17,10 @@ from perceptrons.engine.passes.average import (
     TOTAL,
     smallest_scale,
 )
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.inputs import Growth, largest
 from perceptrons.engine.training.labels import FORMS
-from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.engine.training.parameters import check_choices, check_several
 from perceptrons.engine.training.rule import FAST, cost_matrix
@@ -54,7 +55,7 @@ MAX_COLUMNS = 2**31
 
 def check_can_resume(model: Perceptron) -> None:
     """Raise ValueError if the parameters no longer fit the model, whose file could not be read."""
-    learner = model._fitted()
+    learner = learner_of(model)
     check_choices(model)
     cost_matrix(model.cost, learner.classes, stream=True)
     if learner.form != "single":
@@ -69,7 +70,7 @@ def check_can_resume(model: Perceptron) -> None:
 
 def contents(model: Perceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
-    learner, weights = model._learner, model._learner.weights
+    learner, weights = learner_of(model), learner_of(model).weights
     arrays, support_shape = {}, None
     used = _used_columns(weights)
     for name, array in weights.arrays.items():
@@ -122,7 +123,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
         check_several(model)
     require(scheme == model.multiclass if form == "single" else scheme == "labels", "a scheme that fits the parameters")
     require(header["init"] in ("zeros", "ones", "random"), "a known start")
-    learner = Learner(
+    learner = LinearLearner(
         _weights(header, arrays, len(classes)),
         _votes(header, arrays, len(classes)),
         classes,

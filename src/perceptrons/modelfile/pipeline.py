@@ -22,6 +22,7 @@ import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.base import has_learned
 from perceptrons.features import Columns, HashedFeatures, HashedText, TableFeatures
 from perceptrons.features.from_memory import check_recipe
 from perceptrons.modelfile import kernel, linear, sequence
@@ -141,7 +142,7 @@ def contents(model: Any) -> Content:
     replaced: dict[int, Any] = {}
     for where, part in parts_of(model):
         try:
-            if type(part) in MODELS and hasattr(part, "_learner"):
+            if type(part) in MODELS and has_learned(part):
                 MODELS[type(part)].check_can_resume(part)
                 replaced[id(part)] = Stored(part)
             elif is_index(part):
@@ -279,7 +280,7 @@ def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
         else:
             yield where, part
             is_closed = is_index(part) or isinstance(part, Columns | Stored)
-            is_closed = is_closed or (type(part) in MODELS and hasattr(part, "_learner"))
+            is_closed = is_closed or (type(part) in MODELS and has_learned(part))
             children = [] if is_closed else list(getattr(part, "__dict__", {}).values())
         waiting += [(inside, child, depth + 1) for child in children]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.passes.attributes import PARTS, VALUE_BITS
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.modelfile.contents import (
     Content,
@@ -30,9 +31,10 @@ from perceptrons.modelfile.contents import (
 )
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 from perceptrons.sequence.chain_weights import Entries
-from perceptrons.sequence.choices import check_choices
+from perceptrons.sequence.choices import check_choices, check_unchanged
 from perceptrons.sequence.learner import ChainLearner
 from perceptrons.sequence.template_features import TemplateFeatures
+from perceptrons.sequence.templates import template_features
 from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
 
 ESTIMATOR = SequencePerceptron
@@ -44,9 +46,9 @@ WEIGHTS = {"per_feature", "labels", "w", "late_w", "arcs", "late_arcs"}  # array
 
 def check_can_resume(model: SequencePerceptron) -> None:
     """Raise ValueError if the parameters no longer fit the model, whose file could not be read."""
-    learner = model._fitted()
+    learner = learner_of(model)
     check_choices(model)
-    model._check_can_go_on()
+    check_unchanged(model)
     learner.meet_features()
     if not len(learner.classes):
         raise ValueError("The model knows no labels yet: train it before you save it.")
@@ -54,7 +56,7 @@ def check_can_resume(model: SequencePerceptron) -> None:
 
 def contents(model: SequencePerceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
-    learner = model._learner
+    learner = learner_of(model)
     features, weights = learner.features, learner.weights
     entries = weights.entries()
     fired = weights.fired(entries)
@@ -176,7 +178,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
             isinstance(header["label_column"], str) and bool(header["label_column"]), "a name of the label's column"
         )
         model.label_column_ = header["label_column"]
-    model._check_can_go_on()
+    check_unchanged(model)
     return model
 
 
@@ -207,7 +209,7 @@ def _features(
         return MatrixFeatures(n, columns), ascending_in(arrays, "numbers", n)
     features: Any = NamedFeatures(int(model.min_count), model.hash_bits)
     if model.templates is not None:
-        features = model.templates._features(int(model.min_count), model.hash_bits)
+        features = template_features(model.templates, int(model.min_count), model.hash_bits)
     if model.hash_bits is not None:
         require(n == 2**model.hash_bits, "as many numbers as hashes")
         return features, ascending_in(arrays, "numbers", n)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.modelfile.contents import (
     Content,
@@ -27,13 +28,13 @@ MAX_WEIGHTS = 2**48  # more than any memory holds
 
 def check_can_resume(model: StructuredPerceptron) -> None:
     """Raise ValueError for invalid parameters, whose file could not be read."""
-    model._fitted()
+    learner_of(model)
     check_choices(model)
 
 
 def contents(model: StructuredPerceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
-    learner = model._learner
+    learner = learner_of(model)
     used = np.flatnonzero((learner.w != 0) | (learner.late != 0))
     arrays = {"where": used.astype(np.int64), "w": learner.w[used], "late": learner.late[used]}
     counts = {"size": learner.size, "t": learner.t, "updates": learner.updates}

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
 from perceptrons.inspection import tagger_summary
@@ -10,7 +11,7 @@ from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.kernel_summary import kernel_facts, kernel_in_words, support_in_words, top_support
 from perceptrons.inspection.names import listed_names
 from perceptrons.inspection.units import categories_of, prepared_in_words
-from perceptrons.inspection.weights import Row, rows_of, top_by_row
+from perceptrons.inspection.weights import Row, constant_feature, rows_of, top_by_row
 from perceptrons.kernel import KernelPerceptron
 
 if TYPE_CHECKING:
@@ -124,9 +125,9 @@ def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
     return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} for scores at or above it"
 
 
-def calibration_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any] | None:
+def calibration_facts(model: Classifier[Any]) -> dict[str, Any] | None:
     """Return how the scores were calibrated, and how many examples were learned from since; None if they were not."""
-    calibration = model._learner.calibration
+    calibration = learner_of(model).calibration
     if calibration is None:
         return None
     learned_since = max(0.0, model.t_ - calibration.t)
@@ -145,8 +146,8 @@ def calibration_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
 
 def margin_in_words(model: "Perceptron") -> str:
     """Return the margin of training as text, with the constant feature of the bias if the data decided on it."""
-    one = model._learner.weights.one
-    bias = f", value of the constant feature {one**0.5:g}" if one not in (0, 1) else ""
+    one = constant_feature(model)
+    bias = f", value of the constant feature {one:g}" if one not in (0, 1) else ""
     return f"{model.margin_:g}{' (auto)' * (model.margin == 'auto')}{bias}"
 
 

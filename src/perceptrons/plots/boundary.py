@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from scipy.ndimage import distance_transform_edt, maximum_filter, uniform_filter
 
-from perceptrons.engine.training.votes import Votes
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.wording import count
 from perceptrons.kernel.arrays import to_host
+from perceptrons.linear import Perceptron
 from perceptrons.plots import style
 from perceptrons.plots.model_facts import (
     check_nonempty_rows,
@@ -324,10 +325,9 @@ def find_support(estimator: Any, X: Any) -> np.ndarray | None:
     Rows are compared by value: `support_` counts rows of the training data, and X may be other data, or in another
     order.
     """
-    learner: Any = getattr(estimator, "_learner", None)
-    votes = getattr(learner, "votes", None)
-    if isinstance(votes, Votes) and getattr(estimator, "combine", None) == "vote":
-        vectors = votes.matrix(learner.n_features)
+    learner = learner_of(estimator) if isinstance(estimator, Perceptron) else None
+    if learner is not None and learner.votes is not None and estimator.combine == "vote":
+        vectors = learner.votes.matrix(learner.n_features)
     else:
         vectors = to_host(getattr(estimator, "support_vectors_", None))
     if vectors is None or len(getattr(vectors, "shape", ())) != 2:

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.inspection.evaluation import several_labels
 from perceptrons.plots import style
-from perceptrons.plots.model_facts import feature_names, has_label_sets, require_two_classes, split_pipeline
+from perceptrons.plots.model_facts import feature_names, require_two_classes, split_pipeline
 
 COLORMAP = "RdBu_r"  # white at 0; red and blue are distinguished by all but the very few who see no colour at all
 
@@ -84,7 +85,7 @@ class WeightsDisplay:
         if getattr(model, "multiclass", None) == "ovo" and len(model.classes_) > 2:
             raise ValueError(f"This {name} has weights per pair of classes (one-vs-one): use multiclass='joint'.")
         require_two_classes(model)
-        if has_label_sets(model) and len(coef) == 1:
+        if several_labels(model) and len(coef) == 1:
             raise ValueError("This model has only one label: there are no two classes to compare.")
         if names is None and transformer is not None:
             try:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.inspection.evaluation import several_labels
 from perceptrons.theory.examples import check_rows
 
 
@@ -22,17 +23,12 @@ def fitted_classes(estimator: Any) -> np.ndarray:
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         raise ValueError(f"{name} has no classes_: give a fitted classifier.")
-    if isinstance(classes, list) or has_label_sets(estimator):
+    if isinstance(classes, list) or several_labels(estimator):
         raise ValueError(
             f"This {name} was trained on several labels per example: use a model with one label per example."
         )
     require_two_classes(estimator)
     return np.asarray(classes)
-
-
-def has_label_sets(model: Any) -> bool:
-    """Return whether the model predicts several labels per example."""
-    return getattr(getattr(model, "_learner", None), "form", "single") != "single"
 
 
 def require_two_classes(model: Any) -> None:

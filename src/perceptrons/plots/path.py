@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.plots import style
@@ -218,7 +219,7 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
         raise ValueError("X without y: give both to compute the solution, or neither.")
     bound = mistake_bound(
         X,
-        codes_among(y, np.shape(X)[0], model._fitted().classes),
+        codes_among(y, np.shape(X)[0], learner_of(model).classes),
         fit_intercept=bool(model.fit_intercept),
         intercept_scaling=constant_of(model),
         max_seconds=max_seconds,
@@ -227,7 +228,7 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
         return None, None
     solution, rho = falling_distance(bound, model.eta0)
     try:
-        refuse_parameters(model, model._fitted())
+        refuse_parameters(model, learner_of(model))
     except ValueError:  # the theorem is about other updates: the distance to rho w* may rise
         return solution.ravel(), None
     return solution.ravel(), None if model.margin_ else rho

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.linear import Perceptron
 from perceptrons.plots.model_facts import to_dense
 from perceptrons.theory import Trace
@@ -36,7 +37,7 @@ class Updates:
     def __init__(self, model: Any):
         if not isinstance(model, Perceptron):
             raise TypeError(f"Only a perceptrons.Perceptron keeps its updates, not a {type(model).__name__}.")
-        learner = model._fitted()
+        learner = learner_of(model)
         if learner.votes is None:
             raise ValueError(
                 "This model did not keep its updates: fit it with combine='vote', which keeps all of them, or use "

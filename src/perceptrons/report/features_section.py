@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.html import Html, visible
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.wording import NOT_PROBABILITIES, count, percent
 from perceptrons.explanation import rows_of
 from perceptrons.inspection.evaluation import columns_matched
@@ -46,7 +47,7 @@ def important_features(subject: Subject) -> Section:
 
 def _weights(subject: Subject) -> list[Html]:
     model = subject.model
-    scheme = model._learner.scheme
+    scheme = learner_of(model).scheme
     coef = dense_coef(model)
     titles = rows_of(model.classes_, scheme)
     parts = []

@@ -12,9 +12,10 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.feature_names import Units, names_of, units_of
 from perceptrons.engine.training.labels import read_target
-from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched, probabilities
+from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched, probabilities, several_labels, winners
 from perceptrons.inspection.label_quality import LabelQuality, LabelTally
 from perceptrons.inspection.ranking import ranking_of
 from perceptrons.inspection.reliability import Reliability
@@ -231,7 +232,7 @@ class SeveralSubject(Subject):
 
 def judged(model: Any, y: Any, n: int, flags: np.ndarray, scores: np.ndarray) -> LabelQuality:
     """The answers, counted as `perceptrons evaluate` does."""
-    target = read_target(y, n, model._learner.form)
+    target = read_target(y, n, learner_of(model).form)
     if target.indicator is None:
         raise ValueError(
             "y has one label per example, but this model predicts several: give label sets, or an indicator matrix."
@@ -268,9 +269,9 @@ def subject_of(
         if not (isinstance(model, KernelPerceptron) and model.kernel == "precomputed"):
             inside = check_features(model, inside)
         scores = np.asarray(model.decision_function(inside), np.float64)
-        won = model._winners(scores)
+        won = winners(model, scores)
     classes = model.classes_.tolist()
-    labelled = judged(model, y, n, won, scores) if model._learner.form != "single" else None
+    labelled = judged(model, y, n, won, scores) if several_labels(model) else None
     labels, codes = read_labels(y, n, classes) if labelled is None else (labelled.labels, np.zeros(n, np.intp))
     if (codes >= len(classes)).all():
         shown = ", ".join(map(repr, labels[len(classes) :][:3]))
@@ -295,7 +296,7 @@ def check_model(model: Any) -> None:
             + " For taggers, use `perceptrons tag evaluate`." * (kind in ("SequencePerceptron", "StructuredPerceptron"))
         )
     check_is_fitted(model)
-    if len(model.classes_) < 2 and model._learner.form == "single":
+    if len(model.classes_) < 2 and not several_labels(model):
         raise ValueError(
             f"This {kind} knows only the class {model.classes_.tolist()[0]!r}: there is nothing to report."
         )

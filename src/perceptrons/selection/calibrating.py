@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.engine.training.base import Classifier
+from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.training.calibration import CalibrationMethod, calibration_of, check_method
 from perceptrons.engine.training.labels import Target, merge, read_target
-from perceptrons.inspection.evaluation import columns_matched
+from perceptrons.inspection.evaluation import columns_matched, several_labels
 from perceptrons.inspection.ranking import MOST_SCORES
 from perceptrons.selection.search import last_step
 from perceptrons.selection.splitting import len_of
@@ -48,15 +48,15 @@ def calibrate(model: Any, X: Any, y: Any, method: CalibrationMethod = "sigmoid",
     [[0.89, 0.11], [0.03, 0.97]]
     """
     last = _checked(model, method)
-    target = read_target(y, len_of(X), last._learner.form)
-    if target.several != (last._learner.form != "single"):
+    target = read_target(y, len_of(X), learner_of(last).form)
+    if target.several != several_labels(last):
         raise ValueError("y has another form than in training: one label per example, or several.")
     weight, _ = target.weights(sample_weight, None, stream=False)
     if target.several:
         scores, truth = _scores(model, X), _flags(target, last.classes_)
     else:
         truth, scores = judged(model, last, X, target.codes, target.classes)
-    last._learner.calibration = calibration_of(method, scores, truth, weight, last)
+    learner_of(last).calibration = calibration_of(method, scores, truth, weight, last)
     return model
 
 
@@ -72,7 +72,7 @@ def calibrate_on_blocks(model: Any, blocks: Iterable[Any], method: CalibrationMe
     if not parts:
         raise ValueError("There are no examples to calibrate with: give some of every class.")
     truth, scores, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
-    model._learner.calibration = calibration_of(method, scores, truth, weights, model)
+    learner_of(model).calibration = calibration_of(method, scores, truth, weights, model)
 
 
 def _checked(model: Any, method: Any) -> Any:
@@ -84,7 +84,7 @@ def _checked(model: Any, method: Any) -> Any:
             f"{type(last).__name__} cannot be calibrated here: give a Perceptron or a KernelPerceptron, or use "
             "scikit-learn's CalibratedClassifierCV."
         )
-    if len(last.classes_) < 2 and last._learner.form == "single":
+    if len(last.classes_) < 2 and not several_labels(last):
         raise ValueError("The model knows only one class: there is nothing to calibrate.")
     return last
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.base import Estimator, learner_of
 from perceptrons.engine.training.parameters import check_choices
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -288,10 +288,10 @@ def size_of(model: Any) -> int | None:
         return 0
     voting = getattr(model, "combine", None) == "vote"
     if hasattr(model, "support_vectors_"):
-        rest = model._learner.log if voting else model.dual_coef_
+        rest = learner_of(model).log if voting else model.dual_coef_
         return _bytes(model.support_vectors_) + _bytes(rest) + _bytes(getattr(model, "intercept_", ()))
     if voting:
-        votes, start = model._learner.votes, model._learner.weights.start()
+        votes, start = learner_of(model).votes, learner_of(model).weights.start()
         return _bytes(votes.log) + sum(map(_bytes, votes.support)) + sum(map(_bytes, start))
     for names in NEEDED:
         if all(hasattr(model, name) for name in names):

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.base import Estimator, watched
 from perceptrons.selection.learners import usual_grid
 from perceptrons.selection.splitting import Part, Parts
 from perceptrons.selection.statistics import Metric
@@ -226,7 +226,7 @@ def _try(
         curve.append(metric.of(last, *dev))
         spent += time.perf_counter() - before
 
-    with last._watched(watch):
+    with watched(last, watch):
         last.fit(*train)
     seconds, reason = time.perf_counter() - began - spent, last.stop_reason_
     if asked:  # a run that stopped before has made all the epochs that it ever would

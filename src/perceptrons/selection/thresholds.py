@@ -7,7 +7,7 @@ import numpy as np
 
 from perceptrons.engine.training.labels import read_target
 from perceptrons.engine.training.rule import cost_matrix
-from perceptrons.inspection.evaluation import columns_matched
+from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 from perceptrons.inspection.metrics import BY_ANSWERS, METRICS
 from perceptrons.inspection.ranking import MOST_SCORES, cuts_of
 from perceptrons.selection.search import last_step
@@ -101,8 +101,8 @@ def check_has_threshold(model: Any) -> None:
             f"{type(model).__name__} has no threshold_: give a Perceptron or a KernelPerceptron, or use scikit-learn's "
             "TunedThresholdClassifierCV."
         )
-    if len(model.classes_) != 2 or model._learner.form != "single":
-        several = ", several per example" * (model._learner.form != "single")
+    if len(model.classes_) != 2 or several_labels(model):
+        several = ", several per example" * (several_labels(model))
         raise ValueError(
             f"A threshold is for models with two classes, but this one has {len(model.classes_):,}{several}."
         )
@@ -121,7 +121,7 @@ def judged(model: Any, last: Any, X: Any, codes: np.ndarray, labels: np.ndarray)
 
 def _choose(model: Any, pairs: list[tuple[np.ndarray, np.ndarray]], metric: Any) -> Threshold:
     codes, scores = (np.concatenate(parts) for parts in zip(*pairs, strict=True)) if pairs else (np.zeros(0),) * 2
-    found = best_threshold(codes, scores, model._winners(scores), model.classes_, metric)
+    found = best_threshold(codes, scores, winners(model, scores), model.classes_, metric)
     model.threshold_ = found.threshold
     return found
 

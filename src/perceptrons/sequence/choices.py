@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.parameters import DOMAINS as LINEAR
 from perceptrons.engine.training.parameters import (
     NONE,
@@ -82,8 +83,8 @@ def check_choices(estimator: Any) -> None:
 
 def check_unchanged(estimator: Any) -> None:
     """Raise ValueError if features or arcs are now to be made otherwise than those that were learned."""
-    features = estimator._learner.features
-    then = dict(zip(("transitions", "start_stop"), estimator._learner.arcs, strict=True))
+    features = learner_of(estimator).features
+    then = dict(zip(("transitions", "start_stop"), learner_of(estimator).arcs, strict=True))
     if features.kind != "matrix":
         then |= {"min_count": features.min_count, "hash_bits": features.hash_bits}
     for name, value in then.items():

@@ -28,7 +28,7 @@ from perceptrons.sequence.token_features import features_for, is_matrix, read_to
 from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
 
 
-class SequencePerceptron(Estimator):
+class SequencePerceptron(Estimator[ChainLearner]):
     """A tagger: the averaged structured perceptron, which labels every token of a sentence in its context.
 
     It is a first-order chain model: scores depend on the features of each token and on pairs of neighbouring labels. It
@@ -475,3 +475,8 @@ class SequencePerceptron(Estimator):
 
     _check_choices = check_choices
     _check_can_go_on = check_unchanged
+
+
+def tokens_to_label(tagger: SequencePerceptron, X: Any, lengths: Any = None) -> tuple[Tokens, bool]:
+    """Return the rows of sequences as `predict` reads them, and whether they came as one plain matrix."""
+    return tagger._tokens(X, lengths)

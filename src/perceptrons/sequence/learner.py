@@ -9,6 +9,7 @@ from perceptrons.engine.passes.chain import ChainRule, Limits, chain_pass
 from perceptrons.engine.passes.shortlists import Table
 from perceptrons.engine.passes.steps import CONSTANT, PASSIVE
 from perceptrons.engine.passes.viterbi import Desk, best_through, bridges, new_desk, tag
+from perceptrons.engine.training.base import has_learned, learner_of
 from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.one_pass import pieces
@@ -272,13 +273,15 @@ class ChainFit(Trainee):
 
 def learned_since(estimator: Any) -> Callable[[], bool]:
     """A question to ask later: has the model grown, or it or a new one in its place learned, since now?"""
-    learner: Any = getattr(estimator, "_learner", None)
+    learner = learner_of(estimator) if has_learned(estimator) else None
     then = (0.0, 0) if learner is None else (learner.t, learner.n_features)
 
     def more() -> bool:
-        now: Any = getattr(estimator, "_learner", None)
-        if now is None or now is not learner:
-            return now is not None and now.t > 0
+        now = learner_of(estimator) if has_learned(estimator) else None
+        if now is None:
+            return False
+        if learner is None or now is not learner:
+            return now.t > 0
         return (now.t, now.n_features) != then
 
     return more

@@ -80,7 +80,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features of these sentences: lists of tokens, each a string or a tuple of strings."""
-        features = self._features(1, None)
+        features = template_features(self, 1, None)
         features.tokens(features.read(X), np.float32, learn=True)
         self._known = features
         return self
@@ -144,17 +144,19 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise ValueError("There are no templates: give at least one.")
         return list(found), columns
 
-    def _features(self, min_count: int, hash_bits: int | None) -> TemplateFeatures:
-        features = TemplateFeatures(*self.parsed(), min_count, hash_bits)
-        features.source = self.source()
-        return features
-
     def source(self) -> tuple[Any, ...]:
         """The parameters, in a form that does not change with them."""
         return tuple(
             value if value is None or isinstance(value, str) else tuple(value)
             for value in (self.templates, self.columns)
         )
+
+
+def template_features(templates: FeatureTemplates, min_count: int, hash_bits: int | None) -> TemplateFeatures:
+    """Return features that are computed by these templates, without any names yet."""
+    features = TemplateFeatures(*templates.parsed(), min_count, hash_bits)
+    features.source = templates.source()
+    return features
 
 
 def _rich(columns: Sequence[str]) -> list[str]:

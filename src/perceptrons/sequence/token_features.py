@@ -12,7 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.rows import Sparse
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.inputs import Growth, check_matrix, largest
+from perceptrons.sequence.templates import template_features
 from perceptrons.sequence.tokens import (
     TokenFeatures,
     Tokens,
@@ -45,13 +47,13 @@ def features_for(estimator: Any, X: Any) -> Any:
                 raise ValueError(f"{name}={getattr(estimator, name)!r} is for tokens, but X is a matrix of features.")
         return MatrixFeatures(0)
     if estimator.templates is not None:
-        return estimator.templates._features(int(estimator.min_count), estimator.hash_bits)
+        return template_features(estimator.templates, int(estimator.min_count), estimator.hash_bits)
     return NamedFeatures(int(estimator.min_count), estimator.hash_bits)
 
 
 def read_tokens(estimator: Any, features: Any, X: Any, lengths: Any, reset: bool) -> Any:
     """The tokens of sequences as these features read them, checked. reset: of a model that begins."""
-    dtype = None if reset else estimator._learner.dtype
+    dtype = None if reset else learner_of(estimator).dtype
     growth = Growth(eta=float(estimator.eta0))
     if features.kind == "matrix":
         if not is_matrix(X):

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data import SPARSE, stream
+from perceptrons.engine.training.base import has_learned
 from perceptrons.features import Columns, HashedText
 from perceptrons.inspection.evaluation import several_labels
+from perceptrons.linear import learn_block_with_new_columns
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 
 LABEL = "label"
@@ -39,7 +41,7 @@ def input_kind(model: Any) -> str | None:
         return "tokens"
     if hasattr(model, "steps"):
         return "pipeline"
-    if not hasattr(model, "_learner"):
+    if not has_learned(model):
         return None
     source = getattr(model, "source_", None) or {}
     if source.get("format") == "text":
@@ -173,7 +175,7 @@ def learn(model: Any, examples: list[Any], labels: list[Any], kind: str) -> None
     if kind == "features":
         for example, label in zip(examples, labels, strict=True):
             model.learn_one(example, label)
-    elif kind == "text" and not hasattr(model, "_learner"):
+    elif kind == "text" and not has_learned(model):
         _start_with_texts(model, examples, labels)
     elif kind == "sparse":
         _learn_lines(model, examples, labels)
@@ -185,8 +187,7 @@ def _learn_lines(model: Any, examples: list[Any], labels: list[Any]) -> None:
     """Learn from lines, which may have columns that are new to the model."""
     table = _read_lines(model, examples, grow=True)
     X = _widen(table.X, max(table.X.shape[1], model.n_features_in_))
-    block, method = model._meet_block(X, labels, None, None, "new")
-    model._learner.learn_block(block, method.in_epoch(model._learner.epoch))
+    learn_block_with_new_columns(model, X, labels)
     if table.columns is not None:
         model.columns_ = table.columns
 
@@ -211,7 +212,7 @@ def _start_with_texts(model: Any, texts: list[str], labels: list[Any]) -> None:
     parameters = {**text.get_params(), "words": None if text.words is None else list(text.words)}
     source = {"format": "text", "form": "tab", "text": parameters, "text_labels": True}
     model.partial_fit(columns.rows(texts, source), labels)
-    model._read_from(source, columns)
+    model.source_, model.columns_ = source, columns
 
 
 def _read_lines(model: Any, examples: list[Any], grow: bool) -> Any:

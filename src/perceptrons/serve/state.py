@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from perceptrons.engine.training.base import has_learned, learner_of
 from perceptrons.engine.training.one_pass import MANY_CLASSES
 from perceptrons.inspection.evaluation import probabilities, several_labels, winners
 from perceptrons.linear import Perceptron
@@ -130,7 +131,7 @@ class State:
             return False
         if model.penalty in ("l1", "elasticnet"):
             return False
-        learner = model._learner
+        learner = learner_of(model)
         if learner.form != "single" or not learner.spread or len(learner.classes) >= MANY_CLASSES:
             return False
         if learner.weights.has_pocket or (learner.scheme == "ovo" and len(learner.classes) > 2):
@@ -173,7 +174,7 @@ class State:
 
     def _scored(self, X: Any, scores: bool, probable: bool, top: int | None) -> list[Prediction]:
         model = self.model
-        if not hasattr(model, "_learner"):  # a pipeline
+        if not has_learned(model):  # a pipeline
             return [Prediction(label) for label in model.predict(X).tolist()]
         points, classes = model.decision_function(X), model.classes_.tolist()
         won = winners(model, points)
@@ -216,7 +217,7 @@ class State:
 
 def several_labels_of(model: Any) -> bool:
     """Return whether each example has a set of labels."""
-    return getattr(getattr(model, "_learner", None), "form", "single") not in ("single", None)
+    return several_labels(model)
 
 
 def _check_labels(row: int, labels: Any, tokens: int | None) -> None:
@@ -228,7 +229,7 @@ def _check_labels(row: int, labels: Any, tokens: int | None) -> None:
 
 
 def _knows_classes(model: Any) -> bool:
-    return hasattr(model, "steps") or len(getattr(getattr(model, "_learner", None), "classes", ())) > 0
+    return hasattr(model, "steps") or (has_learned(model) and len(model.classes_) > 0)
 
 
 class GrowthLimits(NamedTuple):

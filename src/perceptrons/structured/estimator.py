@@ -42,7 +42,7 @@ LEAST_MARGIN = 1e-12  # weights are divided by it
 OF_ONE_EXAMPLE = attrgetter("combine", "step", "margin", "eta0", "C")
 
 
-class StructuredPerceptron(Estimator):
+class StructuredPerceptron(Estimator[OutputLearner]):
     """The averaged structured perceptron for outputs of any kind: trees, alignments, segmentations, rankings.
 
     You provide a model of the outputs: how to find the best output for given weights, and the features of an input

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.rows import add, dot
+from perceptrons.engine.training.base import learner_of, seed_of
 from perceptrons.engine.training.inputs import as_rows
 from perceptrons.engine.training.parameters import check_choices
 from perceptrons.linear import Perceptron
@@ -139,7 +140,7 @@ def convergence(
         max_seconds=clock.seconds,
     )
     check_choices(model)
-    model.random_state = model._seed()
+    model.random_state = seed_of(model)
     start = starting_weights(model, examples, examples.X.dtype, model.random_state, 1.0, *given)
     labels = examples.classes[examples.codes]
     certificate = separability(examples.X, labels, max_seconds, fit_intercept=bool(fit_intercept))
@@ -170,7 +171,8 @@ def _trace(model: Perceptron, examples: Examples, v: np.ndarray) -> np.ndarray:
 
     An update v += step a, a = y x or f(x, y) - f(x, y_hat), adds step (2 a·v + step |a|^2).
     """
-    votes, several = model._fitted().votes, v.ndim == 2
+    votes, several = learner_of(model).votes, v.ndim == 2
+    assert votes is not None  # combine="vote"
     matrix = votes.matrix(examples.X.shape[1])
     support = augmented(examples._replace(X=matrix), float(model.fit_intercept)).X.astype(np.float64)
     rows, squares = as_rows(support), norms(support) ** 2

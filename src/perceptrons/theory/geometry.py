@@ -9,6 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.training.inputs import as_numbers
+from perceptrons.inspection.evaluation import several_labels
 from perceptrons.theory.examples import check_features, check_rows, codes_among
 
 CACHED = 1 << 16  # numbers that are converted at a time, to stay in the cache
@@ -265,7 +266,7 @@ def hyperplanes(model: Any) -> Hyperplanes:
     missing = [part for part in ("coef_", "intercept_", "classes_") if not hasattr(model, part)]
     if missing:
         raise ValueError(f"{name} has no {' and no '.join(missing)}: give a fitted linear classifier.")
-    if getattr(getattr(model, "_learner", None), "form", "single") != "single" or isinstance(model.classes_, list):
+    if several_labels(model) or isinstance(model.classes_, list):
         raise ValueError(f"This {name} was trained on several labels per example: each label has its own hyperplane.")
     classes, K = model.classes_, len(model.classes_)
     pairs = getattr(model, "multiclass", None) == "ovo" or hasattr(model, "support_vectors_")

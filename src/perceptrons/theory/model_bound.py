@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.labels import places_of
-from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.units import Units
+from perceptrons.inspection.weights import constant_feature
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
+from perceptrons.sequence.estimator import tokens_to_label
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.theory.bounds import EPS, Bound, mistake_bound
 from perceptrons.theory.examples import Examples, check_examples, check_features
@@ -121,7 +124,7 @@ def check_bound(
     examples = check_examples(X, y)
     if isinstance(model, Perceptron):
         check_features(model, X)
-        examples = _in_order(examples, model._fitted().classes)
+        examples = _in_order(examples, learner_of(model).classes)
     start, epochs = covered_start(model, examples, coef_init, intercept_init)
     bound = mistake_bound(
         examples.X,
@@ -137,7 +140,7 @@ def check_bound(
 
 def _other_bound(model: Any, X: Any, y: Any, lengths: Any, max_seconds: float | None) -> tuple[int, Bound]:
     """Of kernels and taggers: the most updates allowed, and the bound behind it."""
-    model._fitted()
+    learner_of(model)
     if isinstance(model, StructuredPerceptron):
         raise ValueError(
             "The mistake bound needs the margin over all outputs, and those of a StructuredPerceptron only its decode "
@@ -148,7 +151,7 @@ def _other_bound(model: Any, X: Any, y: Any, lengths: Any, max_seconds: float | 
         bound = kernel_bound(model, X, y, _passes(model, np.shape(X)[0]), max_seconds)
         return math.floor(bound.updates * SAFE), bound
     refuse_tagger(model)
-    n = len(model._tokens(X, lengths)[0].starts) - 1
+    n = len(tokens_to_label(model, X, lengths)[0].starts) - 1
     bound = chain_bound(model, X, y, lengths, _passes(model, n))
     return bound.updates, bound
 
@@ -164,7 +167,7 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
     """The start of a fitted model and its passes over the examples, or a ValueError that says why it is not covered."""
     if not isinstance(model, Perceptron):
         raise TypeError(f"The bound applies to a perceptrons.Perceptron, not to a {type(model).__name__}.")
-    learner = model._fitted()
+    learner = learner_of(model)
     refuse_parameters(model, learner)
     if learner.classes.tolist() != examples.classes.tolist():
         raise ValueError(
@@ -190,7 +193,7 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
 
 def constant_of(model: Perceptron) -> float:
     """The constant feature of a fitted model's bias; 1 if it has none."""
-    return math.sqrt(model._fitted().weights.one) or 1.0
+    return constant_feature(model) or 1.0
 
 
 def starting_weights(
@@ -200,7 +203,7 @@ def starting_weights(
     intercept = bool(model.fit_intercept)
     if not intercept and bias is not None and np.any(bias):
         raise ValueError("fit_intercept=False means an intercept of 0, but the one to start from is not 0: drop one.")
-    begun = Learner.begin(
+    begun = LinearLearner.begin(
         examples.classes,
         examples.X.shape[1],
         dtype,
@@ -267,7 +270,7 @@ def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> 
     return math.floor((b * (1 + 1e-12)) ** 2)
 
 
-def refuse_parameters(model: Perceptron, learner: Learner) -> None:
+def refuse_parameters(model: Perceptron, learner: LinearLearner) -> None:
     several = len(learner.classes) > 2
     for wrong, what, why in (
         (learner.form != "single", "several labels", "every label is a separate problem with its own bound"),
@@ -288,7 +291,7 @@ def refuse_parameters(model: Perceptron, learner: Learner) -> None:
 
 def _passes(model: Any, n: int) -> int:
     """How often, at most, the model met each of n examples."""
-    learner, t = model._fitted(), model.t_
+    learner, t = learner_of(model), model.t_
     fitted_once = learner.epochs == model.n_iter_ > 0 and not model.early_stopping
     if t % 1 or (fitted_once and t < learner.epochs * n and t != sum(row["examples"] for row in model.history_)):
         raise ValueError("The model was trained with sample weights, which the mistake bound does not cover.")

@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
+from perceptrons.kernel.estimator import read_to_predict
 from perceptrons.sequence import SequencePerceptron
+from perceptrons.sequence.estimator import tokens_to_label
 from perceptrons.sequence.tokens import read_labels
 from perceptrons.theory.bounds import EPS, Bound, mistake_bound
 from perceptrons.theory.examples import codes_among
@@ -23,7 +26,7 @@ def kernel_bound(model: KernelPerceptron, X: Any, y: Any, epochs: int, max_secon
 
     The kernel matrix of n examples is that of their dot products for some n features: those are bounded.
     """
-    K, codes = gram(model, X), codes_among(y, _n(X), model._fitted().classes)
+    K, codes = gram(model, X), codes_among(y, _n(X), learner_of(model).classes)
     return mistake_bound(
         features_of(K, model.kernel), codes, epochs=epochs, fit_intercept=False, max_seconds=max_seconds
     )
@@ -33,10 +36,10 @@ def gram(model: KernelPerceptron, X: Any) -> np.ndarray:
     """The kernel values of all examples with each other."""
     if _n(X) > MOST:
         raise ValueError(f"X has {_n(X):,} examples: the bound of a kernel is computed for at most {MOST:,}.")
-    points = model._learner.kernel.points(model._read(X))
+    points = learner_of(model).kernel.points(read_to_predict(model, X))
     if model.kernel == "precomputed":
         return np.asarray(to_host(X), np.float64)
-    return np.asarray(to_host(model._learner.kernel(points, points)), np.float64)
+    return np.asarray(to_host(learner_of(model).kernel(points, points)), np.float64)
 
 
 def features_of(K: np.ndarray, name: Any) -> np.ndarray:
@@ -53,7 +56,7 @@ def features_of(K: np.ndarray, name: Any) -> np.ndarray:
 
 def refuse_kernel(model: KernelPerceptron) -> None:
     """Raise ValueError for what the theorem does not cover."""
-    several = len(model._fitted().classes) > 2
+    several = len(learner_of(model).classes) > 2
     for wrong, what, why in (
         (several and model.multiclass != "joint", f"multiclass={model.multiclass!r}",
          "every binary problem has a bound of its own"),
@@ -80,8 +83,8 @@ def chain_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any, epochs:
     Any u gives a bound; the theorem does not ask for the best. The margin of a sequence is the lead of its true
     labelling over every other one, by u of norm 1. R is estimated from above: no labelling is further away.
     """
-    learner = model._fitted()
-    tokens, flat = model._tokens(X, lengths)
+    learner = learner_of(model)
+    tokens, flat = tokens_to_label(model, X, lengths)
     target = read_labels(y, tokens.starts, by_sequence=not flat)
     codes = _known(target, learner.classes)
     margins, coef, arcs = _margins(model, tokens, codes)
@@ -114,7 +117,7 @@ def _known(target: Any, classes: np.ndarray) -> np.ndarray:
 
 def _margins(model: SequencePerceptron, tokens: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The lead of every true labelling, by the last weights as a vector of norm 1; and those weights."""
-    learner = model._fitted()
+    learner = learner_of(model)
     coef, arcs = np.asarray(model.coef_last_, np.float64), np.asarray(learner.predicting("last")[1], np.float64)
     size = math.sqrt(float((coef**2).sum() + (arcs**2).sum())) or 1.0
     s = learner.best_through(tokens, "last", learner.limits(model, stream=True).barrier)
@@ -141,7 +144,7 @@ def _margins(model: SequencePerceptron, tokens: Any, y: np.ndarray) -> tuple[np.
 
 def _radius(model: SequencePerceptron, tokens: Any, y: np.ndarray) -> float:
     """No two labellings of a sequence differ by more than this in their features."""
-    learner, starts = model._fitted(), tokens.starts
+    learner, starts = learner_of(model), tokens.starts
     rows = _matrix(tokens, learner.n_features)
     norms, largest = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()), 0.0
     for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):

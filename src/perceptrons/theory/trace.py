@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.html import Html, block, escaped, note, table
+from perceptrons.engine.training.base import learner_of, recorded
 from perceptrons.engine.training.epochs import Counts
 from perceptrons.engine.training.labels import Target, read_target
 from perceptrons.engine.training.recording import Enough, Recorder
@@ -235,18 +236,16 @@ def trace(
     recorder = (_KernelVisitRecorder if isinstance(trained, KernelPerceptron) else _VisitRecorder)(
         trained, rows, target, visits, updates, is_weighted=sample_weight is not None
     )
-    trained._visiting = recorder
     try:
-        trained.fit(X, y, sample_weight=sample_weight, **start)
+        with recorded(trained, recorder):
+            trained.fit(X, y, sample_weight=sample_weight, **start)
     except Enough:
         trained.stop_reason_, trained.converged_ = None, False
-    finally:
-        trained._drop("_visiting")
     trained.set_params(warm_start=getattr(model, "warm_start", False))
     names = getattr(trained, "feature_names_in_", None)
     return Trace(
         recorder.visits,
-        start=recorder.start if recorder.start is not None else recorder.weights(trained._learner),
+        start=recorder.start if recorder.start is not None else recorder.weights(learner_of(trained)),
         classes=trained.classes_,
         names=[f"x{i}" for i in range(rows.shape[1])] if names is None else [str(name) for name in names],
         model=trained,

@@ -19,6 +19,7 @@ from perceptrons.cli.tag.corpus import (
     read_templates,
     templates_file,
 )
+from perceptrons.engine.training.base import learner_of
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
@@ -68,7 +69,7 @@ def train(asked: Any) -> None:
     else:
         tagger = resumed(asked)
         corpus = corpus_for(tagger, asked.file, asked)
-        seed = tagger._learner.seed if asked.seed is None else asked.seed
+        seed = learner_of(tagger).seed if asked.seed is None else asked.seed
     corpus, healed = heal_labels(corpus, tagger.allowed, asked.on_bad_label.value)
     test = None if asked.test is None else corpus_like(corpus, asked.test, asked)
     part, held_out, said = split_corpus(corpus, test, SHARE if asked.test_share is None else asked.test_share, seed)

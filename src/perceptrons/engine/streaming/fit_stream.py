@@ -382,7 +382,7 @@ class StreamFit(LinearTrainee):
             model.progress_.append((first["examples"], first["mistakes"]))
         model.n_features_in_ = model._learner.n_features
         if self.about is not None and self.read:
-            model._read_from(self.reader.recipe(), self.reader.columns)  # type: ignore[attr-defined]
+            model.source_, model.columns_ = self.reader.recipe(), self.reader.columns  # type: ignore[attr-defined]
 
 
 def _cut_at_marks(parts: Iterable[np.ndarray], seen: int, batch: int) -> Iterator[np.ndarray]:

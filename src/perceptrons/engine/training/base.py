@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,12 +40,16 @@ from perceptrons.engine.training.labels import (
     read_target,
 )
 from perceptrons.engine.training.matrices import sound_csr
+from perceptrons.engine.training.protocols import Learner, RowLearner
 
 MIXED = ("n_shards_", "mixing_", "mixing_bound_")  # how a model was trained on a cluster
 TUNED = "recipe_"  # how perceptrons.selection found its settings and tested it
 
+L = TypeVar("L", bound=Learner)
+R = TypeVar("R", bound=RowLearner)
 
-class Estimator(BaseEstimator, ABC):
+
+class Estimator(BaseEstimator, ABC, Generic[L]):
     """The base of all estimators: when to stop, the training history, checked parameters, and what is displayed.
 
     What was learned is in `_learner`, once there is a model (`learner.py`). Shown weights cannot be written.
@@ -62,7 +66,7 @@ class Estimator(BaseEstimator, ABC):
     random_state: Any
     history_: list[dict[str, Any]]
     n_features_in_: int
-    _learner: Any
+    _learner: L
     _checked: Any = None  # the parameters that were checked last
     _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
     _visiting: Visiting | None = None  # looks at every visit: recording.py
@@ -125,22 +129,6 @@ class Estimator(BaseEstimator, ABC):
         what = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
         warnings.warn(what + why_unfinished(self._plan()), ConvergenceWarning, stacklevel=stacklevel)
 
-    @contextmanager
-    def _watched(self, watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:
-        """While the block fits the model, tell `watch` the row of every epoch; the model then predicts as it would if
-        it had stopped there."""
-
-        def after(row: dict[str, Any]) -> None:
-            if hasattr(self._learner, "changed"):
-                self._learner.changed()
-            watch(row)
-
-        self._watch = after
-        try:
-            yield
-        finally:
-            self._drop("_watch")
-
     def _tell(self, outcome: Outcome | None) -> None:
         """Set the attributes with the training history; they are empty if the model has only seen blocks of data."""
         self._drop(*MIXED, TUNED)  # perceptrons.distributed and perceptrons.selection set them again
@@ -157,10 +145,6 @@ class Estimator(BaseEstimator, ABC):
     def _forget(self) -> None:
         """Be as before the first example."""
         self._drop("_learner", "_columns", *(name for name in vars(self) if name.endswith("_")))
-
-    def _read_from(self, source: Any, columns: Any) -> None:
-        """Remember how the files were read that it learned from, and which columns the features have there."""
-        self.source_, self.columns_ = source, columns
 
     def _forget_files(self) -> None:
         """Forget how files were read: now it learns from something else."""
@@ -214,7 +198,7 @@ class Estimator(BaseEstimator, ABC):
         self._fitted()
         return np.array([row["mistakes"] for row in self.history_], dtype=np.int64)
 
-    def _fitted(self) -> Any:
+    def _fitted(self) -> L:
         if not hasattr(self, "_learner"):
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet: call fit, partial_fit or learn_one first."
@@ -239,7 +223,57 @@ class Estimator(BaseEstimator, ABC):
         return bundle
 
 
-class Classifier(ClassifierMixin, Estimator):
+def learner_of(model: Estimator[L]) -> L:
+    """Return the learner of a fitted estimator: what it has learned. Raise NotFittedError if it is not fitted."""
+    return model._fitted()
+
+
+def set_learner(model: Estimator[L], learner: L) -> None:
+    """Make an estimator a fitted one that has learned this, for instance when it is read from a file."""
+    model._learner = learner
+
+
+def seed_of(model: Estimator[L]) -> int:
+    """Return the parameter random_state as a whole number; it is drawn if it is a generator or None."""
+    return model._seed()
+
+
+@contextmanager
+def watched(model: Estimator[L], watch: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+    """While the block fits the model, call `watch` with the row of every epoch.
+
+    The model then predicts as it would if it had stopped there.
+    """
+
+    def after_epoch(row: dict[str, Any]) -> None:
+        changed = getattr(learner_of(model), "changed", None)
+        if changed is not None:
+            changed()
+        watch(row)
+
+    model._watch = after_epoch
+    try:
+        yield
+    finally:
+        model._drop("_watch")
+
+
+@contextmanager
+def recorded(model: Estimator[L], recorder: Visiting) -> Iterator[None]:
+    """While the block fits the model, let `recorder` make its visits (`recording.py`)."""
+    model._visiting = recorder
+    try:
+        yield
+    finally:
+        model._drop("_visiting")
+
+
+def has_learned(model: object) -> bool:
+    """Return whether this is one of our estimators, and fitted."""
+    return isinstance(model, Estimator) and hasattr(model, "_learner")
+
+
+class Classifier(ClassifierMixin, Estimator[R]):
     """The steps of fit, partial_fit and learn_one of an estimator for labelled rows, and what it shows."""
 
     class_weight: Any
@@ -381,7 +415,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _winners(self, scores: np.ndarray) -> np.ndarray:
         """The numbers of the classes that win by the scores of `decision_function`; for several labels flags."""
-        return self._fitted().winners(scores)
+        return self._fitted().winners(scores, getattr(self, "zero_score", "mistake"))
 
     def _votes(self, X: Any) -> Any:
         """The scores of a model that votes."""

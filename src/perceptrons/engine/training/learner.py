@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.engine.rows import Rows
+from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.epochs import Counts, Outcome
 from perceptrons.engine.training.inputs import (
     Growth,
@@ -56,14 +57,14 @@ class Shown(NamedTuple):
     coef: Any  # the weights, or a sparse matrix of them
 
 
-class Learner:
+class LinearLearner:
     """Everything that training changes, and all that is needed to keep training: this is what a model file holds."""
 
     ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
     ready_to_predict: Any = None
     sparse_coef = False  # are weights shown as a sparse matrix?
     threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
-    calibration: Any = None  # how scores become probabilities: calibration.py
+    calibration: Calibration | None = None
 
     def __init__(
         self, weights: Weights, votes: Votes | None, classes: np.ndarray, scheme: str, form: str, init: str, seed: int
@@ -102,7 +103,7 @@ class Learner:
         sparse: bool,
         coef: Any = None,
         bias: Any = None,
-    ) -> "Learner":
+    ) -> "LinearLearner":
         """A model that has seen nothing; it starts from coef and bias where given.
 
         scaling: the constant feature of the bias; None: that of the units.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.training.epochs import Counts, Trainee
-from perceptrons.engine.training.learner import Learner
+from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.one_pass import (
     MANY_EXAMPLES,
     PIECE,
@@ -39,7 +39,7 @@ class LinearFit(LinearTrainee):
 
     def __init__(
         self,
-        learner: Learner,
+        learner: LinearLearner,
         examples: Examples,
         method: Method,
         combine: str,

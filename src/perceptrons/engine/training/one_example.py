@@ -114,7 +114,7 @@ class Ready:
 
 
 class ReadyToLearn(Ready):
-    """Learns from an example what `Learner.learn_block` would."""
+    """Learns from an example what `LinearLearner.learn_block` would."""
 
     def __init__(self, estimator: Any, method: Method) -> None:
         super().__init__(estimator)
@@ -185,7 +185,7 @@ class ReadyToLearn(Ready):
 
 
 class ReadyToPredict(Ready):
-    """Answers what `Learner.score_one` and `Learner.winners` would."""
+    """Answers what `LinearLearner.score_one` and `LinearLearner.winners` would."""
 
     def __init__(self, estimator: Any) -> None:
         super().__init__(estimator)

@@ -16,7 +16,7 @@ class Enough(Exception):  # noqa: N818 (no error: how a recording ends)
 
 
 class Recorder(ABC):
-    """Takes the place of `Trainee.visit`: an estimator has it as `_visiting` while it fits."""
+    """Takes the place of `Trainee.visit`: `recorded` in `base.py` lets it make the visits of an estimator."""
 
     size = 1  # examples that are learned from at once; 0: all of an epoch
 

@@ -1,4 +1,4 @@
-"""Which weights of a linear model users may set. They are shown by `Learner.shown`, read-only."""
+"""Which weights of a linear model users may set. They are shown by `LinearLearner.shown`, read-only."""
 
 from typing import Any
 
