@@ -70,7 +70,10 @@ def test_half_a_request_is_closed_after_a_while(before, part, tmp_path, monkeypa
     monkeypatch.setattr(connection, "HEADER_SECONDS", 0.3)
     with listening(tmp_path) as (port, _), connected(port) as client:
         if before:
-            assert answer_to(client, before).startswith(b"HTTP/1.1 200 ")
+            answer = answer_to(client, before)
+            while not answer.endswith(b"}"):  # the head may come alone
+                answer += client.recv(10_000)
+            assert answer.startswith(b"HTTP/1.1 200 ")
         assert answer_to(client, part) == b""
         with connected(port) as other:
             assert answer_to(other, GET).startswith(b"HTTP/1.1 200 ")

@@ -602,7 +602,7 @@ def test_a_follower_that_cannot_write_its_new_model_keeps_the_old_one(tmp_path, 
     leader.learn(*Examples("features").some(3))
     follower.learn(*Examples("features", 1).some(2))
     before = follower.content
-    content, _ = leader.writer.copy_content()
+    content = leader.store.content(leader.writer.buffer.back, leader.writer.place(), identity=leader.store.identity)
 
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -12,7 +12,7 @@ from perceptrons.serve.requests import JSON, Limits
 from perceptrons.serve.requests import LINES as ALL_LINES
 from perceptrons.serve.schemas import TEXTS
 from perceptrons.serve.security import OPEN_PATHS
-from perceptrons.serve.writer import BusyError
+from perceptrons.serve.writer import QueueFullError
 from tests.support.served_here import served
 
 TOKEN = "a-token-of-many-letters"
@@ -279,7 +279,7 @@ def _break(app, status, monkeypatch, path):
     elif status == 422 and path == "/rollback":
         monkeypatch.setattr(type(service), "can_learn", False)
     elif status == 429:
-        monkeypatch.setattr(service.writer, "submit", raising(BusyError("too many")))
+        monkeypatch.setattr(service.writer, "submit", raising(QueueFullError("too many")))
     elif status == 503:
         monkeypatch.setattr(service, "ready", False)
     elif status == 507:

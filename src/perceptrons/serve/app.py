@@ -56,7 +56,8 @@ from perceptrons.serve.schemas import (
 )
 from perceptrons.serve.security import Guard
 from perceptrons.serve.service import Service
-from perceptrons.serve.writer import DISK_FULL, BusyError, NotLoggedError
+from perceptrons.serve.store import Snapshot
+from perceptrons.serve.writer import DISK_FULL, BusyError, NotLoggedError, QueueFullError
 
 INLINE_EXAMPLES = 256  # that a linear model predicts in the event loop; with more, others would wait
 LOG_REPLY_BYTES = 2**21  # of the log for a follower in one reply
@@ -81,12 +82,14 @@ class Routes:
 
     def _watched(self, function: Any) -> Any:
         """Return the same route, which turns refusals into replies and counts how long it takes."""
-        path = function.endpoint.path
+        path, needs_model = function.endpoint.path, function.endpoint.needs_model
 
         async def route(request: Request) -> Response:
             start = time.perf_counter()
             request.state.body_bytes = body_bytes = BodyBytes(self._bodies)
             try:
+                if needs_model and not self._service.ready:
+                    raise Refusal(503, "The server is starting and reads its log: try again soon.", RETRY_AFTER)
                 response: Response = await function(request)
             except Refusal as refusal:
                 response = refusal.response()
@@ -103,7 +106,7 @@ class Routes:
 
     @endpoint(
         "POST", "/learn", "Examples", reply=LearnReply, bodies=(LearnRequest,), line=LearnLine, takes_key=True,
-        errors=(409, 429, 503, 507),
+        errors=(409, 429, 507),
     )  # fmt: skip
     async def learn(self, request: Request) -> Response:
         """Learn from labelled examples.
@@ -111,7 +114,6 @@ class Routes:
         The answer comes when the examples are on disk. It says what the model would have answered before it learned
         from the request, so that you see the progressive error. All examples of a request are learned, or none.
         """
-        self._check_ready()
         self._check_leader()
         if request.query_params:
             raise Refusal(400, "/learn has no options in the query string.")
@@ -128,14 +130,13 @@ class Routes:
 
     @endpoint(
         "POST", "/predict", "Examples", reply=PredictReply, bodies=(PredictRequest,), line=PredictLine,
-        query=PredictOptions, errors=(503,),
+        query=PredictOptions,
     )  # fmt: skip
     async def predict(self, request: Request) -> Response:
         """Predict labels.
 
         Predicting never waits for learning. Give options in the body or in the query string.
         """
-        self._check_ready()
         defaults = read_query(request, PredictOptions)
         content, is_lines = await read_examples(request, self._limits, PredictRequest)
         examples, options = content.examples, content.or_else(defaults)
@@ -149,13 +150,13 @@ class Routes:
         except (ValueError, TypeError, OverflowError) as error:  # OverflowError: of a number beyond the largest float
             raise Refusal(422, str(error)) from None
         if is_lines:
-            rows = (msgspec.structs.asdict(one) for one in reply.predictions)
+            rows = (msgspec.structs.asdict(prediction) for prediction in reply.predictions)
             return lines_response([PredictLine(version=reply.version, **row) for row in rows])
         return json_response(reply)
 
     @endpoint(
         "POST", "/feedback", "Examples", reply=LearnReply, bodies=(Feedback, FeedbackList),
-        errors=(404, 409, 429, 503, 507),
+        errors=(404, 409, 429, 507),
     )  # fmt: skip
     async def feedback(self, request: Request) -> Response:
         """Send the right label of an earlier prediction.
@@ -164,7 +165,6 @@ class Routes:
         learned from once, however often its label is sent. Each label of a list is learned on its own: those that
         cannot be learned are listed under `refused`, with a status and a reason.
         """
-        self._check_ready()
         self._check_leader()
         content = await read_json(request, self._limits, dict[str, Any])
         is_list = "feedback" in content
@@ -211,28 +211,26 @@ class Routes:
         self, request: Request, examples: list[Any], labels: list[Any] | None, key: str | None, key_digest: str
     ) -> LearnReply:
         """Let the writer learn from examples."""
-        try:
-            waiting = self._service.writer.submit(examples, labels, key, key_digest)
-        except BusyError as error:
-            raise Refusal(429, str(error), RETRY_AFTER) from None
-        request.state.body_bytes.keep_until(waiting)
-        reply: LearnReply = await self._result(waiting)
+        reply: LearnReply = await self._result(request, self._service.writer.submit, examples, labels, key, key_digest)
         return reply
 
-    async def _result(self, waiting: "Future[Any]") -> Any:
-        """Return the result of the writer. What it refuses becomes a status with a reason."""
+    async def _result(self, request: Request, submit: Callable[..., "Future[Any]"], *arguments: Any) -> Any:
+        """Submit something to the writer and return its result. What it refuses becomes a status with a reason."""
         try:
+            waiting = submit(*arguments)
+            request.state.body_bytes.keep_until(waiting)
             async with asyncio.timeout(self._limits.seconds * 2):
                 return await asyncio.shield(asyncio.wrap_future(waiting))
         except TimeoutError:
-            what = "It takes too long, and may still be done: send the request again with the same Idempotency-Key."
-            raise Refusal(503, what, RETRY_AFTER) from None
-        except BusyError as error:  # the writer failed before it came to this
-            raise Refusal(503, str(error), RETRY_AFTER) from None
+            message = "It takes too long, and may still be done: send the request again with the same Idempotency-Key."
+            raise Refusal(503, message, RETRY_AFTER) from None
+        except BusyError as error:
+            raise Refusal(429 if isinstance(error, QueueFullError) else 503, str(error), RETRY_AFTER) from None
         except NotLoggedError as error:
-            is_full = error.errno in DISK_FULL
-            what = "The disk is full" if is_full else f"The log cannot be written ({error.strerror})"
-            raise Refusal(507, f"{what}, so nothing was learned. The server still predicts.", RETRY_AFTER) from None
+            reason = "The disk is full" if error.errno in DISK_FULL else f"The log cannot be written ({error.strerror})"
+            raise Refusal(507, f"{reason}, so nothing was learned. The server still predicts.", RETRY_AFTER) from None
+        except OSError as error:
+            raise Refusal(507, f"Nothing could be written: {error.strerror}.") from None
         except LookupError as error:
             raise Refusal(404, str(error)) from None
         except (ValueError, TypeError) as error:
@@ -240,73 +238,69 @@ class Routes:
 
     # ---- the model
 
-    @endpoint("GET", "/model", "Model", reply=dict[str, Any], errors=(503,))
+    @endpoint("GET", "/model", "Model", reply=dict[str, Any])
     async def model(self, request: Request) -> Response:
         """Describe the model.
 
         The same as `perceptrons inspect --json` prints, with the version.
         """
-        self._check_ready()
         return json_response(await run_in_threadpool(self._service.inspected))
 
-    @endpoint("GET", "/model/file", "Model", reply=BINARY, query=FileQuery, errors=(404, 503, 507))
+    @endpoint("GET", "/model/file", "Model", reply=BINARY, query=FileQuery, errors=(404, 507))
     async def file(self, request: Request) -> Response:
         """Download the model file.
 
         A file of one version, which is in the header `Perceptrons-Version`; the model keeps learning. `perceptrons
         predict` and `perceptrons.load` read it.
         """
-        self._check_ready()
         with_place = read_query(request, FileQuery).place is not None
-        copy = await self._after_learning(lambda: self._service.model_copy(with_place))
+        copy = await self._result(request, self._service.writer.ask, lambda: self._service.model_copy(with_place))
         headers = {
             "Perceptrons-Version": str(copy.place.version), "Perceptrons-Position": str(copy.place.position),
             "Content-Disposition": 'attachment; filename="model.perceptron"', "Content-Length": str(copy.n_bytes),
         }  # fmt: skip
         return StreamingResponse(copy.pieces(), 200, headers, BINARY)
 
-    @endpoint("GET", "/snapshots", "Model", reply=list[SnapshotEntry], errors=(503,))
+    @endpoint("GET", "/snapshots", "Model", reply=list[SnapshotEntry])
     async def snapshots(self, request: Request) -> Response:
         """List the snapshots.
 
         The snapshots that a rollback can go to, the oldest first.
         """
-        self._check_ready()
-        return json_response([one.entry() for one in self._service.store.snapshots()])
+        return json_response([snapshot.entry() for snapshot in self._service.store.snapshots()])
 
-    @endpoint("POST", "/snapshot", "Model", reply=SnapshotEntry, errors=(503, 507))
+    @endpoint("POST", "/snapshot", "Model", reply=SnapshotEntry, errors=(507,))
     async def snapshot(self, request: Request) -> Response:
         """Write a snapshot now.
 
         The server also writes snapshots by itself.
         """
-        self._check_ready()
-        written = await self._after_learning(self._service.writer.snapshot)
-        return json_response(written.entry())
+        snapshot: Snapshot = await self._result(request, self._service.writer.ask, self._service.writer.snapshot)
+        return json_response(snapshot.entry())
 
-    @endpoint("POST", "/rollback", "Model", reply=RollbackReply, bodies=(RollbackRequest,), errors=(404, 409, 503, 507))
+    @endpoint("POST", "/rollback", "Model", reply=RollbackReply, bodies=(RollbackRequest,), errors=(404, 409, 507))
     async def rollback(self, request: Request) -> Response:
         """Go back to a snapshot.
 
         The model becomes that of the snapshot. The log keeps what was learned since, and the rollback itself.
         """
-        self._check_ready()
         self._check_leader()
         version = (await read_json(request, self._limits, RollbackRequest)).version
-        return json_response(await self._after_learning(lambda: self._service.writer.rollback(version)))
+        return json_response(
+            await self._result(request, self._service.writer.ask, lambda: self._service.writer.rollback(version))
+        )
 
     # ---- the server
 
-    @endpoint("GET", "/stats", "Server", reply=Stats, errors=(503,))
+    @endpoint("GET", "/stats", "Server", reply=Stats)
     async def stats(self, request: Request) -> Response:
         """Numbers of the live page.
 
         Progressive error, throughput, recent mistakes, important features, log and snapshots.
         """
-        self._check_ready()
         return json_response(await run_in_threadpool(self._service.stats))
 
-    @endpoint("GET", "/metrics", "Server", reply=PLAIN)
+    @endpoint("GET", "/metrics", "Server", reply=PLAIN, needs_model=False)
     async def metrics(self, request: Request) -> Response:
         """Metrics for Prometheus.
 
@@ -314,7 +308,7 @@ class Routes:
         """
         return Response(self._service.render_metrics(), media_type=metrics.CONTENT_TYPE)
 
-    @endpoint("GET", "/healthz", "Server", reply=StatusReply)
+    @endpoint("GET", "/healthz", "Server", reply=StatusReply, needs_model=False)
     async def health(self, request: Request) -> Response:
         """Check that the process is alive.
 
@@ -322,25 +316,23 @@ class Routes:
         """
         return json_response(StatusReply("alive"))
 
-    @endpoint("GET", "/readyz", "Server", reply=StatusReply, errors=(503,))
+    @endpoint("GET", "/readyz", "Server", reply=StatusReply)
     async def ready(self, request: Request) -> Response:
         """Check that the model can answer.
 
         Needs no token. 503 while the server reads its log.
         """
-        self._check_ready()
         warning = self._service.warning
         return json_response(StatusReply("ready", self._service.version, msgspec.UNSET if warning is None else warning))
 
     # ---- followers
 
-    @endpoint("GET", "/log", "Followers", reply=BINARY, query=LogQuery, errors=(400, 410, 503))
+    @endpoint("GET", "/log", "Followers", reply=BINARY, query=LogQuery, errors=(400, 410))
     async def log(self, request: Request) -> Response:
         """Read the log.
 
         For followers: frames from a position on, as they were written.
         """
-        self._check_ready()
         query = read_query(request, LogQuery)
         term = parse_number(request.headers.get("perceptrons-term", "0"))  # no page of another site can send it
         if term is None:
@@ -352,8 +344,8 @@ class Routes:
         try:
             frames = await run_in_threadpool(self._service.frames, query.position, LOG_REPLY_BYTES)
         except (LookupError, FileNotFoundError):
-            what = "The log does not begin there, or does not go that far: begin with /model/file?place=1."
-            raise Refusal(410, what, self._end_of_log()) from None
+            message = "The log does not begin there, or does not go that far: begin with /model/file?place=1."
+            raise Refusal(410, message, self._end_of_log()) from None
         return StreamingResponse(iter(frames), 200, self._end_of_log(), BINARY)
 
     def _end_of_log(self) -> dict[str, str]:
@@ -362,21 +354,20 @@ class Routes:
         fields = {"Base": identity.base or "", "Term": identity.term, **end._asdict()}
         return {f"Perceptrons-{name.capitalize()}": str(value) for name, value in fields.items()}
 
-    @endpoint("POST", "/promote", "Followers", reply=RoleReply, errors=(503, 507))
+    @endpoint("POST", "/promote", "Followers", reply=RoleReply, errors=(507,))
     async def promote(self, request: Request) -> Response:
         """Make a follower a leader.
 
         The server stops following, and learns, also after a restart. Its term grows by one. On a leader it changes
         nothing.
         """
-        self._check_ready()
-        await self._after_learning(self._service.promote)
+        await self._result(request, self._service.writer.ask, self._service.promote)
         role, term = self._service.role, self._service.store.identity.term
         return json_response(RoleReply(role, term, self._service.version))
 
     # ---- pages
 
-    @endpoint("GET", "/", "Pages", reply=HTML)
+    @endpoint("GET", "/", "Pages", reply=HTML, needs_model=False)
     async def page(self, request: Request) -> Response:
         """The live page.
 
@@ -384,7 +375,7 @@ class Routes:
         """
         return pages.live(self._has_token)
 
-    @endpoint("GET", "/docs", "Pages", reply=HTML)
+    @endpoint("GET", "/docs", "Pages", reply=HTML, needs_model=False)
     async def docs(self, request: Request) -> Response:
         """This documentation.
 
@@ -392,7 +383,7 @@ class Routes:
         """
         return pages.docs(document)
 
-    @endpoint("GET", "/openapi.json", "Pages", reply=dict[str, Any])
+    @endpoint("GET", "/openapi.json", "Pages", reply=dict[str, Any], needs_model=False)
     async def openapi(self, request: Request) -> Response:
         """The OpenAPI document.
 
@@ -401,19 +392,6 @@ class Routes:
         return json_response(document())
 
     # ---- refusing
-
-    async def _after_learning(self, call: Callable[[], Any]) -> Any:
-        """Return the result of a function that the writer calls between two groups, and that may write to disk."""
-        try:
-            return await self._result(self._service.writer.ask(call))
-        except BusyError as error:
-            raise Refusal(503, str(error), RETRY_AFTER) from None
-        except OSError as error:
-            raise Refusal(507, f"Nothing could be written: {error.strerror}.") from None
-
-    def _check_ready(self) -> None:
-        if not self._service.ready:
-            raise Refusal(503, "The server is starting and reads its log: try again soon.", RETRY_AFTER)
 
     def _check_leader(self) -> None:
         if self._service.leader is not None:
@@ -433,8 +411,8 @@ def document() -> dict[str, Any]:
 async def _http_error(request: Request, error: Exception) -> Response:
     """Answer what Starlette itself refuses: unknown paths and methods."""
     assert isinstance(error, HTTPException)
-    known = {404: "There is nothing at this path: see /docs.", 405: "This path takes another method: see /docs."}
-    message = known.get(error.status_code, error.detail)
+    messages = {404: "There is nothing at this path: see /docs.", 405: "This path takes another method: see /docs."}
+    message = messages.get(error.status_code, error.detail)
     return Refusal(error.status_code, message, dict(error.headers or {})).response()
 
 

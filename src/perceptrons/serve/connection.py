@@ -51,9 +51,9 @@ class Connection(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _close_longest_idle(self) -> None:
-        idle = [other for other in self.connections if isinstance(other, Connection) and other.is_idle]
+        idle = [peer for peer in self.connections if isinstance(peer, Connection) and peer.is_idle]
         if idle:
-            longest_idle = min(idle, key=lambda other: other.idle_since)
+            longest_idle = min(idle, key=lambda peer: peer.idle_since)
             self.connections.discard(longest_idle)  # aborting takes effect later, and requests are refused by the count
             longest_idle.transport.abort()
 

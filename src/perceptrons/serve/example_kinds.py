@@ -92,18 +92,18 @@ def label_key(model: Any, kind: str | None) -> str:
 def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[list[Any], list[Any]]:
     """Return the examples without their labels, and the labels."""
     key, unlabelled, labels = label_key(model, kind), list[Any](), list[Any]()
-    rest: Any
+    features: Any
     for row, example in enumerate(examples):
         if kind == "sparse" and isinstance(example, str):
-            rest, label = _split_line(row, example, model)
+            features, label = _split_line(row, example, model)
         elif isinstance(example, dict) and key in example:
-            rest, label = {name: value for name, value in example.items() if name != key}, example[key]
+            features, label = {name: value for name, value in example.items() if name != key}, example[key]
         else:
             raise UnfitError(
                 f'Example {row} has no label: give it as "{key}" in the example, or give a list "labels" beside '
                 '"examples".'
             )
-        unlabelled.append(rest)
+        unlabelled.append(features)
         labels.append(label)
     return unlabelled, labels
 
@@ -111,16 +111,16 @@ def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[lis
 def _split_line(row: int, line: str, model: Any) -> tuple[str, Any]:
     """Return a line of svmlight or VW without its label, and the label as the model has it."""
     mark = "|" if model.source_["format"] == "vw" else " "
-    label, _, rest = line.strip().partition(mark)
+    label, _, features = line.strip().partition(mark)
     label = label.strip()
     if not label or " " in label or (mark == " " and ":" in label):
         raise UnfitError(f"Example {row}: the line must begin with one label.")
     if model.classes_.dtype.kind in "iu":
         try:
-            return mark.strip() + rest, int(label)
+            return mark.strip() + features, int(label)
         except ValueError:
             raise UnfitError(f"Example {row}: the labels of this model are whole numbers, not {label!r}.") from None
-    return mark.strip() + rest, label
+    return mark.strip() + features, label
 
 
 def checked_example(row: int, example: Any, kind: str) -> Any:
@@ -201,8 +201,8 @@ def _widen(X: Any, width: int) -> Any:
 
 def new_tagger(tokens: Any) -> SequencePerceptron:
     """Return an empty tagger: with templates for words, else for dicts or lists of features."""
-    words = all(isinstance(token, str) for token in tokens)
-    return SequencePerceptron(templates=FeatureTemplates()) if words else SequencePerceptron()
+    has_words = all(isinstance(token, str) for token in tokens)
+    return SequencePerceptron(templates=FeatureTemplates()) if has_words else SequencePerceptron()
 
 
 def _start_with_texts(model: Any, texts: list[str], labels: list[Any]) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from perceptrons.client import Client, ServerError
 from perceptrons.serve.journal import FRAME_SIZE, Frame, parse_frame
-from perceptrons.serve.store import Saved, Store, StoreError
+from perceptrons.serve.store import Store, StoreError
 from perceptrons.serve.writer import BusyError, Writer
 
 WAIT_SECONDS = 10  # that the leader may wait for something new
@@ -59,10 +59,10 @@ class Follower(Thread):
     def begin(self, store: Store) -> None:
         """Start an empty folder with the model of the leader."""
         try:
-            copy = self._copy(store)
+            content = self._leader.copy()
         except (ServerError, OSError) as error:
             raise StoreError(f"{self.url}: the leader does not answer ({error}).") from error
-        store.start_copy(copy)
+        store.start_copy(store.receive(content, self.url))
 
     def newest_term(self) -> int:
         """Return the term of the leader, or 0 if it does not answer. The leader gets the term of this server."""
@@ -156,10 +156,7 @@ class Follower(Thread):
         """Take the model of the leader as it is now. keep: move what is here to a folder beside it."""
         writer = self._writer
         logger.warning("Taking the model of the leader %s as it is now: %s", self.url, reason)
-        copy = self._copy(writer.store)
-        kept = writer.ask(lambda: None if self._ended.is_set() else writer.become(copy, keep)).result()
-        if kept is not None:
-            logger.warning("What was here before is now in %s. Delete it when nobody needs it.", kept)
-
-    def _copy(self, store: Store) -> Saved:
-        return store.receive(self._leader.copy(), self.url)
+        copy = writer.store.receive(self._leader.copy(), self.url)
+        backup = writer.ask(lambda: None if self._ended.is_set() else writer.become(copy, keep)).result()
+        if backup is not None:
+            logger.warning("What was here before is now in %s. Delete it when nobody needs it.", backup)

@@ -8,6 +8,7 @@ opened; anything else that does not fit is damage, which is refused.
 
 import errno
 import os
+import re
 import struct
 import zlib
 from bisect import bisect_right
@@ -36,13 +37,13 @@ MAX_RECENT_BYTES = 2**24  # of frames that are kept in memory for followers
 class DamagedLogError(ValueError):
     """The log is not what was written. `offset` is where the damage in the file `path` begins."""
 
-    def __init__(self, path: Path, offset: int, what: str):
+    def __init__(self, path: Path, offset: int, problem: str):
         super().__init__(
-            f"{path}: the log is damaged at byte {offset:,} ({what}). Nothing was changed. Restore the file from a "
+            f"{path}: the log is damaged at byte {offset:,} ({problem}). Nothing was changed. Restore the file from a "
             "backup or a follower, or set the damaged part aside with --repair, which loses what was learned from "
             "there on."
         )
-        self.path, self.offset, self.what = path, offset, what
+        self.path, self.offset = path, offset
 
 
 class Frame(NamedTuple):
@@ -75,12 +76,12 @@ class Start(NamedTuple):
         return self.position
 
 
-def next_frame(after: Start | Frame, version: int, payload: bytes) -> Frame:
+def next_frame(previous: Start | Frame, version: int, payload: bytes) -> Frame:
     """Return the frame that follows another one, or the start of a log."""
     if len(payload) >= MAX_PAYLOAD_BYTES:
         raise ValueError(f"A frame of {len(payload):,} bytes is too large for the log.")
     head = struct.pack("<IQ", len(payload), version)
-    return Frame(after.end, version, zlib.crc32(payload, zlib.crc32(head, after.chain)), payload)
+    return Frame(previous.end, version, zlib.crc32(payload, zlib.crc32(head, previous.chain)), payload)
 
 
 class Log:
@@ -421,16 +422,8 @@ def _is_torn(content: memoryview, offset: int) -> bool:
     starts = [offset, *range((offset // SECTOR_BYTES + 1) * SECTOR_BYTES, len(content), SECTOR_BYTES)]
     if all(any(content[start : (start // SECTOR_BYTES + 1) * SECTOR_BYTES]) for start in starts):
         return False
-    rest = bytes(content[offset + 1 :])
-    found = rest.find(MARK)
-    while found >= 0:
-        if (
-            len(rest) >= found + FRAME_SIZE
-            and _with_checksum(rest[found : found + FRAME.size]) == rest[found:][:FRAME_SIZE]
-        ):
-            return False
-        found = rest.find(MARK, found + 1)
-    return True
+    heads = re.finditer(b"(?=%b(.{%d}))" % (MARK, FRAME_SIZE - len(MARK)), bytes(content[offset + 1 :]), re.DOTALL)
+    return not any(_with_checksum(MARK + head[1][: -CHECK.size]) == MARK + head[1] for head in heads)
 
 
 def move_damage_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
@@ -474,9 +467,9 @@ def _with_checksum(fields: bytes) -> bytes:
 
 
 def _write_all(handle: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
+    unwritten = memoryview(content)
+    while unwritten:
+        unwritten = unwritten[os.write(handle, unwritten) :]
 
 
 def _truncate(path: Path, size: int) -> None:

@@ -58,12 +58,13 @@ class Endpoint:
     line: Any = None  # the type of each line of the reply, where examples may be sent as JSON Lines
     query: type[msgspec.Struct] | None = None
     takes_key: bool = False
-    errors: tuple[int, ...] = ()  # statuses beside 200, 401 and 403
+    errors: tuple[int, ...] = ()  # statuses beside 200, 401, 403 and those of bodies and models
+    needs_model: bool = True  # answered only when the model is loaded
 
     @property
     def examples(self) -> dict[str, RequestExample]:
         """The bodies that the documentation shows, by name."""
-        return {name: one for body in self.bodies for name, one in body.request_examples.items()}
+        return {name: example for body in self.bodies for name, example in body.request_examples.items()}
 
 
 def endpoint(method: str, path: str, tag: str, **others: Any) -> Callable[[F], F]:
@@ -79,11 +80,11 @@ def endpoint(method: str, path: str, tag: str, **others: Any) -> Callable[[F], F
 def document(functions: Sequence[Callable[..., Any]]) -> dict[str, Any]:
     """Return the OpenAPI document of all routes that these functions answer."""
     endpoints: list[Endpoint] = [function.endpoint for function in functions]  # type: ignore[attr-defined]
-    types = [kind for one in endpoints for kind in (*one.bodies, one.reply, one.line) if _is_type(kind)]
+    types = [kind for route in endpoints for kind in (*route.bodies, route.reply, route.line) if _is_type(kind)]
     _, components = msgspec.json.schema_components([*types, ErrorReply], ref_template="#/components/schemas/{name}")
     paths: dict[str, dict[str, Any]] = {}
-    for one, function in zip(endpoints, functions, strict=True):
-        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, function)
+    for route, function in zip(endpoints, functions, strict=True):
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, function)
     token = {"type": "http", "scheme": "bearer", "description": "Where the server was started with --token-file."}
     return {
         "openapi": "3.1.0",
@@ -110,44 +111,50 @@ def _schema(kind: Any) -> dict[str, Any]:
     return schema
 
 
-def _operation(one: Endpoint, function: Callable[..., Any]) -> dict[str, Any]:
+def _operation(route: Endpoint, function: Callable[..., Any]) -> dict[str, Any]:
     summary, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n")
-    is_open = one.path in OPEN_PATHS
-    errors = {*one.errors, *(BODY_ERRORS if one.bodies else ()), 403, *(() if is_open else (401,))}
+    is_open = route.path in OPEN_PATHS
+    errors = {
+        *route.errors,
+        *(BODY_ERRORS if route.bodies else ()),
+        *((503,) if route.needs_model else ()),
+        403,
+        *(() if is_open else (401,)),
+    }
     operation = {
-        "tags": [one.tag], "operationId": function.__name__, "summary": summary.rstrip("."),
+        "tags": [route.tag], "operationId": function.__name__, "summary": summary.rstrip("."),
         "description": " ".join(description.split()),
         "security": [] if is_open else [{"token": []}, {}],
         "responses": {
-            "200": {"description": "Success.", "content": _reply_content(one)},
+            "200": {"description": "Success.", "content": _reply_content(route)},
             **{str(status): {"$ref": f"#/components/responses/Status{status}"} for status in sorted(errors)},
         },
     }  # fmt: skip
-    parameters = [*_query_parameters(one.query), *([KEY_PARAMETER] if one.takes_key else [])]
+    parameters = [*_query_parameters(route.query), *([KEY_PARAMETER] if route.takes_key else [])]
     if parameters:
         operation["parameters"] = parameters
-    if one.bodies:
-        operation["requestBody"] = {"required": True, "content": _request_content(one)}
+    if route.bodies:
+        operation["requestBody"] = {"required": True, "content": _request_content(route)}
     return operation
 
 
-def _reply_content(one: Endpoint) -> dict[str, Any]:
-    if isinstance(one.reply, str):
-        return {one.reply: {"schema": {"type": "string"}}}
-    content: dict[str, Any] = {JSON: {"schema": _schema(one.reply)}}
-    if one.line is not None:
-        content[LINES[0]] = {"schema": {"type": "string", "description": f"Lines, each a {one.line.__name__}."}}
+def _reply_content(route: Endpoint) -> dict[str, Any]:
+    if isinstance(route.reply, str):
+        return {route.reply: {"schema": {"type": "string"}}}
+    content: dict[str, Any] = {JSON: {"schema": _schema(route.reply)}}
+    if route.line is not None:
+        content[LINES[0]] = {"schema": {"type": "string", "description": f"Lines, each a {route.line.__name__}."}}
     return content
 
 
-def _request_content(one: Endpoint) -> dict[str, Any]:
-    lists = [] if one.line is None else [Examples]  # a list of examples alone will do
-    schemas = [_schema(body) for body in (*one.bodies, *lists)]
+def _request_content(route: Endpoint) -> dict[str, Any]:
+    lists = [] if route.line is None else [Examples]  # a list of examples alone will do
+    schemas = [_schema(body) for body in (*route.bodies, *lists)]
     content: dict[str, Any] = {JSON: {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}}
-    if one.line is not None:
+    if route.line is not None:
         about = f"One example per line. Also as {' and '.join(LINES[1:])}."
         content[LINES[0]] = {"schema": {"type": "string", "description": about}}
-    for name, example in one.examples.items():
+    for name, example in route.examples.items():
         media_type = LINES[0] if isinstance(example.body, str) else JSON
         shown = {"summary": example.summary, "value": example.body, "x-status": example.status}
         content[media_type].setdefault("examples", {})[name] = shown

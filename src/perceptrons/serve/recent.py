@@ -69,11 +69,10 @@ class RecentReplies:
 
     def find(self, key: str | None, request_digest: str) -> LearnReply | None:
         """Return the reply to the earlier request with this key, or None. ReusedKeyError if it was another request."""
-        known = None if key is None else self._replies.get(key)
-        if key is None or known is None:
+        if key is None or key not in self._replies:
             return None
-        known_digest, content = known
-        if known_digest != request_digest:
+        first_digest, content = self._replies[key]
+        if first_digest != request_digest:
             raise ReusedKeyError(key)
         reply = json.decode(content, type=LearnReply)
         reply.repeated = True

@@ -47,47 +47,37 @@ class BodyBudget:
     """Bounds the memory of requests: the bytes of all bodies that are received, waiting or being learned."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes, self._used, self._lock = max_bytes, 0, Lock()
-
-    def take(self, n_bytes: int, own: int) -> None:
-        """Count bytes of a request that has `own` bytes so far. A single request is always let in."""
-        with self._lock:
-            if self._used + n_bytes > self._max_bytes and self._used > own:
-                raise Refusal(
-                    503, "The requests in progress fill the server's memory: send this one again.", RETRY_AFTER
-                )
-            self._used += n_bytes
-
-    def give_back(self, n_bytes: int) -> None:
-        """Stop counting bytes."""
-        with self._lock:
-            self._used -= n_bytes
+        self.max_bytes, self.n_bytes, self.lock = max_bytes, 0, Lock()
 
 
 class BodyBytes:
     """The bytes of one request in the budget, until it is answered and everything that it asked for is done."""
 
     def __init__(self, budget: BodyBudget) -> None:
-        self._budget, self._n_bytes, self._users, self._lock = budget, 0, 1, Lock()
+        self._budget, self._n_bytes, self._n_users = budget, 0, 1
 
     def add(self, n_bytes: int) -> None:
-        """Count bytes that have arrived."""
-        self._budget.take(n_bytes, self._n_bytes)
-        self._n_bytes += n_bytes
+        """Count bytes that have arrived. A single request is always let in."""
+        with self._budget.lock:
+            if self._budget.n_bytes + n_bytes > self._budget.max_bytes and self._budget.n_bytes > self._n_bytes:
+                raise Refusal(
+                    503, "The requests in progress fill the server's memory: send this one again.", RETRY_AFTER
+                )
+            self._budget.n_bytes += n_bytes
+            self._n_bytes += n_bytes
 
     def keep_until(self, done: "Future[Any]") -> None:
         """Keep the bytes until the writer has learned the examples, even if nobody waits for the answer any more."""
-        with self._lock:
-            self._users += 1
+        with self._budget.lock:
+            self._n_users += 1
         done.add_done_callback(lambda _: self.release())
 
     def release(self) -> None:
         """Give the bytes back if nobody else uses them."""
-        with self._lock:
-            self._users -= 1
-            is_last = self._users == 0
-        if is_last:
-            self._budget.give_back(self._n_bytes)
+        with self._budget.lock:
+            self._n_users -= 1
+            if not self._n_users:
+                self._budget.n_bytes -= self._n_bytes
 
 
 # ---- reading
@@ -166,13 +156,13 @@ def _decoder(kind: Any) -> "msgspec.json.Decoder[Any]":
 
 def _invalid(source: str, kind: Any, error: msgspec.ValidationError) -> Refusal:
     """Return the refusal of a value that does not fit, such as "The body, at $.top: expected `int` >= 1."."""
-    what, _, place = str(error).partition(" - at ")
-    where = f"{source}, at {place.strip('`')}" if place else source
+    problem, _, place = str(error).partition(" - at ")
+    source += f", at {place.strip('`')}" if place else ""
     examples = [
-        example for one in get_args(kind) or (kind,) for example in getattr(one, "request_examples", {}).values()
+        example for body in get_args(kind) or (kind,) for example in getattr(body, "request_examples", {}).values()
     ]
     advice = f" Send, for example, {msgspec.json.encode(examples[0].body).decode()}." if examples else ""
-    return Refusal(400, f"{where}: {what[:1].lower()}{what[1:].rstrip('.')}.{advice} See /docs.")
+    return Refusal(400, f"{source}: {problem[:1].lower()}{problem[1:].rstrip('.')}.{advice} See /docs.")
 
 
 def parse_number(text: str, digits: int = 18) -> int | None:
@@ -188,10 +178,10 @@ def read_key(request: Request) -> str | None:
     return key
 
 
-def check_depth(value: Any, limits: Limits, where: str = "") -> None:
+def check_depth(value: Any, limits: Limits, place: str = "") -> None:
     """Refuse lists and objects that are nested more deeply than allowed."""
     if _is_deeper(value, limits.depth):
-        raise Refusal(400, f"There are lists or objects more than {limits.depth} deep{where}.")
+        raise Refusal(400, f"There are lists or objects more than {limits.depth} deep{place}.")
 
 
 def _content_type(request: Request) -> str:
@@ -237,7 +227,7 @@ def _is_deeper(value: Any, depth: int) -> bool:
     if not isinstance(value, list | dict):
         return False
     inside = value.values() if isinstance(value, dict) else value
-    return depth == 0 or any(isinstance(one, list | dict) and _is_deeper(one, depth - 1) for one in inside)
+    return depth == 0 or any(isinstance(item, list | dict) and _is_deeper(item, depth - 1) for item in inside)
 
 
 # ---- replying

@@ -73,8 +73,8 @@ class PredictOptions(Struct, kw_only=True, forbid_unknown_fields=True):
         """Return these options; those that are not given come from the defaults."""
         options = PredictOptions()
         for name in options.__struct_fields__:
-            given = getattr(self, name)
-            setattr(options, name, getattr(defaults, name) if given is None else given)
+            value = getattr(self, name)
+            setattr(options, name, getattr(defaults, name) if value is None else value)
         return options
 
 

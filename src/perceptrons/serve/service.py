@@ -198,7 +198,7 @@ class Service:
         if copy is not None and copy.place == place:
             return copy
         if with_place:
-            content, place = self.writer.copy_content()
+            content = self.store.content(self.writer.buffer.back, place, self.writer.replies, self.store.identity)
         elif self.writer.buffer.back.kind is None:
             raise LookupError("The model has learned nothing yet, so there is no file of it.")
         else:
@@ -304,7 +304,7 @@ class Service:
             classes = [] if kind in (None, "pipeline") else model.classes_.tolist()[:MAX_SHOWN_CLASSES]
             n_features = int(getattr(model, "n_features_in_", 0))
             shape = ModelShape(type(model).__name__, kind, classes, n_features, self._model_bytes(), self._example)
-        log, snapshots = self.store.log, [one.entry() for one in self.store.snapshots()]
+        log, snapshots = self.store.log, [snapshot.entry() for snapshot in self.store.snapshots()]
         return Stats(
             **structs.asdict(self.writer.progress.stats()),
             version=version, generation=self.writer.generation, position=log.position, role=self.role,

@@ -76,15 +76,15 @@ class State:
         if len(labels) != len(examples):
             raise UnfitError(f"There are {len(examples):,} examples, but {len(labels):,} labels: give one label each.")
         kind = kind or examples_of.first_kind(examples[0])
-        read = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
+        checked = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
         if kind == "tokens" or several_labels_of(self.model):
             for row, label in enumerate(labels):
-                _check_labels(row, label, len(read[row]) if kind == "tokens" else None)
+                _check_labels(row, label, len(checked[row]) if kind == "tokens" else None)
         else:
             for row, label in enumerate(labels):
                 if type(label) not in LABELS:
                     raise UnfitError(f"Example {row}: a label must be a string or a whole number.")
-        return read, labels
+        return checked, labels
 
     def learn(self, examples: list[Any], labels: list[Any]) -> None:
         """Learn from examples that `read` has read. After an error the model may have learned from some of them."""
@@ -158,10 +158,10 @@ class State:
         kind = self.kind
         if kind is None or not _knows_classes(self.model):
             return [Prediction(None) for _ in examples]
-        read = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
+        checked = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
         if kind == "tokens":
-            return self._tagged(read, scores, top)
-        return self._scored(examples_of.rows_of(self.model, read, kind, new_columns), scores, probable, top)
+            return self._tagged(checked, scores, top)
+        return self._scored(examples_of.rows_of(self.model, checked, kind, new_columns), scores, probable, top)
 
     def _tagged(self, sentences: list[Any], scores: bool, top: int | None) -> list[Prediction]:
         if top is not None:
@@ -210,9 +210,10 @@ class State:
         kind = self.kind
         if not hasattr(self.model, "explain") or kind is None:
             raise UnfitError("This model cannot explain its predictions: leave explain out.")
-        one = examples_of.checked_example(0, example, kind)
-        one = examples_of.rows_of(self.model, [one], kind)[0] if kind in ("sparse", "numbers") else one
-        return dict(self.model.explain(one).to_dict())
+        row = examples_of.checked_example(0, example, kind)
+        if kind in ("sparse", "numbers"):
+            row = examples_of.rows_of(self.model, [row], kind)[0]
+        return dict(self.model.explain(row).to_dict())
 
 
 def several_labels_of(model: Any) -> bool:
@@ -222,7 +223,7 @@ def several_labels_of(model: Any) -> bool:
 
 def _check_labels(row: int, labels: Any, tokens: int | None) -> None:
     """Check the labels of one example: a set, or one for each token."""
-    if not isinstance(labels, list) or not all(type(one) in LABELS for one in labels):
+    if not isinstance(labels, list) or not all(type(label) in LABELS for label in labels):
         raise UnfitError(f"Example {row}: the labels must be a list of strings or whole numbers.")
     if tokens is not None and len(labels) != tokens:
         raise UnfitError(f"Example {row} has {tokens} tokens, but {len(labels)} labels: give one each.")
@@ -240,13 +241,13 @@ class GrowthLimits(NamedTuple):
 
     def check_labels(self, state: State, changes: list[Change]) -> None:
         """Raise GrowthError before the model makes room for more classes than it may have."""
-        known = set() if state.kind is None else {*state.model.classes_.tolist()}
+        classes = set() if state.kind is None else {*state.model.classes_.tolist()}
         labels = (label if isinstance(label, list) else [label] for change in changes for label in change.labels)
-        _check_growth("classes", len(known.union(*labels)), len(known), self.classes)
+        _check_growth("classes", len(classes.union(*labels)), len(classes), self.classes)
 
-    def check(self, state: State, before: State) -> None:
-        """Raise GrowthError if the model has grown beyond its limits. before: the same model before it learned."""
-        model, old = state.model, None if before.kind is None else before.model
+    def check(self, state: State, previous: State) -> None:
+        """Raise GrowthError if the model has grown beyond its limits. previous: the same model before it learned."""
+        model, old = state.model, None if previous.kind is None else previous.model
         n_features = 0 if old is None else int(old.n_features_in_)
         _check_growth("features", int(model.n_features_in_), n_features, self.features)
         _check_growth("classes", len(model.classes_), 0 if old is None else len(old.classes_), self.classes)

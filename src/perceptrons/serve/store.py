@@ -244,34 +244,34 @@ class Store:
     def clear(self) -> None:
         """Remove all that is there, to start again with another model."""
         self._watermark.remove()
-        for path in [*reversed(segment_paths(self._log_folder)), *(one.path for one in self.snapshots())]:
+        for path in [*reversed(segment_paths(self._log_folder)), *(snapshot.path for snapshot in self.snapshots())]:
             path.unlink()  # in this order what is left, should it be killed, is a log up to a point and a snapshot
 
     def replace_with(self, copy: Saved, keep: bool) -> Path | None:
         """Start again with what `receive` has read. keep: move what is there to a folder, which is returned."""
         self.log.close()
-        kept = self._move_apart() if keep else None
+        backup = self._move_apart() if keep else None
         self.clear()
         self._use_received(copy)
         self.needed = {}
         self.open_log(copy.place)
         self._mark(copy.place.version)
-        return kept
+        return backup
 
     def _move_apart(self) -> Path:
         """Move the log, the snapshots and what goes with them to a new folder beside them. Return the folder."""
         number = 1
-        while (apart := self.folder / f"older-{number}").exists():
+        while (backup := self.folder / f"older-{number}").exists():
             number += 1
-        apart.mkdir()
+        backup.mkdir()
         self._watermark.close()
         for path in (self._watermark.path, self._identity_path, self._log_folder, self._snapshots):
             if path.exists():
-                os.replace(path, apart / path.name)
+                os.replace(path, backup / path.name)
         self._snapshots.mkdir()
-        sync_folder(apart)
+        sync_folder(backup)
         sync_folder(self.folder)
-        return apart
+        return backup
 
     def check_origin(self, path: Path) -> None:
         """Raise StoreError if the folder was created with a different model than the one in this file."""
@@ -438,24 +438,24 @@ class Store:
 
     def snapshots(self) -> list[Snapshot]:
         """Return the snapshots, the oldest first."""
-        found = []
+        snapshots = []
         for path in sorted(self._snapshots.glob(f"*{SNAPSHOT_SUFFIX}")):
             parts = path.stem.split("-")
             if len(parts) == 3 and all(part.isdigit() for part in parts) and path.is_file():
                 position, generation, version = map(int, parts)
                 with suppress(FileNotFoundError):  # the writer may have removed it meanwhile
-                    found.append(Snapshot(path, version, generation, position, path.stat().st_size))
-        return found
+                    snapshots.append(Snapshot(path, version, generation, position, path.stat().st_size))
+        return snapshots
 
     def save(self, state: State, place: Place, replies: RecentReplies | None = None) -> Snapshot:
         """Write a snapshot. Remove old ones, and the segments of the log that nobody needs any more."""
         path, content = self._snapshots / _file_name(place), self.content(state, place, replies)
         write_whole(path, content)
         sync_folder(self._snapshots)
-        kept = self.snapshots()
-        oldest = kept[-2].position if len(kept) > 1 else 0  # should the newest one be damaged
+        snapshots = self.snapshots()
+        oldest = snapshots[-2].position if len(snapshots) > 1 else 0  # should the newest one be damaged
         self.needed = {target: at for target, at in self.needed.items() if at >= oldest}
-        for old in kept[1:-MAX_SNAPSHOTS]:  # the first one is what it began with
+        for old in snapshots[1:-MAX_SNAPSHOTS]:  # the first one is what it began with
             if old.path.name not in self.needed:
                 old.path.unlink()
         if hasattr(self, "log"):

@@ -32,7 +32,11 @@ logger = logging.getLogger("perceptrons.serve")
 
 
 class BusyError(RuntimeError):
-    """More is waiting than the server takes, or it ends."""
+    """The server cannot do it now, as it is short of memory or ends."""
+
+
+class QueueFullError(BusyError):
+    """More is waiting than the server takes."""
 
 
 class NotLoggedError(OSError):
@@ -117,10 +121,10 @@ class Writer(Thread):
     def submit(
         self, examples: list[Any], labels: list[Any] | None, key: str | None = None, digest: str = ""
     ) -> "Future[LearnReply]":
-        """Learn from examples. BusyError if too many wait already. digest: of the request that has the key."""
+        """Learn from examples. QueueFullError if too many wait already. digest: of the request that has the key."""
         with self._lock:
             if self._n_waiting + len(examples) > self._max_waiting and self._n_waiting:
-                raise BusyError(f"{self._n_waiting:,} examples wait to be learned already: send them again later.")
+                raise QueueFullError(f"{self._n_waiting:,} examples wait to be learned already: send them again later.")
             return self._put(Job(Future(), key, digest, examples, labels))
 
     def ask(self, call: Callable[[], Any]) -> "Future[Any]":
@@ -249,19 +253,19 @@ class Writer(Thread):
                 job.done.set_exception(_error_for_client(error))
         return learned
 
-    def _try_to_learn(self, jobs: list[Job], before: list[Change]) -> list[tuple[Job, Change]]:
-        """Let the back learn from requests. If it cannot, restore it to what it was after the changes `before`."""
+    def _try_to_learn(self, jobs: list[Job], learned: list[Change]) -> list[tuple[Job, Change]]:
+        """Let the back learn from requests. If it cannot, restore it to what it was after the changes `learned`."""
         back = self.buffer.back
         if back.kind is None and len(jobs) > 1:
             raise UnfitError("The first request alone says what an example is.")
-        read = [back.read(job.examples, job.labels) for job in jobs]
-        predictions = iter(back.predict([example for examples, _ in read for example in examples], new_columns=True))
+        inputs = [back.read(job.examples, job.labels) for job in jobs]
+        predictions = iter(back.predict([example for examples, _ in inputs for example in examples], new_columns=True))
         changes = [
             Change(
                 key=job.key, digest=job.digest, examples=examples, labels=labels,
                 predictions=[next(predictions).label for _ in examples],
             )
-            for job, (examples, labels) in zip(jobs, read, strict=True)
+            for job, (examples, labels) in zip(jobs, inputs, strict=True)
         ]  # fmt: skip
         self._limits.check_labels(back, changes)
         try:
@@ -269,7 +273,7 @@ class Writer(Thread):
             with self.buffer.reading() as front:
                 self._limits.check(back, front)
         except BaseException:
-            self.buffer.restore(before)
+            self.buffer.restore(learned)
             raise
         return list(zip(jobs, changes, strict=True))
 
@@ -357,18 +361,13 @@ class Writer(Thread):
             self._n_since_snapshot = 0
             logger.error("A snapshot cannot be written: %s. The log has everything, so nothing is lost.", error)
 
-    def copy_content(self) -> tuple[bytes, Place]:
-        """Return the model as it is now with all that a follower needs. Called while nothing is learned."""
-        place = self.place()
-        return self.store.content(self.buffer.back, place, self.replies, self.store.identity), place
-
     def rollback(self, version: int) -> RollbackReply:
         """Go back to the newest snapshot of this version. Called while nothing is learned."""
         snapshots = self.store.snapshots()
-        names = [one.path.name for one in snapshots if one.version == version]
+        names = [snapshot.path.name for snapshot in snapshots if snapshot.version == version]
         if not names:
-            known = ", ".join(f"{one.version:,}" for one in snapshots)
-            raise LookupError(f"There is no snapshot of version {version:,}, only of {known}.")
+            versions = ", ".join(f"{snapshot.version:,}" for snapshot in snapshots)
+            raise LookupError(f"There is no snapshot of version {version:,}, only of {versions}.")
         rollback = Rollback(version, names[-1], self.generation + 1)
         state = self._load_rollback(rollback)
         log = self.store.log
@@ -395,12 +394,12 @@ class Writer(Thread):
 
         keep: move what is there to a folder, which is returned.
         """
-        kept = self.store.replace_with(copy, keep)
+        backup = self.store.replace_with(copy, keep)
         place = copy.place
         self.generation, self.replies = place.generation, copy.replies
         self.progress.set_totals(place.learned, place.mistakes)
-        self.buffer.replace(State(copy.state.model, place.version))
-        return kept
+        self.buffer.replace(copy.state)
+        return backup
 
 
 def _n_examples(changes: list[Change]) -> int:
