@@ -37,8 +37,7 @@ class Drawn:
 @pytest.fixture(autouse=True)
 def drawn(monkeypatch):
     found = Drawn()
-    for module in ("model_section", "features_section", "boundary_section"):
-        monkeypatch.setattr(f"perceptrons.report.{module}.render", found)
+    monkeypatch.setattr("perceptrons.report.page.render", found)
     return found
 
 

@@ -7,13 +7,15 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from perceptrons.engine.html import visible
+
 
 @cache
 def template_environment(package: str) -> Environment:
     """Return the templates in a package. All values are escaped unless they are `Markup`."""
     return Environment(
         loader=PackageLoader(package, ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
+        lstrip_blocks=True, finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
 
 

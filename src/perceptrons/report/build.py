@@ -1,21 +1,20 @@
 """`report`, which builds an HTML page about a model and its data from the sections in this folder."""
 
 import os
-from html import escape
 from typing import Any
 
-from perceptrons.engine.html import visible
+from perceptrons.engine.html import Html, iframe, visible
 from perceptrons.modelfile.whole_files import write_page
-from perceptrons.report.boundary_section import boundary, separability_and_margins
-from perceptrons.report.curves_section import curves
-from perceptrons.report.data_section import data_summary
-from perceptrons.report.features_section import important_features
-from perceptrons.report.mistakes_section import accuracy, worst_mistakes
-from perceptrons.report.model_section import headline, how_trained
-from perceptrons.report.page import whole_page
-from perceptrons.report.reproduce_section import how_to_reproduce
-from perceptrons.report.several_labels import by_label, headline_of_sets
-from perceptrons.report.subject import Origin, SeveralSubject, subject_of
+from perceptrons.report.boundary_section import boundary_section, separability_section
+from perceptrons.report.curves_section import curves_section
+from perceptrons.report.data_section import data_section
+from perceptrons.report.features_section import features_section
+from perceptrons.report.label_sets_section import labels_section
+from perceptrons.report.mistakes_section import accuracy_section, mistakes_section
+from perceptrons.report.model_section import header, label_sets_header, training_section
+from perceptrons.report.page import make_page
+from perceptrons.report.reproduce_section import reproduce_section
+from perceptrons.report.subject import Origin, make_subject
 
 
 class Report:
@@ -40,12 +39,9 @@ class Report:
             f"<Report {self.title!r}, {len(self.html.encode()):,} bytes of HTML: save(path), or show it in a notebook>"
         )
 
-    def _repr_html_(self) -> str:
-        frame = "width:100%;height:40rem;border:1px solid rgba(127,127,127,0.4);border-radius:4px"
-        return (
-            f'<iframe sandbox="" title="{escape(visible(self.title))}" style="{frame}" '
-            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
-        )
+    def _repr_html_(self) -> Html:
+        style = "height:40rem;border:1px solid rgba(127,127,127,0.4);border-radius:4px"
+        return iframe(self.html, visible(self.title), style, sandbox="")
 
 
 def report(
@@ -99,26 +95,23 @@ def report(
     """
     if isinstance(max_seconds, bool) or not isinstance(max_seconds, int | float) or not max_seconds > 0:
         raise ValueError(f"max_seconds={max_seconds!r}: give a number of seconds above 0.")
-    subject = subject_of(
+    subject = make_subject(
         model, X, y, examples=examples, feature_names=feature_names, image_shape=image_shape, lines=lines,
         origin=origin or Origin(), max_seconds=float(max_seconds),
     )  # fmt: skip
     title = f"Report on a {type(subject.model).__name__}" if title is None else str(title)
-    if isinstance(subject, SeveralSubject):
-        parts = [
-            data_summary(subject), how_trained(subject), by_label(subject), important_features(subject),
-            how_to_reproduce(subject),
+    if subject.has_label_sets:
+        top = label_sets_header(subject)
+        sections = [
+            data_section(subject), training_section(subject), labels_section(subject), features_section(subject),
+            reproduce_section(subject),
         ]  # fmt: skip
-        return Report(whole_page(title, headline_of_sets(subject, title), parts), title)
-    sections = [
-        data_summary(subject),
-        how_trained(subject),
-        accuracy(subject),
-        curves(subject),
-        important_features(subject),
-        worst_mistakes(subject),
-        boundary(subject, features),
-        separability_and_margins(subject),
-        how_to_reproduce(subject),
-    ]
-    return Report(whole_page(title, headline(subject, title), [part for part in sections if part is not None]), title)
+    else:
+        top = header(subject)
+        boundary = boundary_section(subject, features)
+        sections = [
+            data_section(subject), training_section(subject), accuracy_section(subject), curves_section(subject),
+            features_section(subject), mistakes_section(subject), *([] if boundary is None else [boundary]),
+            separability_section(subject), reproduce_section(subject),
+        ]  # fmt: skip
+    return Report(make_page(title, top, sections), title)

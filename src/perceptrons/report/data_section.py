@@ -1,203 +1,146 @@
-"""The data section of the report: classes, scales, constant features, and contradicting labels."""
+"""The data section: classes, missing values, scales, constant features, and contradicting labels."""
 
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from markupsafe import Markup
 
-from perceptrons.engine.html import Html
 from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.units import step_of, unit_in_words
-from perceptrons.report.page import (
-    Section,
-    bar,
-    details,
-    element,
-    facts,
-    joined,
-    listed,
-    paragraph,
-    section,
-    short,
-    table,
-    user,
-    warning,
-)
-from perceptrons.report.subject import Subject, in_bits
+from perceptrons.report.page import Section, Table, bar, format_number, user_text, user_texts
+from perceptrons.report.subject import Subject, describe_columns
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.scales import largest_values, scaler_for, scales
 
-CLASSES, GROUPS, NAMED, SCALED = 20, 5, 5, 30  # shown at most
+MAX_CLASSES = 20  # more are in a table that opens
+MAX_ROWS = 1000
+MAX_CONSTANT_FEATURES = 5
+MAX_SCALED_NUMBERS = 30
+MAX_GROUPS, MAX_GROUP_EXAMPLES = 5, 6  # of identical examples
 
 
-def data_summary(subject: Subject) -> Section:
-    """The section."""
-    X, rows = subject.X, [("Examples", f"{subject.n:,}"), ("Features", _features(subject))]
+def data_section(subject: Subject) -> Section:
+    values: dict[str, Any] = {
+        "facts": _facts(subject), "kind": "label" if subject.has_label_sets else "class", "classes": _classes(subject),
+        "n_more_classes": max(0, len(subject.labels) - MAX_CLASSES), "scales": None, "groups": None,
+    }  # fmt: skip
+    if not subject.is_precomputed:
+        values["scales"] = _scales(subject)
+        if not subject.has_label_sets:
+            values["groups"] = _identical_examples(subject)
+    return Section("data", "Data", values)
+
+
+def _facts(subject: Subject) -> list[tuple[str, str]]:
+    X, n_known = subject.X, subject.n_known
+    features = f"{X.shape[1]:,}"
+    if sp.issparse(X):
+        n_used = int((np.bincount(X.indices, minlength=X.shape[1]) > 0).sum())
+        features += f", sparse: {n_used:,} of them occur, {X.nnz / subject.n:,.1f} per example on average"
+    rows = [("Examples", f"{subject.n:,}"), ("Features", features)]
     if subject.image_shape is not None:
-        high, wide = subject.image_shape
-        rows.append(("Interpreted as", f"images of {high} × {wide} pixels"))
-    rows.append(("Labels" if subject.several else "Classes", _occurring(subject)))
-    rows.append(("Missing values", _missing(subject)))
-    parts = [facts(rows), element("h3", f"Examples by {'label' if subject.several else 'class'}"), _classes(subject)]
-    if not subject.precomputed:
-        parts += [element("h3", "Scales"), *_scales(subject)]
-        parts += [] if subject.several else _contradictions(subject, contradictions(X, subject.codes))
-    return section("data", "Data", *parts)
+        height, width = subject.image_shape
+        rows.append(("Interpreted as", f"images of {height} × {width} pixels"))
+    labels = f"{int((subject.counts[:n_known] > 0).sum()):,} of the model's {n_known:,} occur"
+    if len(subject.labels) > n_known:
+        labels += f", and {count(len(subject.labels) - n_known, 'label')} that it does not know"
+    rows.append(("Labels" if subject.has_label_sets else "Classes", labels))
+    return [*rows, ("Missing values", _missing_values(subject))]
 
 
-def _occurring(subject: Subject) -> str:
-    occur = f"{int((subject.counts()[: subject.known] > 0).sum()):,} of the model's {subject.known:,} occur"
-    strange = len(subject.labels) - subject.known
-    return occur + (f", and {count(strange, 'label')} that it does not know" if strange else "")
+def _missing_values(subject: Subject) -> str:
+    preparation = (getattr(subject.model, "source_", None) or {}).get("preparation", {})
+    if subject.transformer is None and preparation.get("fill"):
+        columns = subject.model.columns_
+        if columns.bits is not None:
+            return "numbers are filled with the mean of their column in the training set"
+        indicators = {f"{name}=missing" for name in preparation["indicators"]}
+        places = [place for place, name in enumerate(columns.names()) if name in indicators]
+        n_filled = int((subject.X[:, places] != 0).sum()) if places else 0
+        if not n_filled:
+            return "none in the columns with missing numbers in training"
+        return f"{count(n_filled, 'number')}, filled with the mean of the column in training"
+    X, n_missing = subject.raw, 0
+    if hasattr(X, "isna"):
+        n_missing = int(np.asarray(X.isna()).sum())
+    elif isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        n_missing = int(np.isnan(X).sum())
+    return f"{n_missing:,}, filled in by the pipeline" if n_missing else "none"
 
 
-def _features(subject: Subject) -> str:
-    X = subject.X
-    if not sp.issparse(X):
-        return f"{X.shape[1]:,}"
-    used = int((np.bincount(X.indices, minlength=X.shape[1]) > 0).sum())
-    return f"{X.shape[1]:,}, sparse: {used:,} of them occur, {X.nnz / subject.n:,.1f} per example on average"
-
-
-def _missing(subject: Subject) -> str:
-    given, lost = subject.given, 0
-    if subject.before is None and (getattr(subject.model, "source_", None) or {}).get("preparation", {}).get("fill"):
-        return _filled(subject)
-    if hasattr(given, "isna"):
-        lost = int(np.asarray(given.isna()).sum())
-    elif isinstance(given, np.ndarray) and given.dtype.kind == "f":
-        lost = int(np.isnan(given).sum())
-    return f"{lost:,}, filled in by the pipeline" if lost else "none"
-
-
-def _filled(subject: Subject) -> str:
-    """Numbers that the reader of tables filled, as far as features say so."""
-    columns, kept = subject.model.columns_, subject.model.source_["preparation"]
-    if columns.bits is not None:
-        return "numbers are filled with the mean of their column in the training set"
-    lacking = {f"{name}=missing" for name in kept["indicators"]}
-    places = [place for place, name in enumerate(columns.names()) if name in lacking]
-    filled = int((subject.X[:, places] != 0).sum()) if places else 0
-    if not filled:
-        return "none in the columns with missing numbers in training"
-    return f"{count(filled, 'number')}, filled with the mean of the column in training"
-
-
-def _classes(subject: Subject) -> Html:
-    counts = subject.counts()
-    order = np.argsort(-counts, kind="stable")
+def _classes(subject: Subject) -> list[Table]:
+    """Return the table of the most frequent classes, and that of the others if there are more."""
+    counts = subject.counts
     rows = [
-        (user(subject.labels[k]), f"{counts[k]:,}", percent(counts[k] / subject.n), bar(counts[k] / counts.max()))
-        for k in order.tolist()
+        (user_text(subject.labels[k]), f"{counts[k]:,}", percent(counts[k] / subject.n), bar(counts[k] / counts.max()))
+        for k in np.argsort(-counts, kind="stable").tolist()
     ]
     header = ("class", "examples", "share", "")
-    first = table(header, rows[:CLASSES], "examples by class", numbers=(1, 2))
-    if len(rows) <= CLASSES:
-        return first
-    rest = table(header, rows[CLASSES:1000], "examples by class, rarer classes", numbers=(1, 2))
-    return joined([first, details(f"{len(rows) - CLASSES:,} more classes", rest)])
+    return [
+        Table(header, rows[:MAX_CLASSES], "examples by class", numbers=(1, 2)),
+        Table(header, rows[MAX_CLASSES:MAX_ROWS], "examples by class, rarer classes", numbers=(1, 2)),
+    ]
 
 
-def _scales(subject: Subject) -> list[Html]:
-    X = subject.X
-    found, largest = scales(X), largest_values(X)
-    there = np.flatnonzero(largest)
-    parts = []
-    if not len(there):
-        return [warning("every feature of every example is 0.")]
-    ends = there[[largest[there].argmax(), largest[there].argmin()]].tolist()
-    (most, least), sizes = ([user(subject.names.of(column)) for column in ends], largest[ends])
-    said = [most, f" reaches {short(sizes[0])}, ", least, f" {short(sizes[1])}"]
+def _scales(subject: Subject) -> dict[str, Any]:
+    X, names = subject.X, subject.names
+    largest = largest_values(X)
+    occurring = np.flatnonzero(largest)
+    if not len(occurring):
+        return {"all_zero": True}
+    scale = scales(X)
+    extremes = occurring[[largest[occurring].argmax(), largest[occurring].argmin()]].tolist()
+    constant = np.flatnonzero(scale.constant & ((largest > 0) | (not sp.issparse(X))))
     # pixels, and words of texts, have one unit, however large or frequent they get
-    scaler = scaler_for(X, subject.model) if subject.image_shape is None and subject.examples is None else None
+    has_one_unit = subject.image_shape is not None or subject.examples is not None
+    return {
+        "all_zero": False,
+        "names": [user_text(names.of(column)) for column in extremes],
+        "sizes": [format_number(size) for size in largest[extremes].tolist()],
+        "units": _units(subject), "scaler": None if has_one_unit else scaler_for(X, subject.model),
+        "is_kernel": subject.is_kernel, "is_image": subject.image_shape is not None,
+        "farthest": subject.place(scale.farthest),
+        "norm": format_number(scale.radius), "median_norm": format_number(scale.typical),
+        "constant": count(len(constant), "feature is constant and adds", "features are constant and add"),
+        "constant_names": user_texts(names.of_columns(constant[:MAX_CONSTANT_FEATURES])[0]),
+        "n_more_constant": len(constant) - MAX_CONSTANT_FEATURES,
+    }  # fmt: skip
+
+
+def _units(subject: Subject) -> dict[str, Any] | None:
+    """Return the scaled numbers in the units of the data; None if the model does not get scaled numbers."""
     step = step_of(subject.model)
-    if step is not None:
-        parts += _in_units(subject, step)
-    elif scaler is not None:
-        parts.append(
-            warning(
-                "the features differ widely in scale: ", *said,
-                ". " + ("The kernel is dominated by" if subject.is_kernel else "Weights cannot be compared, and "
-                "training is dominated by")
-                + " the largest ones: scale them before training, for instance with scikit-learn's "
-                f"{scaler}.",
-            )
-        )  # fmt: skip
-    else:
-        one = "The pixels reach" if subject.image_shape is not None else "The features have similar scales: they reach"
-        parts.append(paragraph(f"{one} {short(sizes[1])} to {short(sizes[0])}."))
-    parts.append(
-        paragraph(
-            f"The farthest example, {subject.place(found.farthest)}, has the norm {short(found.radius)} (including "
-            f"the constant 1 of the bias); the median is {short(found.typical)}."
-        )
-    )
-    constant = np.flatnonzero(found.constant & ((largest > 0) | (not sp.issparse(X))))
-    if len(constant):
-        names = listed(subject.names.called(constant[:NAMED])[0])
-        what = count(len(constant), "feature is constant and adds", "features are constant and add")
-        parts.append(paragraph(f"{what} nothing: ", names, ", …" if len(constant) > NAMED else "."))
-    return parts
-
-
-def _in_units(subject: Subject, step: str) -> list[Html]:
-    """The numbers as the data have them: the model gets them scaled."""
+    if step is None:
+        return None
     columns, rows = subject.model.columns_, []
-    for number, name in enumerate(columns.names()):
-        if name not in subject.units:
-            continue
-        unit, place = subject.units[name], int(columns.columns[number])
-        values = subject.X[:, [place]].toarray() if sp.issparse(subject.X) else subject.X[:, place]
-        ends = sorted(float(columns.signs[number]) * float(end) for end in (values.min(), values.max()))
-        sizes = (f"{size:.6g}".replace("-", "\N{MINUS SIGN}") for size in unit)
-        rows.append((user(name), *sizes, *(subject.value(name, end) for end in ends)))
+    for place, name in enumerate(columns.names()):
+        if name in subject.units:
+            unit, column = subject.units[name], int(columns.columns[place])
+            values = subject.X[:, [column]].toarray() if sp.issparse(subject.X) else subject.X[:, column]
+            ends = sorted(float(columns.signs[place]) * float(end) for end in (values.min(), values.max()))
+            sizes = (f"{size:.6g}".replace("-", "\N{MINUS SIGN}") for size in unit)
+            rows.append((user_text(name), *sizes, *(subject.format_value(name, end) for end in ends)))
     header = ("number", "centre", "scale", "lowest here", "highest here")
-    its_unit = unit_in_words(step)
-    said = f"The model gets numbers scaled as in training: (value − centre) / scale. One unit is {its_unit}."
-    parts = [paragraph(said), table(header, rows[:SCALED], "numbers and their scales", numbers=(1, 2, 3, 4))]
-    if len(rows) > SCALED:
-        parts.append(paragraph(f"and {count(len(rows) - SCALED, 'number')} more"))
-    return parts
+    table = Table(header, rows[:MAX_SCALED_NUMBERS], "numbers and their scales", numbers=(1, 2, 3, 4))
+    n_more = max(0, len(rows) - MAX_SCALED_NUMBERS)
+    return {"unit": unit_in_words(step), "table": table, "more": count(n_more, "number") if n_more else ""}
 
 
-def _contradictions(subject: Subject, groups: list[Any]) -> list[Html]:
-    """Identical examples with different labels, some of them by place."""
-    if not groups:
-        return [
-            element("h3", "Identical examples with different labels"),
-            paragraph("None: no two examples have the same features and different labels."),
-        ]
-    where, columns = equal_in(subject), subject.hashed
-    title, which, possible = "Identical examples with different labels", "can be right on all of these", "possible"
-    if where is not None:
-        title, which = (
-            f"Equal in {where}, with different labels",
-            "that uses these features can be right on all of them",
-        )
-        possible = "possible with them"
-    lost = sum(len(group) - int(np.bincount(subject.codes[group]).max()) for group in groups)
-    total = sum(map(len, groups))
+def _identical_examples(subject: Subject) -> dict[str, Any]:
+    """Return groups of examples that are equal for the model but have different labels."""
+    groups = contradictions(subject.X, subject.codes)
+    n_mistakes = sum(len(group) - int(np.bincount(subject.codes[group]).max()) for group in groups)
     lines = []
-    for group in groups[:GROUPS]:
-        pieces: list[Any] = []
-        for row in group[:6].tolist():
-            pieces += [subject.place(row), " (", user(subject.labels[subject.codes[row]], 24), "), "]
-        pieces[-1] = ")" if len(group) <= 6 else f") and {len(group) - 6:,} more"
-        lines.append(element("li", *pieces))
-    said = (
-        f"{total:,} in {count(len(groups), 'group')}: no classifier {which}, so {percent(1 - lost / subject.n)} is "
-        f"the best accuracy {possible}."
-    )
-    if columns is not None:
-        said += (
-            f" But the examples themselves may differ: features are hashed to {in_bits(columns)}, and may share one. "
-            "More bits may distinguish them."
+    for group in groups[:MAX_GROUPS]:
+        examples = Markup(", ").join(
+            Markup("{} ({})").format(subject.place(row), user_text(subject.labels[subject.codes[row]], 24))
+            for row in group[:MAX_GROUP_EXAMPLES].tolist()
         )
-    return [element("h3", title), paragraph(said), element("ul", *lines)]
-
-
-def equal_in(subject: Subject) -> str | None:
-    """What is equal in rows that are the same for the model; None if it gets the examples as they were given."""
-    if subject.hashed is not None:
-        return "the hashed features"
-    return None if subject.before is None and subject.examples is None else "the features that the model gets"
+        n_more = len(group) - MAX_GROUP_EXAMPLES
+        lines.append(examples + (f" and {n_more:,} more" if n_more > 0 else ""))
+    return {
+        "space": subject.feature_space, "n_examples": sum(map(len, groups)), "n_groups": count(len(groups), "group"),
+        "best": percent(1 - n_mistakes / subject.n), "lines": lines,
+        "hashed": None if subject.hashed is None else describe_columns(subject.hashed),
+    }  # fmt: skip

@@ -2,27 +2,12 @@
 
 from typing import Any
 
-from perceptrons.engine.html import Html
 from perceptrons.engine.wording import changed, count, percent, why_it_stopped
-from perceptrons.engine.wording import short as on_one_line
+from perceptrons.engine.wording import short as shorten
+from perceptrons.inspection.metrics import LABEL_METRICS, shown
 from perceptrons.inspection.units import categories_of, prepared_in_words
 from perceptrons.plots import HistoryDisplay
-from perceptrons.plots.style import render
-from perceptrons.report.page import (
-    WIDTH,
-    Section,
-    element,
-    facts,
-    figure,
-    joined,
-    listed,
-    paragraph,
-    section,
-    short,
-    soft,
-    user,
-    warning,
-)
+from perceptrons.report.page import Picture, Section, format_number, user_text, user_texts
 from perceptrons.report.subject import Subject
 from perceptrons.selection import wilson
 
@@ -30,229 +15,158 @@ COMBINED = {
     "average": "averaged weights", "recent": "an average of recent weights", "last": "the last weights",
     "vote": "votes of all weights of the training history", "pocket": "the weights with the fewest mistakes",
 }  # fmt: skip
-
-NOT_SAID = (
-    "format",
-    "multilabel",
-    "text",
-    "text_labels",
-    "names",
-    "numbers",
-    "preparation",
-    "prefix",
-)  # of how files were read
+MAX_UNKNOWN_LABELS = 5
+UNMENTIONED_SOURCE = (  # of how files were read
+    "format", "multilabel", "text", "text_labels", "names", "numbers", "preparation", "prefix",
+)  # fmt: skip
 
 
-def headline(subject: Subject, title: str) -> Html:
-    """The heading, a sentence, the scores and notes about them."""
-    n, right, counts = subject.n, int(subject.right.sum()), subject.counts()
+def header(subject: Subject) -> Section:
+    """The scores, the baseline and what a reader must know about them."""
+    model, n, right = subject.model, subject.n, int(subject.is_correct.sum())
     low, high, level, _ = wilson(right, n)
-    commonest = int(counts.argmax())
-    cards = [
-        _card("Accuracy", percent(right / n), f"{right:,} of {n:,} right"),
-        _card(f"{level:.0%} interval", f"{percent(low)} to {percent(high)}", "Wilson interval, for examples like "
-        "these"),
-        _card(
-            "Baseline", percent(counts[commonest] / n), "always predicting ", user(subject.labels[commonest], 24),
-            ", the most frequent " + ("class" if commonest < subject.known else "label, which the model does not know"),
-        ),
-    ]  # fmt: skip
-    return joined(
-        [
-            element("h1", title),
-            paragraph(in_words(subject)),
-            element("div", *cards, class_="cards"),
-            *notes_about(subject, counts),
-            *_tested(subject.model, getattr(subject.model, "recipe_", None)),
-        ]
-    )
-
-
-def in_words(subject: Subject) -> str:
-    """What the model is and what it was asked."""
-    model = subject.model
-    words = COMBINED.get(model.combine, model.combine)
+    most_frequent = int(subject.counts.argmax())
+    combined = COMBINED.get(model.combine, model.combine)
     if subject.is_kernel:
-        words = f"{model.kernel if isinstance(model.kernel, str) else 'own'} kernel, "
-        words += count(model.n_support_, "support vector")
-    steps = "" if subject.before is None else f", behind {count(len(subject.before.steps), 'step')} of a pipeline"
-    width = model.n_features_in_
-    return (
-        f"{type(model).__name__} ({words}{steps}) of {count(subject.known, 'class', 'classes')} and "
-        f"{count(width, 'feature')}, evaluated on {count(subject.n, 'example')}."
-    )
+        kernel = model.kernel if isinstance(model.kernel, str) else "own"
+        combined = f"{kernel} kernel, {count(model.n_support_, 'support vector')}"
+    return Section("header", "", {
+        "model": type(model).__name__, "combined": combined, "n_classes": count(subject.n_known, "class", "classes"),
+        "n_features": count(model.n_features_in_, "feature"), "n_examples": count(n, "example"),
+        "n_steps": None if subject.transformer is None else count(len(subject.transformer.steps), "step"),
+        "accuracy": percent(right / n), "right": f"{right:,} of {n:,} right",
+        "level": f"{level:.0%}", "interval": f"{percent(low)} to {percent(high)}",
+        "baseline": percent(subject.counts[most_frequent] / n),
+        "most_frequent": user_text(subject.labels[most_frequent], 24),
+        "is_class": most_frequent < subject.n_known,
+        "notes": _notes(subject), "tuning": _tuning(subject), "warnings": _tuning_warnings(subject),
+    })  # fmt: skip
 
 
-def _card(name: str, figure: str, *below: Any) -> Html:
-    return element("div", name, element("b", figure), element("span", *below, class_="soft"), class_="card")
+def label_sets_header(subject: Subject) -> Section:
+    """The same for a model that predicts label sets."""
+    quality, model = subject.label_quality, subject.model
+    assert quality is not None
+    metrics = quality.metrics()
+    cards = [
+        (LABEL_METRICS[name].title, shown(name, float(metrics[name] or 0.0)), note)
+        for name, note in (
+            ("f1_micro", "of all labels together"),
+            ("f1_macro", "the mean of the labels"),
+            ("hamming_loss", "wrong decisions per example and label"),
+            ("accuracy", f"{quality.right:,} of {quality.total:,} label sets right"),
+        )
+    ]
+    return Section("label_sets_header", "", {
+        "model": type(model).__name__, "n_known": count(subject.n_known, "label"),
+        "n_features": count(model.n_features_in_, "feature"), "n_examples": count(subject.n, "example"),
+        "n_labels": count(quality.n_labels, "label"), "labels_per_example": f"{quality.n_labels / quality.total:.2f}",
+        "cards": cards, "notes": _notes(subject),
+    })  # fmt: skip
 
 
-def notes_about(subject: Subject, counts: Any) -> list[Html]:
+def _notes(subject: Subject) -> dict[str, Any]:
     """What the reader should know about the numbers of the page."""
-    notes = []
-    if subject.origin.more:
-        notes.append(
-            warning(
-                f"the data contain more examples; this page is about the first {subject.n:,} only. If the data are "
-                "sorted, these are not representative."
-            )
-        )
-    strange = int(counts[subject.known :].sum())
-    if strange:
-        one = strange == 1
-        notes.append(
-            warning(
-                count(strange, "example"), f" with {'a label' if one else 'labels'} that the model does not know (",
-                listed(subject.labels[subject.known :][:5], 24), ", …" * (len(subject.labels) - subject.known > 5),
-                ") counts as a mistake." if one else ") count as mistakes.",
-            )
-        )  # fmt: skip
-    if learned_from_these(subject):
-        notes.append(
-            warning(
-                "there are exactly as many examples here as in the training set. If they are the same, these scores "
-                "are too good: use examples that the model has not seen."
-            )
-        )
-    elif split_these(subject):
-        sizes = subject.model.recipe_["sizes"]
-        notes.append(
-            warning(
-                "this model was tuned on exactly as many examples. If they are the same, "
-                f"{sum(sizes.values()) - sizes.get('test', 0):,} of them were used for training or validation, and "
-                "only the test score of the tuning is that of unseen examples."
-            )
-        )
-    else:
-        notes.append(
-            soft(
-                "This page cannot know whether the model was trained on some of these examples. If so, the scores "
-                "are too good."
-            )
-        )
-    return notes
+    n_unknown, unknown = int(subject.counts[subject.n_known :].sum()), subject.labels[subject.n_known :]
+    learned_here, sizes = has_training_size(subject), (_recipe(subject.model) or {}).get("sizes") or {}
+    return {
+        "n_read": f"{subject.n:,}" if subject.origin.more else None,
+        "n_unknown": count(n_unknown, "example") if n_unknown else None, "one_unknown": n_unknown == 1,
+        "unknown": user_texts(unknown[:MAX_UNKNOWN_LABELS], 24), "more_unknown": len(unknown) > MAX_UNKNOWN_LABELS,
+        "has_training_size": learned_here,
+        "has_tuning_size": not learned_here and sum(sizes.values()) == subject.n,
+        "n_tuned": f"{sum(sizes.values()) - sizes.get('test', 0):,}",
+    }  # fmt: skip
 
 
-def learned_from_these(subject: Subject) -> bool:
-    """Do the model's counts fit examples that it learned from?"""
-    model = subject.model
-    epochs = len(model.history_) if getattr(model, "history_", None) else 0
-    return bool(epochs) and round(float(model.t_)) == epochs * subject.n
+def has_training_size(subject: Subject) -> bool:
+    """Return whether there are as many examples as the model learned from in each epoch."""
+    n_epochs = len(getattr(subject.model, "history_", None) or [])
+    return bool(n_epochs) and round(float(subject.model.t_)) == n_epochs * subject.n
 
 
-def split_these(subject: Subject) -> bool:
-    """Are there as many examples as the recipe split that found the model?"""
-    told = getattr(subject.model, "recipe_", None)
-    return isinstance(told, dict) and sum((told.get("sizes") or {}).values()) == subject.n
+def _recipe(model: Any) -> dict[str, Any] | None:
+    """Return how `perceptrons tune` or `selection.recipe` found the model, if they did."""
+    recipe = getattr(model, "recipe_", None)
+    return recipe if isinstance(recipe, dict) else None
 
 
-def _tested(model: Any, told: Any) -> list[Html]:
-    """What the test of `perceptrons tune` or `selection.recipe` said, if the model went through it."""
-    if not isinstance(told, dict) or told.get("test_score") is None:
+def _tuning(subject: Subject) -> dict[str, Any] | None:
+    """Return the facts of the tuning; files may leave any of them out."""
+    model, recipe = subject.model, _recipe(subject.model)
+    if recipe is None:
+        return None
+    sizes, interval, twice = recipe.get("sizes") or {}, recipe.get("test_interval"), recipe.get("twice")
+    test_score = None
+    if recipe.get("test_score") is not None:
+        test_score = f"{recipe['test_score']:.4f}"
+        if interval:
+            ends = f"{interval['low']:.4f} to {interval['high']:.4f}"
+            test_score += f" ({interval['level']:.0%} interval {ends})"
+    return {
+        "metric": recipe.get("metric", "accuracy"), "split": recipe.get("split"), "has_sizes": bool(sizes),
+        "sizes": {name: f"{sizes.get(name, 0):,}" for name in ("train", "dev", "test")},
+        "n_test": count(sizes.get("test", 0), "held-out example"),
+        "n_settings": format_number(recipe.get("settings_tried") or 1),
+        "dev_score": None if recipe.get("dev_score") is None else f"{recipe['dev_score']:.4f}",
+        "test_score": test_score, "n_looks": recipe.get("looks") or 0,
+        "n_seen_before": twice if isinstance(twice, int) and twice > 0 else 0,
+        "trained_further": recipe.get("examples_seen", model.t_) != model.t_,
+    }  # fmt: skip
+
+
+def _tuning_warnings(subject: Subject) -> list[str]:
+    tuning, warnings = _tuning(subject), []
+    if tuning is None or tuning["test_score"] is None:
         return []
-    looks = told.get("looks") or 0
-    said = paragraph(
-        "After tuning, it was tested on ", count((told.get("sizes") or {}).get("test", 0), "held-out example"), ": ",
-        element("strong", f"{told.get('metric', 'accuracy')} {figure_of(told)}"), ".",
-    )  # fmt: skip
-    minds = []
-    if looks > 1:
-        minds.append(f"the test set of the tuning was used {looks} times, so its test score may be too optimistic.")
-    twice = in_both(told)
-    if twice:
-        minds.append(
-            f"{twice:,} of the test examples {'was' if twice == 1 else 'were'} also in the training or validation "
+    if tuning["n_looks"] > 1:
+        n_looks = tuning["n_looks"]
+        warnings.append(
+            f"the test set of the tuning was used {n_looks} times, so its test score may be too optimistic."
+        )
+    if n_seen := tuning["n_seen_before"]:
+        warnings.append(
+            f"{n_seen:,} of the test examples {'was' if n_seen == 1 else 'were'} also in the training or validation "
             "set, so the test score of the tuning may be too good."
         )
-    if learned_on(model, told):
-        minds.append(
+    if tuning["trained_further"]:
+        warnings.append(
             "the model was trained further since, so the test score of the tuning is that of an earlier version."
         )
-    return [said, *map(warning, minds)]
+    return warnings
 
 
-def in_both(told: dict[str, Any]) -> int:
-    """How many test examples the recipe met among the others; files may say nothing, or anything."""
-    twice = told.get("twice")
-    return twice if isinstance(twice, int) and twice > 0 else 0
-
-
-def learned_on(model: Any, told: dict[str, Any]) -> bool:
-    """Has the model seen more examples than when its recipe tested it?"""
-    return told.get("examples_seen", model.t_) != model.t_
-
-
-def figure_of(told: dict[str, Any]) -> str:
-    """0.9563 (95% interval 0.9125 to 0.9786)"""
-    interval = told.get("test_interval")
-    within = f" ({interval['level']:.0%} interval {interval['low']:.4f} to {interval['high']:.4f})" if interval else ""
-    return f"{told['test_score']:.4f}{within}"
-
-
-def how_trained(subject: Subject) -> Section:
-    """The section."""
-    model = subject.model
-    rows: list[tuple[Any, Any]] = [("Kind", element("code", type(model).__name__))]
-    own = [f"{name}={on_one_line(repr(value), 60)}" for name, value in changed(model).items()]
-    rows.append(("Settings", element("code", ", ".join(own)) if own else "all defaults"))
-    history = getattr(model, "history_", None) or []
-    if history:
-        rows.append(("Epochs", short(len(history))))
-    rows.append(("Examples seen", f"{short(float(model.t_))}, counting repetitions"))
-    rows.append(("Updates", f"{model.n_updates_:,}, {model.n_mistakes_:,} of them after mistakes"))
-    rows.append(("Why it stopped", why_it_stopped(model)))
-    source = getattr(model, "source_", None)
-    if isinstance(source, dict):
-        rows.append(("Read from", _source(source)))
-    parts = [facts(rows)]
-    if history:
-        first, last = history[0], history[-1]
-        alt = (
-            f"Mistakes by epoch: {first['mistakes']:,} in the first of {len(history):,} epochs, "
-            f"{last['mistakes']:,} in the last."
+def training_section(subject: Subject) -> Section:
+    model, history = subject.model, getattr(subject.model, "history_", None) or []
+    source, picture = getattr(model, "source_", None), None
+    if len(history) == 1:
+        picture = f"{count(history[0]['mistakes'], 'mistake')} in its only epoch."
+    elif history:
+        picture = (
+            f"Mistakes by epoch: {history[0]['mistakes']:,} in the first of {len(history):,} epochs, "
+            f"{history[-1]['mistakes']:,} in the last."
         )
-        if len(history) == 1:
-            alt = f"{count(first['mistakes'], 'mistake')} in its only epoch."
-        parts.append(figure(render(HistoryDisplay.from_estimator(model), max_width=WIDTH), alt, alt))
-    else:
-        parts.append(soft("It was trained on blocks, without epochs: there is no training history to draw."))
-    return section("training", "Training", *parts, *_how_found(model, getattr(model, "recipe_", None)))
+    return Section("training", "Training", {
+        "kind": type(model).__name__,
+        "settings": ", ".join(f"{name}={shorten(repr(value), 60)}" for name, value in changed(model).items()),
+        "n_epochs": len(history), "n_seen": format_number(float(model.t_)), "n_updates": model.n_updates_,
+        "n_mistakes": model.n_mistakes_, "why_stopped": why_it_stopped(model),
+        "source": _describe_source(source) if isinstance(source, dict) else None,
+        "history": Picture(HistoryDisplay.from_estimator(model), picture, picture) if picture else None,
+        "tuning": _tuning(subject),
+    })  # fmt: skip
 
 
-def _how_found(model: Any, told: Any) -> list[Any]:
-    """How the settings were found, if `perceptrons tune` or `selection.recipe` did."""
-    if not isinstance(told, dict):
-        return []
-    sizes, metric = told.get("sizes") or {}, told.get("metric", "accuracy")
-    rows: list[tuple[Any, Any]] = []
-    if sizes:
-        parts = f"{sizes.get('train', 0):,} for training, {sizes.get('dev', 0):,} for validation, "
-        rows.append(("Split", f"{told.get('split')}: {parts}{sizes.get('test', 0):,} for testing"))
-    rows.append(("Settings tried", short(told.get("settings_tried") or 1)))
-    if told.get("dev_score") is not None:
-        rows.append(
-            (f"Development {metric}", f"{told['dev_score']:.4f}, that of the best setting: slightly too optimistic")
-        )
-    if told.get("test_score") is not None:
-        rows.append((f"Test {metric}", figure_of(told)))
-        rows.append(("Uses of the test set", short(told.get("looks") or 0)))
-        if in_both(told):
-            rows.append(("Test examples seen before", f"{in_both(told):,}, in the training or validation set"))
-    if learned_on(model, told):
-        rows.append(("Trained further since", "yes: the scores above are those of an earlier version"))
-    return [element("h3", "Tuning"), facts(rows)]
-
-
-def _source(source: dict[str, Any]) -> str:
-    """text files (form tab, words 1-2): how files were read, as far as it is not as usual."""
-    text = source.get("text") or {}
-    said = [
-        f"{name.replace('_', ' ')} {on_one_line(str(value))}"
+def _describe_source(source: dict[str, Any]) -> str:
+    """Return how files were read, as far as it is not as usual: text files (form tab, words 1-2)."""
+    options = [
+        f"{name.replace('_', ' ')} {shorten(str(value))}"
         for name, value in (source | {"categories": categories_of(source)}).items()
-        if value not in (None, False, [], {}) and name not in NOT_SAID
+        if value not in (None, False, [], {}) and name not in UNMENTIONED_SOURCE
     ]
+    text = source.get("text") or {}
     for name in ("words", "chars"):
         if text.get(name) and list(text[name]) != [1, 1]:
-            said.append(f"{name} {'-'.join(str(size) for size in dict.fromkeys(text[name]))}")
-    said += prepared_in_words(source)
-    return f"{source.get('format')} files" + (f" ({', '.join(said)})" if said else "")
+            options.append(f"{name} {'-'.join(str(size) for size in dict.fromkeys(text[name]))}")
+    options += prepared_in_words(source)
+    return f"{source.get('format')} files" + (f" ({', '.join(options)})" if options else "")

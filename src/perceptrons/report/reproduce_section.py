@@ -1,4 +1,4 @@
-"""The reproduction section of the report: versions, files and checksums, and the model as code and as a command."""
+"""The section about how to make page and model again: versions, files and checksums, code and command."""
 
 import json
 import platform
@@ -11,11 +11,10 @@ import sklearn
 
 import perceptrons
 from perceptrons.data import TABLES
-from perceptrons.engine.html import visible
 from perceptrons.engine.wording import changed
 from perceptrons.inspection.units import categories_of
-from perceptrons.report.page import Section, code, element, facts, joined, paragraph, section, soft, user
-from perceptrons.report.subject import Subject
+from perceptrons.report.page import Section, user_text
+from perceptrons.report.subject import Model, Subject
 
 OPTIONS = {
     "combine", "window", "step", "eta0", "C", "margin", "intercept_scaling", "penalty", "alpha", "l1_ratio",
@@ -26,150 +25,123 @@ FLAGS = {"early_stopping": (True, "--early-stopping"), "shuffle": (False, "--no-
          "fit_intercept": (False, "--no-intercept")}  # fmt: skip
 
 
-def how_to_reproduce(subject: Subject) -> Section:
-    """The section."""
-    versions = [
-        ("perceptrons", perceptrons.__version__), ("Python", platform.python_version()), ("NumPy", np.__version__),
-        ("SciPy", scipy.__version__), ("scikit-learn", sklearn.__version__),
-    ]  # fmt: skip
-    parts: list[Any] = []
+def reproduce_section(subject: Subject) -> Section:
     origin = subject.origin
-    if origin.command is not None:
-        parts += [element("h3", "This page"), code(visible(origin.command))]
-    if origin.files:
-        rows = [
-            (
-                f"The {what}",
-                joined([user(name, 200), element("br"), element("code", f"SHA-256 {digest or 'not known'}")]),
-            )
-            for what, name, digest in origin.files
-        ]
-        parts += [element("h3", "Files"), facts(rows)]
-    parts += [element("h3", "Model"), *_model(subject)]
-    parts += [element("h3", "Versions"), facts(versions)]
-    return section("reproduce", "How to reproduce it", *parts)
-
-
-def _model(subject: Subject) -> list[Any]:
-    name = next((name for what, name, _ in subject.origin.files if what == "model"), None)
-    parts: list[Any] = []
-    if name is not None:
-        load = f"import perceptrons\n\nmodel = perceptrons.load({name!r})\nmodel.predict(X)"
-        parts += [paragraph("Load it in Python:"), code(visible(load))]
-    parts += [paragraph("Train a similar model in Python:"), code(visible(as_python(subject.model)))]
+    file_name = next((name for kind, name, _ in origin.files if kind == "model"), None)
     command, missing = as_command(subject.model)
-    if subject.before is None:
-        parts += [paragraph("or on the command line:"), code(visible(command))]
-        if missing:
-            left = ", ".join(sorted(missing))
-            parts.append(soft("The command line has no option for: ", element("code", left)))
-    else:
+    steps = None
+    if subject.transformer is not None:
         steps = " → ".join(type(step).__name__ for _, step in subject.estimator.steps)
-        parts.append(paragraph("It is the last step of a pipeline: ", element("code", steps)))
-    return parts
+    return Section("reproduce", "How to reproduce it", {
+        "page_command": origin.command,
+        "files": [(kind, user_text(name, 200), digest or "not known") for kind, name, digest in origin.files],
+        "model_file": None if file_name is None else repr(file_name),
+        "python": as_python(subject.model), "command": command, "missing": ", ".join(sorted(missing)), "steps": steps,
+        "versions": [
+            ("perceptrons", perceptrons.__version__), ("Python", platform.python_version()), ("NumPy", np.__version__),
+            ("SciPy", scipy.__version__), ("scikit-learn", sklearn.__version__),
+        ],
+    })  # fmt: skip
 
 
-def as_python(model: Any) -> str:
-    """An estimator of the same parameters, as code."""
-    own = ", ".join(f"{name}={_plain(value)!r}" for name, value in changed(model).items())
+def as_python(model: Model) -> str:
+    """Return code that fits an estimator with the same parameters."""
+    parameters = ", ".join(f"{name}={_to_python(value)!r}" for name, value in changed(model).items())
     kind = type(model).__name__
     source = getattr(model, "source_", None) or {}
     if not source.get("preparation"):
-        return f"from perceptrons import {kind}\n\nmodel = {kind}({own}).fit(X, y)"
-    asked = _prepared(source)
-    asked |= {name: value for name in ("text_column", "ignore") if (value := source.get(name))}
-    table = ", ".join(f"{name}={value!r}" for name, value in asked.items())
+        return f"from perceptrons import {kind}\n\nmodel = {kind}({parameters}).fit(X, y)"
+    options = _preparation_options(source)
+    options |= {name: value for name in ("text_column", "ignore") if (value := source.get(name))}
+    table = ", ".join(f"{name}={value!r}" for name, value in options.items())
     return (
         f"from sklearn.pipeline import make_pipeline\n\nfrom perceptrons import {kind}\n"
         "from perceptrons.features import TableFeatures\n\n"
-        f"model = make_pipeline(TableFeatures({table}), {kind}({own})).fit(X, y)"
+        f"model = make_pipeline(TableFeatures({table}), {kind}({parameters})).fit(X, y)"
     )
 
 
-def _prepared(source: dict[str, Any]) -> dict[str, Any]:
-    """How a table is prepared, as far as it is not as usual; the names are those of options, too."""
-    kept = source.get("preparation")
-    if kept is None:  # as data are read in Python, if nobody asks for more
-        usual = {"scale": "none", "on_missing": "raise", "keep": source.get("numbers")}
-        return usual if source.get("format") in TABLES else {}
-    pairs, names = kept["pairs"], {name for pair in kept["pairs"] for name in pair}
-    every = len(pairs) == len(names) * (len(names) - 1) // 2 and {*kept["names"]} <= names
-    asked = {
-        "scale": kept["scale"] if kept["scale"] != "standard" else None,
-        "on_missing": None if kept["fill"] else "raise",
-        "missing": kept["missing"],
+def _preparation_options(source: dict[str, Any]) -> dict[str, Any]:
+    """Return how a table is prepared, as far as it is not as usual; the names are those of options, too."""
+    preparation = source.get("preparation")
+    if preparation is None:  # as data are read in Python by default
+        defaults = {"scale": "none", "on_missing": "raise", "keep": source.get("numbers")}
+        return defaults if source.get("format") in TABLES else {}
+    pairs = preparation["pairs"]
+    names = {name for pair in pairs for name in pair}
+    has_all_pairs = len(pairs) == len(names) * (len(names) - 1) // 2 and {*preparation["names"]} <= names
+    options = {
+        "scale": preparation["scale"] if preparation["scale"] != "standard" else None,
+        "on_missing": None if preparation["fill"] else "raise",
+        "missing": preparation["missing"],
         "keep": source.get("keep"),
         "categories": categories_of(source),
-        "interactions": ["*"] if every else ["*".join(pair) for pair in pairs],
-        "powers": kept["powers"] if kept["powers"] > 1 else None,
+        "interactions": ["*"] if has_all_pairs else ["*".join(pair) for pair in pairs],
+        "powers": preparation["powers"] if preparation["powers"] > 1 else None,
     }
-    return {name: value for name, value in asked.items() if value}
+    return {name: value for name, value in options.items() if value}
 
 
-def as_command(model: Any) -> tuple[str, set[str]]:
-    """`perceptrons train` with the same parameters, and those that it has no option for."""
+def as_command(model: Model) -> tuple[str, set[str]]:
+    """Return `perceptrons train` with the same parameters, and those that it has no option for."""
     words, missing = ["perceptrons", "train", "DATA"], set()
     source = getattr(model, "source_", None)
     if isinstance(source, dict):
-        words += _of_stream(source)
-    streamed = hasattr(model, "progress_")
-    own = changed(model) | ({"kernel": model.kernel} if hasattr(model, "kernel") else {})
-    for name, value in own.items():
-        value = _plain(value)
-        if streamed and name in ("max_iter", "tol"):
+        words += _reading_options(source)
+    is_streamed = hasattr(model, "progress_")
+    parameters = changed(model) | ({"kernel": model.kernel} if hasattr(model, "kernel") else {})
+    for name, value in parameters.items():
+        value, option = _to_python(value), f"--{name.replace('_', '-')}"
+        if is_streamed and name in ("max_iter", "tol"):
             continue  # --epochs says it
         if name in FLAGS:
             words += [FLAGS[name][1]] if value is FLAGS[name][0] else []
         elif name == "random_state" and isinstance(value, int):
             words += ["--seed", str(value)]
         elif name == "tol":
-            words += ["--tol", "0" if value is None else f"{value!r}"]
+            words += [option, "0" if value is None else f"{value!r}"]
         elif name == "probability":
             words += ["--probabilities", str(value)]
         elif name in ("class_weight", "cost") and isinstance(value, dict):
-            words += [f"--{name.replace('_', '-')}", json.dumps(value)]
+            words += [option, json.dumps(value)]
         elif name == "classes":
-            words += ["--classes", ",".join(map(str, value))]
+            words += [option, ",".join(map(str, value))]
         elif name == "class_weight" and value == "balanced":
-            words += ["--class-weight", "balanced"]
+            words += [option, "balanced"]
         elif name in OPTIONS and isinstance(value, int | float | str) and not isinstance(value, bool):
-            words += [f"--{name.replace('_', '-')}", str(value)]
+            words += [option, str(value)]
         elif name not in ("verbose", "n_jobs"):
             missing.add(name)
-    if streamed:
+    if is_streamed:
         words += ["--in-memory", "0", "--epochs", str(max(1, model.n_iter_))]
     return shlex.join([*words, "-o", "MODEL"]), missing
 
 
-def _of_stream(source: dict[str, Any]) -> list[str]:
-    """How files were read, as options."""
-    words = ["--format", str(source.get("format"))]
-    for name in ("label_column", "text_column"):
-        for value in _listed(source.get(name)):
-            words += [f"--{name.replace('_', '-')}", value]
+def _reading_options(source: dict[str, Any]) -> list[str]:
+    """Return how files were read, as options."""
+    options: list[tuple[str, Any]] = [("format", str(source.get("format")))]
+    options += [(name, source.get(name)) for name in ("label_column", "text_column")]
     text = source.get("text") or {}
-    for name, usual in (("words", [1, 1]), ("chars", None)):
-        sizes = text.get(name, usual)
-        if sizes != usual:
-            words += [f"--{name}", "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"]
-    asked: dict[str, Any] = {"encoding": source.get("encoding"), "categories": categories_of(source)}
-    asked |= _prepared(source)
-    asked["missing"] = ",".join(asked.get("missing", ())) or None
-    asked |= {name: source.get(name) for name in ("ignore", "quadratic", "cubic", "label_separator")}
-    for name, values in asked.items():
-        for value in _listed(values):
-            words += [f"--{name.replace('_', '-')}", value]
+    for name, default in (("words", [1, 1]), ("chars", None)):
+        sizes = text.get(name, default)
+        if sizes != default:
+            options.append((name, "-".join(str(size) for size in dict.fromkeys(sizes)) if sizes else "none"))
+    prepared: dict[str, Any] = {"encoding": source.get("encoding"), "categories": categories_of(source)}
+    prepared |= _preparation_options(source)
+    prepared["missing"] = ",".join(prepared.get("missing", ())) or None
+    prepared |= {name: source.get(name) for name in ("ignore", "quadratic", "cubic", "label_separator")}
+    words = []
+    for name, value in [*options, *prepared.items()]:
+        values = [] if value is None else value if isinstance(value, list | tuple) else [value]
+        for item in values:
+            words += [f"--{name.replace('_', '-')}", str(item)]
     flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels", "multilabel") if source.get(name)]
     bits = text["bits"] or 0 if "bits" in text else source.get("hash_bits")
     return [*words, *flags, *([] if bits is None else ["--hash-bits", str(bits)])]
 
 
-def _listed(value: Any) -> list[str]:
-    return [] if value is None else [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
-
-
-def _plain(value: Any) -> Any:
-    """Numbers of NumPy as Python's own, also within dicts."""
+def _to_python(value: Any) -> Any:
+    """Return numbers of NumPy as Python's own, also within dicts."""
     if isinstance(value, dict):
-        return {_plain(key): _plain(one) for key, one in value.items()}
+        return {_to_python(key): _to_python(item) for key, item in value.items()}
     return value.item() if isinstance(value, np.generic) else value

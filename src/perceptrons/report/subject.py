@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,10 +21,12 @@ from perceptrons.inspection.ranking import ranking_of
 from perceptrons.inspection.reliability import Reliability
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.report.images import find_shape
-from perceptrons.report.page import short
+from perceptrons.report.image_shape import find_image_shape
+from perceptrons.report.page import format_number
 from perceptrons.theory.examples import check_features
 from perceptrons.theory.geometry import true_lead
+
+Model = Perceptron | KernelPerceptron
 
 
 class Origin(NamedTuple):
@@ -40,64 +42,75 @@ class Origin(NamedTuple):
     more: bool = False
 
 
-class Names:
-    """What features are called: as given, as the model or the step before it knows them, or by their numbers."""
+class SomeTexts(Protocol):
+    """Texts of examples that are read only when they are shown."""
 
-    def __init__(self, given: Any, before: Any, model: Any, width: int):
-        self._given, self._knows = given, model
-        if given is not None and hasattr(given, "__len__") and len(given) != width:
-            raise ValueError(f"There are {len(given):,} feature_names for {width:,} features: give one per feature.")
-        if given is None and before is not None:
-            last = before.steps[-1][1]
-            if hasattr(last, "columns_"):
-                self._knows = last
+    def fetch(self, rows: list[int]) -> list[str | None]: ...
+
+
+class FeatureNames:
+    """The names of features: given ones, those that the model or the step before it knows, or their numbers."""
+
+    def __init__(self, names: Sequence[Any] | None, transformer: Any, model: Any, n_features: int):
+        self._names, self._named = names, model
+        if names is not None and hasattr(names, "__len__") and len(names) != n_features:
+            raise ValueError(
+                f"There are {len(names):,} feature_names for {n_features:,} features: give one per feature."
+            )
+        if names is None and transformer is not None:
+            step = transformer.steps[-1][1]
+            if hasattr(step, "columns_"):
+                self._named = step
             else:
                 try:
-                    self._given = list(before.get_feature_names_out())
+                    self._names = list(transformer.get_feature_names_out())
                 except (AttributeError, ValueError):
-                    self._given = None
-        self.real = self._given is not None or any(
-            hasattr(self._knows, name) for name in ("feature_names_in_", "columns_")
+                    self._names = None
+        self.are_known = self._names is not None or any(
+            hasattr(self._named, name) for name in ("feature_names_in_", "columns_")
         )
 
-    def called(self, columns: Any) -> tuple[list[str], np.ndarray]:
-        """The names of these columns, and the sign by which the first name of each counts there."""
+    def of_columns(self, columns: Any) -> tuple[list[str], np.ndarray]:
+        """Return the names of columns, and the sign with which the first name of each counts there."""
         columns = np.asarray(columns, np.int64)
-        if self._given is not None:
-            return [str(self._given[column]) for column in columns.tolist()], np.ones(len(columns))
-        names, signs = names_of(self._knows, columns)
+        if self._names is not None:
+            return [str(self._names[column]) for column in columns.tolist()], np.ones(len(columns))
+        names, signs = names_of(self._named, columns)
         return list(names), signs
 
-    def is_number(self, name: str) -> bool:
-        """Does the name say no more than which column it is? So it is where columns are hashed and it was forgotten."""
-        return hasattr(self._knows, "columns_") and self._given is None and name[:1] == "x" and name[1:].isdecimal()
-
     def of(self, column: int) -> str:
-        return self.called([column])[0][0]
+        return self.of_columns([column])[0][0]
+
+    def is_number(self, name: str) -> bool:
+        """Return whether a name is only the number of a hashed column whose name is not kept."""
+        return hasattr(self._named, "columns_") and self._names is None and name[:1] == "x" and name[1:].isdecimal()
 
 
 @dataclass
 class Subject:
-    """The model and its answers. Rows count from 0; codes are numbers of `labels`."""
+    """A model and its predictions. Rows count from 0; codes are indices into `labels`."""
 
-    estimator: Any  # as it was given, perhaps a pipeline
-    before: Any  # the steps of the pipeline before the model, or None
+    estimator: Any  # the model, or the pipeline that ends in it
+    transformer: Any  # the steps of the pipeline before the model, or None
     model: Any
-    given: Any  # X as it was given
+    raw: Any  # X as it was given
     X: Any  # as the model gets it: an array or a CSR matrix
     labels: list[Any]  # the model's classes, then labels that it does not know
-    known: int  # how many it knows
+    n_known: int  # labels that it knows
     codes: np.ndarray
     predicted: np.ndarray
-    scores: np.ndarray  # (n,) for two classes, else (n, classes)
-    names: Names
+    scores: np.ndarray  # (n,) for two classes, else (n, n_classes)
+    names: FeatureNames
     image_shape: tuple[int, int] | None
-    examples: Any  # texts, by row, or None
-    lines: Sequence[Any] | None
+    examples: Sequence[Any] | SomeTexts | None
+    lines: Sequence[int | str] | None
     origin: Origin
     max_seconds: float
+    label_quality: LabelQuality | None = None  # of a model that predicts label sets
 
-    several = False  # may an example have several labels?
+    @property
+    def has_label_sets(self) -> bool:
+        return self.label_quality is not None
 
     @property
     def n(self) -> int:
@@ -105,107 +118,113 @@ class Subject:
 
     @property
     def classes(self) -> list[Any]:
-        return self.labels[: self.known]
+        return self.labels[: self.n_known]
 
     @property
-    def right(self) -> np.ndarray:
+    def is_correct(self) -> np.ndarray:
         return self.codes == self.predicted
+
+    @property
+    def is_known(self) -> np.ndarray:
+        """Whether the model knows the label of each example."""
+        return self.codes < self.n_known
+
+    @property
+    def n_unknown(self) -> int:
+        return int((~self.is_known).sum())
 
     @property
     def is_kernel(self) -> bool:
         return isinstance(self.model, KernelPerceptron)
 
     @property
-    def is_known(self) -> np.ndarray:
-        """Of which examples does the model know the label?"""
-        return self.codes < self.known
-
-    @property
-    def precomputed(self) -> bool:
-        """Are the features kernel values?"""
+    def is_precomputed(self) -> bool:
+        """Whether the features are values of a kernel."""
         return self.is_kernel and self.model.kernel == "precomputed"
 
     @property
     def hashed(self) -> int | None:
-        """To how many columns features were hashed, if they were."""
-        return hashed_columns(self.model, self.before)
-
-    def left_out(self) -> str:
-        """Said where examples with labels that the model does not know have no place; "" if there are none."""
-        strange = int((~self.is_known).sum())
-        if not strange:
-            return ""
-        have, are = ("has a label", "is") if strange == 1 else ("have labels", "are")
-        return f"{strange:,} of the {self.n:,} examples {have} that the model does not know and {are} left out."
+        """The number of columns to which features were hashed, if they were."""
+        return hashed_columns(self.model, self.transformer)
 
     @property
+    def feature_space(self) -> str | None:
+        """What equal rows of X are equal in; None if the model gets the examples as they were given."""
+        if self.hashed is not None:
+            return "the hashed features"
+        return None if self.transformer is None and self.examples is None else "the features that the model gets"
+
+    @property
+    def omission(self) -> str:
+        """A sentence for parts of the page without the examples whose labels are not known; "" if there are none."""
+        if not self.n_unknown:
+            return ""
+        have, are = ("has a label", "is") if self.n_unknown == 1 else ("have labels", "are")
+        return f"{self.n_unknown:,} of the {self.n:,} examples {have} that the model does not know and {are} left out."
+
+    @cached_property
     def quality(self) -> Quality:
-        """The answers, counted and ranked as `perceptrons evaluate` does."""
+        """The predictions, counted and ranked as `perceptrons evaluate` does."""
         K = len(self.labels)
         confusion = np.bincount(self.codes * K + self.predicted, minlength=K * K).reshape(K, K)
         ranking = ranking_of(self.codes[self.is_known], self.scores[self.is_known])
-        return Quality(self.labels, self.known, confusion, ranking, reliability=self.reliability)
+        return Quality(self.labels, self.n_known, confusion, ranking, reliability=self._reliability())
 
-    @property
-    def reliability(self) -> Reliability | None:
-        """How good the probabilities are, if the model is calibrated."""
-        if (shares := self.probabilities) is None:
+    def _reliability(self) -> Reliability | None:
+        if self.probabilities is None:
             return None
-        found = Reliability()
-        found.add(self.codes[self.is_known], shares[self.is_known])
-        return found
+        reliability = Reliability()
+        reliability.add(self.codes[self.is_known], self.probabilities[self.is_known])
+        return reliability
 
     @property
     def probabilities(self) -> np.ndarray | None:
-        """Of every class, if the model is calibrated."""
+        """The probability of every class, if the model is calibrated."""
         return probabilities(self.model, self.scores)
 
+    @property
     def counts(self) -> np.ndarray:
-        """How many examples each label has."""
+        """The number of examples with each label."""
+        if self.label_quality is not None:
+            return self.label_quality.counts.true
         return np.bincount(self.codes, minlength=len(self.labels))
 
+    @property
     def leads(self) -> np.ndarray:
         """By how much the score of the true class leads its best rival; NaN where the label is not known."""
-        codes = np.where(self.is_known, self.codes, 0)
-        return np.where(self.is_known, true_lead(self.from_threshold, codes), np.nan)
-
-    @property
-    def from_threshold(self) -> np.ndarray:
-        """The scores; of two classes counted from the threshold that the model answers by."""
-        return self.scores if self.scores.ndim == 2 else self.scores - (self.model.threshold_ or 0.0)
+        # scores of two classes count from the model's threshold
+        scores = self.scores if self.scores.ndim == 2 else self.scores - (self.model.threshold_ or 0.0)
+        return np.where(self.is_known, true_lead(scores, np.where(self.is_known, self.codes, 0)), np.nan)
 
     def place(self, row: int) -> str:
-        """line 17, a.tsv:17, or example 17, counted from 1."""
+        """Return line 17, a.tsv:17, or example 17, counted from 1."""
         if self.lines is None:
             return f"example {row + 1:,}"
         line = self.lines[row]
         return f"line {int(line):,}" if isinstance(line, int | np.integer) else str(line)
 
-    def places(self, rows: Any, at_most: int = 8) -> str:
-        """Several of them in words."""
-        shown = [self.place(int(row)) for row in list(rows)[:at_most]]
-        return ", ".join(shown) + (f" and {len(rows) - at_most:,} more" if len(rows) > at_most else "")
+    def places(self, rows: Sequence[int] | np.ndarray, max_places: int = 8) -> str:
+        shown = [self.place(int(row)) for row in list(rows)[:max_places]]
+        return ", ".join(shown) + (f" and {len(rows) - max_places:,} more" if len(rows) > max_places else "")
 
-    def known_part(self) -> tuple[Any, np.ndarray]:
-        """The examples with labels that the model knows, and these."""
+    def known_examples(self) -> tuple[Any, np.ndarray]:
+        """Return the examples with labels that the model knows, and their labels."""
         y = np.asarray(self.classes, dtype=self.model.classes_.dtype)
-        keep = self.is_known
-        if keep.all():
-            return self.X, y[self.codes]
-        return self.X[np.flatnonzero(keep)], y[self.codes[keep]]
+        rows = np.flatnonzero(self.is_known)
+        return (self.X if len(rows) == self.n else self.X[rows]), y[self.codes[rows]]
 
     @cached_property
     def units(self) -> Units:
         """The units of the numbers that were scaled, by the names of their features."""
         return units_of(self.model)
 
-    def value(self, name: str, value: float) -> str:
-        """The value of a feature in words, as the data have it if it was scaled."""
+    def format_value(self, name: str, value: float) -> str:
+        """Return the value of a feature in the unit of the data, if it was scaled."""
         unit = self.units.get(name)
-        return short(value) if unit is None else unit.shown(value).replace("-", "\N{MINUS SIGN}")
+        return format_number(value) if unit is None else unit.shown(value).replace("-", "\N{MINUS SIGN}")
 
     def texts(self, rows: list[int]) -> list[str | None]:
-        """The texts of these examples, None where there are none."""
+        """Return the texts of examples, None where there are none."""
         if self.examples is None:
             return [None] * len(rows)
         if hasattr(self.examples, "fetch"):
@@ -213,97 +232,86 @@ class Subject:
         return [str(self.examples[row]) for row in rows]
 
 
-@dataclass
-class SeveralSubject(Subject):
-    """A model of several labels and its answers: the numbers of labels are those of columns, not of examples."""
-
-    labelled: LabelQuality | None = None
-    several = True
-
-    @property
-    def sets(self) -> LabelQuality:
-        assert self.labelled is not None
-        return self.labelled
-
-    def counts(self) -> np.ndarray:
-        """How many examples have each label."""
-        return self.sets.counts.true
-
-
-def judged(model: Any, y: Any, n: int, flags: np.ndarray, scores: np.ndarray) -> LabelQuality:
-    """The answers, counted as `perceptrons evaluate` does."""
-    target = read_target(y, n, learner_of(model).form)
-    if target.indicator is None:
-        raise ValueError(
-            "y has one label per example, but this model predicts several: give label sets, or an indicator matrix."
-        )
-    tally = LabelTally(model.classes_)
-    tally.add_sets(target.classes, sp.csr_matrix(target.indicator), flags, scores)
-    quality = tally.label_quality()
-    if quality.n_unknown and quality.n_unknown == quality.n_labels:
-        shown_labels, known = (", ".join(map(repr, part[:3])) for part in (quality.unknown, model.classes_.tolist()))
-        raise ValueError(f"None of the labels ({shown_labels}) is a label of the model ({known}).")
-    return quality
-
-
-def subject_of(
+def make_subject(
     estimator: Any, X: Any, y: Any, *, examples: Any, feature_names: Any, image_shape: Any, lines: Any, origin: Origin,
     max_seconds: float,
 ) -> Subject:  # fmt: skip
-    """Ask the model, or say why it cannot be reported on."""
-    before, model = None, estimator
+    """Predict the examples, or raise an error that says why there is no report on them."""
+    transformer, model = None, estimator
     if isinstance(estimator, Pipeline):
         model = estimator.steps[-1][1]
-        before = estimator[:-1] if len(estimator.steps) > 1 else None
-    check_model(model)
+        transformer = estimator[:-1] if len(estimator.steps) > 1 else None
+    _check_model(model)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if not n:
         raise ValueError("There are no examples: give at least one.")
     if examples is None and isinstance(X.iloc[0] if hasattr(X, "iloc") else X[0], str):
         examples = X.tolist() if hasattr(X, "tolist") else X
-    for name, given in (("examples", examples), ("lines", lines)):
-        if given is not None and hasattr(given, "__len__") and len(given) != n:
-            raise ValueError(f"There are {len(given):,} {name} for {n:,} rows of X: give one per row.")
+    for name, values in (("examples", examples), ("lines", lines)):
+        if values is not None and hasattr(values, "__len__") and len(values) != n:
+            raise ValueError(f"There are {len(values):,} {name} for {n:,} rows of X: give one per row.")
+    is_precomputed = isinstance(model, KernelPerceptron) and model.kernel == "precomputed"
     with columns_matched():
-        inside = X if before is None else before.transform(X)
-        if not (isinstance(model, KernelPerceptron) and model.kernel == "precomputed"):
-            inside = check_features(model, inside)
-        scores = np.asarray(model.decision_function(inside), np.float64)
-        won = winners(model, scores)
-    classes = model.classes_.tolist()
-    labelled = judged(model, y, n, won, scores) if several_labels(model) else None
-    labels, codes = read_labels(y, n, classes) if labelled is None else (labelled.labels, np.zeros(n, np.intp))
-    if (codes >= len(classes)).all():
-        shown = ", ".join(map(repr, labels[len(classes) :][:3]))
-        raise ValueError(f"None of the labels ({shown}) is a class of the model ({', '.join(map(repr, classes[:3]))}).")
-    names = Names(feature_names, before, model, inside.shape[1])
+        features = X if transformer is None else transformer.transform(X)
+        if not is_precomputed:
+            features = check_features(model, features)
+        scores = np.asarray(model.decision_function(features), np.float64)
+        predicted = winners(model, scores)
+    classes, label_quality = model.classes_.tolist(), None
+    if several_labels(model):
+        label_quality = _measure_label_sets(model, y, n, predicted, scores)
+        labels, codes = label_quality.labels, np.zeros(n, np.intp)
+    else:
+        labels, codes = _read_labels(y, n, classes)
+        if (codes >= len(classes)).all():
+            raise ValueError(
+                f"None of the labels ({_list(labels[len(classes) :])}) is a class of the model ({_list(classes)})."
+            )
+    names = FeatureNames(feature_names, transformer, model, features.shape[1])
     shape = None
-    if not isinstance(model, KernelPerceptron) or model.kernel != "precomputed":
-        shape = find_shape(image_shape, inside, names) if examples is None else None
-    subject = Subject(
-        estimator, before, model, X, inside, labels, len(classes), codes, won, scores, names, shape, examples, lines,
-        origin, max_seconds,
+    if examples is None and not is_precomputed:
+        shape = find_image_shape(image_shape, features, names)
+    return Subject(
+        estimator, transformer, model, X, features, labels, len(classes), codes, predicted, scores, names, shape,
+        examples, lines, origin, max_seconds, label_quality,
     )  # fmt: skip
-    return subject if labelled is None else SeveralSubject(**vars(subject), labelled=labelled)
 
 
-def check_model(model: Any) -> None:
-    """Refuse what a page cannot be about."""
+def _check_model(model: Any) -> None:
     kind = type(model).__name__
-    if not isinstance(model, Perceptron | KernelPerceptron):
+    if not isinstance(model, Model):
         raise TypeError(
             f"A report needs a Perceptron or a KernelPerceptron, alone or at the end of a pipeline, not a {kind}."
             + " For taggers, use `perceptrons tag evaluate`." * (kind in ("SequencePerceptron", "StructuredPerceptron"))
         )
     check_is_fitted(model)
     if len(model.classes_) < 2 and not several_labels(model):
+        label = model.classes_.tolist()[0]
+        raise ValueError(f"This {kind} knows only the class {label!r}: there is nothing to report.")
+
+
+def _list(labels: list[Any]) -> str:
+    return ", ".join(map(repr, labels[:3]))
+
+
+def _measure_label_sets(model: Any, y: Any, n: int, is_predicted: np.ndarray, scores: np.ndarray) -> LabelQuality:
+    """Count the predictions of label sets as `perceptrons evaluate` does."""
+    target = read_target(y, n, learner_of(model).form)
+    if target.indicator is None:
         raise ValueError(
-            f"This {kind} knows only the class {model.classes_.tolist()[0]!r}: there is nothing to report."
+            "y has one label per example, but this model predicts several: give label sets, or an indicator matrix."
         )
+    tally = LabelTally(model.classes_)
+    tally.add_sets(target.classes, sp.csr_matrix(target.indicator), is_predicted, scores)
+    quality = tally.label_quality()
+    if quality.n_unknown and quality.n_unknown == quality.n_labels:
+        labels, known = _list(quality.unknown), _list(model.classes_.tolist())
+        raise ValueError(f"None of the labels ({labels}) is a label of the model ({known}).")
+    return quality
 
 
-def read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarray]:
-    """The classes and behind them labels that are none; and the number of every example's label among them.
+def _read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarray]:
+    """Return the classes followed by labels that are none, and the index of every example's label among them.
 
     Labels are compared as they are, then as they are written: files may not say whether 1 is a number.
     """
@@ -311,49 +319,48 @@ def read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarr
     if target.several:
         raise ValueError("y has several labels per example, but this model predicts one: give one label per example.")
     labels = list(classes)
-    places: dict[Any, int] = {}
-    for place, label in enumerate(classes):
-        places.setdefault(str(label), place)
-    for place, label in enumerate(classes):
-        places[label] = place
-    whole = all(isinstance(label, int) for label in classes)
-    found = []
+    index: dict[Any, int] = {}
+    for k, label in enumerate(classes):
+        index.setdefault(str(label), k)
+    index |= {label: k for k, label in enumerate(classes)}
+    are_integers = all(isinstance(label, int) for label in classes)
+    codes = []
     for label in target.classes.tolist():
         key = label
-        if whole and isinstance(label, str) and WHOLE.fullmatch(label):
+        if are_integers and isinstance(label, str) and WHOLE.fullmatch(label):
             key = int(label.partition(".")[0])  # +1 is 1
-        place = places.get(key, places.get(str(key), len(labels)))
-        labels += [label] * (place == len(labels))
-        found.append(place)
-    return labels, np.asarray(found, np.intp)[target.codes]
+        code = index.get(key, index.get(str(key), len(labels)))
+        labels += [label] * (code == len(labels))
+        codes.append(code)
+    return labels, np.asarray(codes, np.intp)[target.codes]
 
 
-def hashed_columns(model: Any, before: Any) -> int | None:
-    """The columns of the narrowest hash on the way to the model; None if there is none that is known."""
-    widths = [_width(step) for step in _steps(before)]
-    widths.append(_power(getattr(getattr(model, "columns_", None), "bits", None)))
+def hashed_columns(model: Any, transformer: Any) -> int | None:
+    """Return the number of columns of the narrowest hash before the model; None if there is none that is known."""
+    widths = [_hash_width(step) for step in _nested_steps(transformer)]
+    widths.append(_columns_of_bits(getattr(getattr(model, "columns_", None), "bits", None)))
     return min((width for width in widths if width is not None), default=None)
 
 
-def in_bits(columns: int) -> str:
-    """1,024 columns (10 bits)."""
-    bits = columns.bit_length() - 1
-    return f"{columns:,} columns" + (f" ({bits} bit{'s' * (bits != 1)})" if columns == 2**bits else "")
+def describe_columns(n_columns: int) -> str:
+    """Return for example 1,024 columns (10 bits)."""
+    bits = n_columns.bit_length() - 1
+    return f"{n_columns:,} columns" + (f" ({bits} bit{'s' * (bits != 1)})" if n_columns == 2**bits else "")
 
 
-def _steps(part: Any) -> Iterator[Any]:
-    """A transformer and all inside it: of pipelines, unions and transformers of columns."""
-    yield part
+def _nested_steps(step: Any) -> Iterator[Any]:
+    """Yield a transformer and all inside it: steps of pipelines, unions and transformers of columns."""
+    yield step
     for name in ("steps", "transformer_list", "transformers"):
-        for _, inside, *_ in getattr(part, name, None) or ():
-            yield from _steps(inside)
+        for _, inner, *_ in getattr(step, name, None) or ():
+            yield from _nested_steps(inner)
 
 
-def _width(step: Any) -> int | None:
+def _hash_width(step: Any) -> int | None:
     if isinstance(step, FeatureHasher | HashingVectorizer):
         return int(step.n_features)
-    return _power(getattr(step, "bits", None))
+    return _columns_of_bits(getattr(step, "bits", None))
 
 
-def _power(bits: Any) -> int | None:
+def _columns_of_bits(bits: Any) -> int | None:
     return 2**bits if isinstance(bits, int) and 1 <= bits <= 31 else None
