@@ -8,7 +8,6 @@ from typing import Any
 
 from benchmarks import datasets, results
 from perceptrons.selection import LEARNERS, Compared, compare
-from perceptrons.selection.comparison import relative_ahead
 
 DATA = ("sms-spam", "rt-polarity", "a9a", "usps", "letter-scaled")
 QUICK = 600  # training rows
@@ -80,7 +79,7 @@ def ahead(found: list[tuple[str, Compared]]) -> str:
     for name, one in found:
         said = [line for line in one.explain().splitlines() if line.startswith(("A relative", "No relative", "A curved",
                                                                                 "A straight"))]  # fmt: skip
-        lines.append(f"- **{name}**{', a relative ahead' if relative_ahead(one) else ''}: {' '.join(said)}")
+        lines.append(f"- **{name}**{', a relative ahead' if one.baseline_leads else ''}: {' '.join(said)}")
     return "\n".join(lines)
 
 

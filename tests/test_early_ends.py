@@ -49,12 +49,16 @@ CONSUMERS = {
     "measuring": (evaluation, "answered", lambda model, svm: inputs.measured_blocks(model, stream(svm))),
     "testing": (evaluation, "answered", lambda model, svm: measure_held_out(model, svm)),
     "holding out": (ByHash, "held_out", lambda model, svm: hold_out(model, svm)),
-    "a threshold": (thresholds, "judged", lambda model, svm: thresholds.choose_on_blocks(model, stream(svm), "f1")),
-    "calibrating": (calibrating, "judged", lambda model, svm: calibrate(model, svm)),
+    "a threshold": (thresholds, "codes_and_scores", lambda model, svm: choose_threshold(model, svm)),
+    "calibrating": (thresholds, "codes_and_scores", lambda model, svm: calibrate(model, svm)),
     "a sample": (sample, "widened", lambda model, svm: sample.first_examples(stream(svm), 6, 10**6)),
     "predicting": (predict, "write_answers", lambda model, svm: answer(model, svm)),
     "reading too much": (perceptrons.data.reader, "memory", lambda model, svm: read_with_little_memory(svm)),
 }  # fmt: skip
+
+
+def choose_threshold(model, svm):
+    thresholds.choose_on_blocks(model, stream(svm), "f1")
 
 
 def measure_held_out(model, svm):

@@ -268,7 +268,7 @@ def test_a_ledger_that_is_there_but_cannot_be_written_is_never_passed_over(comma
     def refused(*arguments, **options):
         raise PermissionError(13, "Permission denied", "there")
 
-    monkeypatch.setattr("perceptrons.selection.seal.tempfile.TemporaryFile", refused)
+    monkeypatch.setattr("perceptrons.selection.test_set_ledger.tempfile.TemporaryFile", refused)
     code, out, err = run(command, table, *more, "--quiet")
     assert (code, out) == (2, "")
     assert "no ledger can be written there" in err

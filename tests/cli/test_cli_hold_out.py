@@ -62,7 +62,7 @@ def test_train_tests_on_the_share_that_it_says_of_every_class_though_many_exampl
 
 
 def test_train_tune_and_compare_test_on_the_same_examples(run, refused, copies, tmp_path):
-    from perceptrons.selection.seal import digest_of
+    from perceptrons.selection.test_set_ledger import digest_of
 
     table = read_with_keys(copies)
     test = parts_of(table.X, table.y, keys=table.keys).test.rows

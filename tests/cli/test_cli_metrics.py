@@ -18,7 +18,7 @@ from perceptrons.data import read
 from perceptrons.inspection import ranking
 from perceptrons.inspection.metrics import BY_ANSWERS, BY_SCORES, METRICS
 from perceptrons.selection import recipe
-from perceptrons.selection.cross_validation import folds_of
+from perceptrons.selection.splitting import folds_of
 from tests.support.doors import without_tested
 
 NEW = ("balanced_accuracy", "f1", "f1_macro", "matthews", "roc_auc", "average_precision", "log_loss")

@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.selection import (
     LEARNERS,
+    Compared,
     LeastSquares,
     OpenedBeforeError,
     Setting,
@@ -35,8 +36,7 @@ from perceptrons.selection import (
     too_correct,
     wilson,
 )
-from perceptrons.selection import seal as sealing
-from perceptrons.selection.comparison import why
+from perceptrons.selection import test_set_ledger as sealing
 from perceptrons.selection.learners import learners_for
 from tests.conftest import gaussian
 
@@ -260,7 +260,7 @@ def test_all_learners_take_sparse_data_and_words_as_labels(rng):
 
 
 def test_the_kernel_is_left_out_with_a_reason_where_examples_are_too_many(rng, monkeypatch):
-    monkeypatch.setattr(tuning, "MOST_FOR_KERNEL", 40)
+    monkeypatch.setattr(tuning, "MAX_KERNEL_EXAMPLES", 40)
     X, y = gaussian(rng, 60, 2, 2)
     found = compare(X, y, learners=["kernel", "average"])
     assert [row.name for row in found.rows] == ["average"]
@@ -531,7 +531,7 @@ def test_why_a_relative_is_ahead_is_told_by_what_both_learned(name, ours, theirs
         SimpleNamespace(name=who, what=what, train_accuracy=share, setting=setting)
         for who, what, share in (("average", "ours", ours), (name, "theirs", theirs))
     )
-    assert re.search(reason, why(found, relative, perceptron))
+    assert re.search(reason, Compared.guess_reason(found, relative, perceptron))
 
 
 def test_it_says_that_a_curved_boundary_is_needed():

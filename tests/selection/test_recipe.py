@@ -28,7 +28,7 @@ from perceptrons import (
     modelfile,
 )
 from perceptrons.selection import OpenedBeforeError, mcnemar, parts_of, recipe, usual_grid, wilson
-from perceptrons.selection.seal import Ledger, digest_of
+from perceptrons.selection.test_set_ledger import Ledger, digest_of
 from perceptrons.sequence.phrases import phrase_scores
 from tests.conftest import gaussian
 from tests.support.lecture import rosenblatt
@@ -600,7 +600,8 @@ class TestWhatAnAttackFound:
     @pytest.mark.slow
     def test_no_look_is_lost_between_processes(self, tmp_path):
         path = tmp_path / "looks"
-        code = f"from perceptrons.selection.seal import Ledger\nfor _ in range(25): Ledger({str(path)!r}).note('x')"
+        start = "from perceptrons.selection.test_set_ledger import Ledger"
+        code = f"{start}\nfor _ in range(25): Ledger({str(path)!r}).note('x')"
         runs = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
         assert [run.wait(timeout=300) for run in runs] == [0, 0, 0]
         assert len(Ledger(path).looks("x")) == 75

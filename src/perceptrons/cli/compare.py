@@ -97,8 +97,6 @@ def _scaled(found: "Compared", table: "Table") -> bool:
 
 def show(found: "Compared", table: "Table", console: "Console", warnings: Sequence[str] = ()) -> None:
     """The report for people. warnings: about the test set."""
-    from perceptrons.selection.search import named
-
     sizes = found.sizes
     console.print(in_words(table), markup=False)
     scaled = "; standardised for all learners" if _scaled(found, table) else ""
@@ -126,7 +124,7 @@ def show(found: "Compared", table: "Table", console: "Console", warnings: Sequen
     for row in found.rows:
         size = "-" if row.size is None else f"{row.size / 1000:,.1f}"
         times = f"{row.training_seconds:.2g}", f"{row.prediction_seconds:.1g}"
-        lines.row(plain(row.what, 24), plain(named(row.setting), 30), *times, size)
+        lines.row(plain(row.what, 24), plain(row.setting.describe(), 30), *times, size)
     console.print(lines)
     console.print(heading("Summary"))
     for line in [*found.notes(), *found.explain().splitlines()[1:]]:

@@ -32,7 +32,7 @@ def over_folds(model: Any, table: "Table", asked: Any, n_folds: int | None) -> l
     """How good models like this one are on each fold; [] if there are none."""
     if n_folds is None:
         return []
-    from perceptrons.selection.cross_validation import cross_validate
+    from perceptrons.selection.search import cross_validate
 
     assert table.y is not None
     found = []

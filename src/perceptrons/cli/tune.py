@@ -55,7 +55,6 @@ def tune(asked: Any) -> None:
     unless you give --force; the results and the model then say so. Running the same command again is allowed.
     """
     from perceptrons.selection import recipe
-    from perceptrons.selection.search import named
 
     check_split(asked, dev=(asked.dev, asked.dev_share), test=(asked.test, asked.test_share))
     _check_folds(asked)
@@ -76,7 +75,7 @@ def tune(asked: Any) -> None:
             model, table.X, labels_of(table), settings, **parts, retrain=not asked.no_retrain, random_state=asked.seed,
             split="time" if asked.time_order else None, groups=groups, keys=table.keys, metric=asked.metric.value,
             force=asked.force, ledger=where, n_jobs=asked.jobs, folds=folds, threshold=threshold,
-            tell=lambda setting: waiting.say(f"Tried {named(setting)}: {setting.score:.4f} ..."),
+            tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
         )  # fmt: skip
     table.teach(found.model)
     if asked.output is not None:
@@ -164,8 +163,6 @@ def show(
     advice: Sequence[str] = (), warnings: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """The report for people. about: the data; thing: what there is of them; warnings: about the test set."""
-    from perceptrons.selection.search import named
-
     sizes = found.sizes
     console.print(about, markup=False)
     tested = f"{sizes['test']:,} for the test" if sizes["test"] else "no test set"
@@ -175,7 +172,7 @@ def show(
     by = f"mean {found.metric} over {folds} folds" if folds else f"{found.metric} on the validation set"
     console.print(heading(f"Settings tried, by {by}"), _settings(found, console))
     if len(found.best.curve) > 1:
-        console.print(heading(f"The best setting, by epoch: {named(found.best)}"), _curve(found, console))
+        console.print(heading(f"The best setting, by epoch: {found.best.describe()}"), _curve(found, console))
     both = found.retrained and not folds
     again = f"the training and validation {thing}s together" if both else f"the training {thing}s"
     console.print(f"\nTrained with it on {again}.", markup=False)
@@ -199,7 +196,7 @@ def show(
 
 def _outcome(found: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
     """What the test says, and what weakens it."""
-    from perceptrons.selection.seal import RERUN
+    from perceptrons.selection.test_set_ledger import RERUN
 
     if found.test_score is None or found.test_interval is None:
         yield (
@@ -223,12 +220,10 @@ def _outcome(found: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _settings(found: "Recipe", console: "Console") -> Any:
-    from perceptrons.selection.search import named
-
     rows = sorted(found.settings, key=lambda setting: -setting.score)
     table = grid(("", "left"), (found.metric, "right"), ("", "left"), ("seconds", "right"))
     for setting in rows[:SHOWN]:
-        name = plain(named(setting), max(12, min(44, console.width - 36)))
+        name = plain(setting.describe(), max(12, min(44, console.width - 36)))
         length = score_bar(setting.score, WIDEST // 2, console)
         cells = [name, metric_text(found.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
         table.row(*cells, style="bold" if setting is found.best else None)
@@ -348,7 +343,7 @@ def ledger_file(asked: Path | None, quiet: bool = False) -> Path | None:
 
     None, and a line on stderr, if there is no such folder and none can be made: they are not remembered then.
     """
-    from perceptrons.selection.seal import usual_ledger
+    from perceptrons.selection.test_set_ledger import usual_ledger
 
     if asked is not None:
         if (asked.exists() and not asked.is_file()) or not asked.parent.is_dir():

@@ -7,12 +7,12 @@ import numpy as np
 
 from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.training.calibration import CalibrationMethod, calibration_of, check_method
-from perceptrons.engine.training.labels import Target, merge, read_target
+from perceptrons.engine.training.labels import merge, read_target
 from perceptrons.inspection.evaluation import columns_matched, several_labels
 from perceptrons.inspection.ranking import MOST_SCORES
 from perceptrons.selection.search import last_step
 from perceptrons.selection.splitting import len_of
-from perceptrons.selection.thresholds import judged
+from perceptrons.selection.thresholds import codes_and_scores, read_blocks
 
 
 def calibrate(model: Any, X: Any, y: Any, method: CalibrationMethod = "sigmoid", sample_weight: Any = None) -> Any:
@@ -47,36 +47,39 @@ def calibrate(model: Any, X: Any, y: Any, method: CalibrationMethod = "sigmoid",
     >>> model.predict_proba(X[:2]).round(2).tolist()
     [[0.89, 0.11], [0.03, 0.97]]
     """
-    last = _checked(model, method)
+    last = _calibratable(model, method)
     target = read_target(y, len_of(X), learner_of(last).form)
     if target.several != several_labels(last):
         raise ValueError("y has another form than in training: one label per example, or several.")
     weight, _ = target.weights(sample_weight, None, stream=False)
     if target.several:
-        scores, truth = _scores(model, X), _flags(target, last.classes_)
+        with columns_matched():
+            scores = np.asarray(model.decision_function(X), np.float64)
+        known = merge(last.classes_, target.classes)
+        if len(known) > len(last.classes_):
+            unknown = np.setdiff1d(target.classes, last.classes_).tolist()
+            raise ValueError(
+                f"y has labels that the model does not know, such as {unknown[:3]}: leave these examples out."
+            )
+        truth = target.among(known).truth
     else:
-        truth, scores = judged(model, last, X, target.codes, target.classes)
+        truth, scores = codes_and_scores(model, last, X, target.codes, target.classes)
     learner_of(last).calibration = calibration_of(method, scores, truth, weight, last)
     return model
 
 
 def calibrate_on_blocks(model: Any, blocks: Iterable[Any], method: CalibrationMethod) -> None:
-    """`calibrate` by blocks of examples as they are read: by the first 10 million scores, if there are more."""
-    _checked(model, method)
-    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    for block in blocks:
-        weight = np.ones(len(block.codes)) if block.weight is None else np.asarray(block.weight, np.float64)
-        parts.append((*judged(model, model, block.X, block.codes, block.classes), weight))
-        if sum(scores.size for _, scores, _ in parts) >= MOST_SCORES:
-            break
+    """Calibrate like `calibrate` on blocks of examples as they are read, by at most about 10 million scores."""
+    _calibratable(model, method)
+    parts = list(read_blocks(model, blocks, MOST_SCORES))
     if not parts:
         raise ValueError("There are no examples to calibrate with: give some of every class.")
     truth, scores, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     learner_of(model).calibration = calibration_of(method, scores, truth, weights, model)
 
 
-def _checked(model: Any, method: Any) -> Any:
-    """The estimator to calibrate; refused if it is another one, or has one class only."""
+def _calibratable(model: Any, method: CalibrationMethod) -> Any:
+    """Return the estimator to calibrate; raise an error if it is of another library, or has only one class."""
     check_method(method)
     last = last_step(model)[0]
     if not isinstance(last, Classifier):
@@ -87,17 +90,3 @@ def _checked(model: Any, method: Any) -> Any:
     if len(last.classes_) < 2 and not several_labels(last):
         raise ValueError("The model knows only one class: there is nothing to calibrate.")
     return last
-
-
-def _scores(model: Any, X: Any) -> np.ndarray:
-    with columns_matched():
-        return np.asarray(model.decision_function(X), np.float64)
-
-
-def _flags(target: Target, classes: np.ndarray) -> np.ndarray:
-    """Which of the model's labels each example has."""
-    known = merge(classes, target.classes)
-    if len(known) > len(classes):
-        strange = np.setdiff1d(target.classes, classes).tolist()
-        raise ValueError(f"y has labels that the model does not know, such as {strange[:3]}: leave these examples out.")
-    return target.among(known).truth

@@ -3,10 +3,11 @@
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,20 +17,414 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from perceptrons.selection.comparison import Compared, Contender
-from perceptrons.selection.learners import LEARNERS, Learner, learners_for, mean_square, size_of
-from perceptrons.selection.seal import seal
-from perceptrons.selection.search import Setting, Watchable, best_of, try_settings
+from perceptrons.engine import html
+from perceptrons.engine.wording import count, short
+from perceptrons.selection.learners import LEARNERS, PERCEPTRON, Learner, learners_for, mean_square, size_of
+from perceptrons.selection.search import Candidate, Setting, best_of, plain, try_settings
 from perceptrons.selection.splitting import Part, Parts, SplitMethod, check_labels_meet, len_of, parts_of
-from perceptrons.selection.statistics import Metric, measured
+from perceptrons.selection.statistics import (
+    Interval,
+    Metric,
+    MetricFunction,
+    holm,
+    mcnemar,
+    score_with_interval,
+    swapping,
+)
+from perceptrons.selection.test_set_ledger import RERUN, seal
 from perceptrons.theory.examples import check_rows
 from perceptrons.theory.scales import uneven
 
-FAR_OFF = 1e8  # a mean |x|^2 of which, or 1 over it, asks for standardising
-MOST_FOR_KERNEL = 20_000  # examples to learn from: time grows with their square
-TAKES = 3  # of predicting, of which the shortest counts
-SLOW = 1.0  # seconds: one take is enough
-ASKED_AGAIN = 2000  # examples learned from, at most, on which the accuracy is measured too
+EXTREME_SQUARE = 1e8  # a mean |x|^2 above this, or below 1 over it, makes standardising necessary
+MAX_KERNEL_EXAMPLES = 20_000  # to train on: the time grows with their square
+MAX_TIMED_PREDICTIONS = 3  # of which the fastest counts
+SLOW_PREDICTION_SECONDS = 1.0  # predictions this slow are timed once
+MAX_TRAIN_ACCURACY_EXAMPLES = 2000
+SIGNIFICANT = 0.05
+MARK = "*"
+SEPARATED = 0.995  # training accuracy from which there is nearly nothing left to correct
+PENALISED = ("logistic", "svm", "ridge")
+
+Examples = tuple[Any, np.ndarray]  # X and y
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A learner in a comparison.
+
+    Attributes
+    ----------
+    name, what : str
+        The name in `LEARNERS`, and a description.
+    family : {"perceptron", "relative"}
+    score, interval : float and Interval
+        On the test examples.
+    p : float
+        The p-value against the best learner, with Holm's correction for several comparisons; 1 for the best itself.
+    p_alone : float
+        The same without the correction.
+    dev_score : float
+    setting : Setting
+        The best one of `settings_tried`.
+    train_accuracy : float
+        The accuracy of the final model on its training data, or on 2,000 examples of it.
+    training_seconds, tuning_seconds : float
+        The time of the final fit, and of trying all settings, including predictions for the validation set.
+    prediction_seconds : float
+        The prediction time for 1,000 examples, the shortest of three runs.
+    size : int or None
+        The size in bytes of the numbers that prediction needs, see `size_of`.
+    probabilistic : bool
+        Whether it has `predict_proba`.
+    notes : tuple of str
+        Notes, for instance that it did not converge.
+    model : the fitted estimator
+    predicted, right : arrays, one entry per test example
+    compared, answers : arrays, one entry per test example
+        The input of the metric: labels and predictions, or class numbers and ranks of scores.
+    """
+
+    name: str
+    what: str
+    family: str
+    score: float
+    interval: Interval
+    dev_score: float
+    setting: Setting
+    settings_tried: int
+    train_accuracy: float
+    training_seconds: float
+    tuning_seconds: float
+    prediction_seconds: float
+    size: int | None
+    probabilistic: bool
+    notes: tuple[str, ...]
+    model: Any = field(repr=False)
+    predicted: np.ndarray = field(repr=False)
+    right: np.ndarray = field(repr=False)
+    compared: np.ndarray = field(repr=False)
+    answers: np.ndarray = field(repr=False)
+    p: float = 1.0
+    p_alone: float = 1.0
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is significantly worse than the best."""
+        return self.p < SIGNIFICANT
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        left_out = ("model", "predicted", "right", "compared", "answers", "setting", "interval", "notes")
+        params = {name.rpartition("__")[2]: plain(value) for name, value in self.setting.params.items()}
+        return {
+            **{name: value for name, value in self.__dict__.items() if name not in left_out},
+            "interval": self.interval._asdict(),
+            "params": params,
+            "epochs": self.setting.epochs,
+            "significantly_worse": self.worse,
+            "notes": list(self.notes),
+        }
+
+
+class Compared:
+    """The result of `compare`.
+
+    Attributes
+    ----------
+    rows : list of Contender
+        The learners, the best on the test set first; ties keep the given order.
+    left_out : dict
+        The learners that were not compared, and why.
+    best, best_perceptron, best_relative : Contender, or None if there is none of that family
+    y_test : array
+    parts : Parts
+    sizes : dict
+        The sizes of the training set, the validation set (dev) and the test set.
+    metric : str
+    scaled : bool
+        Whether the data were standardised for all learners.
+    looks : int
+        How often this test set has been used, including this time.
+    rerun : bool
+        Whether the same call was made before, with the same data, settings and seed; it then counts as the same use.
+    n_features : int
+    """
+
+    def __init__(
+        self, rows: Sequence[Contender], left_out: Mapping[str, str], y_test: np.ndarray, parts: Parts,
+        sizes: dict[str, int], metric: Metric, scaled: bool, looks: int, n_features: int,
+        rerun: bool = False,
+    ):  # fmt: skip
+        self._metric, self.y_test = metric, y_test
+        best, *others = sorted(rows, key=lambda row: -row.score)
+        p_alone = [self.p_of(best, row) for row in others]
+        corrected = zip(others, holm(p_alone), p_alone, strict=True)
+        self.rows = [best, *(replace(row, p=p, p_alone=alone) for row, p, alone in corrected)]
+        self.left_out, self.parts, self.sizes = dict(left_out), parts, sizes
+        self.metric, self.scaled, self.looks, self.n_features = metric.name, scaled, looks, n_features
+        self.rerun = rerun
+
+    @property
+    def best(self) -> Contender:
+        return self.rows[0]
+
+    @property
+    def best_perceptron(self) -> Contender | None:
+        return next((row for row in self.rows if row.family == PERCEPTRON), None)
+
+    @property
+    def best_relative(self) -> Contender | None:
+        return next((row for row in self.rows if row.family != PERCEPTRON), None)
+
+    @property
+    def baseline_leads(self) -> bool:
+        """Whether another linear model is better on the test set than every perceptron."""
+        ours, theirs = self.best_perceptron, self.best_relative
+        return ours is not None and theirs is not None and theirs.score > ours.score
+
+    def row(self, name: str) -> Contender:
+        """Return the learner of that name."""
+        for row in self.rows:
+            if row.name == name:
+                return row
+        reason = f" ({self.left_out[name]})" if name in self.left_out else ""
+        raise KeyError(
+            f"{name!r} was not compared{reason}: the learners are {', '.join(row.name for row in self.rows)}."
+        )
+
+    # ---- tests of differences
+
+    @property
+    def test(self) -> str:
+        """The test for a difference between two learners."""
+        return "McNemar" if self._is_accuracy else "by swapping predictions,"
+
+    @property
+    def _is_accuracy(self) -> bool:
+        return self._metric.name == "accuracy" and not self._metric.own
+
+    def p_of(self, one: Contender, other: Contender) -> float:
+        """Return the p-value of the difference between two learners in the metric."""
+        if self._is_accuracy:
+            return mcnemar(one.right, other.right)
+        return swapping(self._metric, one.compared, one.answers, other.answers)
+
+    def mcnemar(self, one: str, other: str) -> float:
+        """Return the p-value of the difference in right predictions, for a single comparison that was planned."""
+        return mcnemar(self.row(one).right, self.row(other).right)
+
+    def p_in_words(self, row: Contender) -> str:
+        """Return the corrected p-value, marked if the learner is significantly worse than the best."""
+        return "best" if row is self.best else f"{_p_text(row.p)}{MARK if row.worse else ''}"
+
+    # ---- tables
+
+    def notes(self) -> list[str]:
+        """Return the notes below the table."""
+        notes, n = [], len(self.rows) - 1
+        if n:
+            test = "McNemar's exact test on correct predictions"
+            if not self._is_accuracy:
+                test = "a permutation test that swaps predictions"
+            correction = f" after Holm's correction for {n} comparisons" if n > 1 else ""
+            notes = [f"{MARK} significantly worse than the best: {test}, p < {SIGNIFICANT}{correction}."]
+        return notes + [f"{row.what}: {note}." for row in self.rows for note in row.notes]
+
+    def table(self, times: bool = True) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the lines of the table. times: with the columns that differ from run to run."""
+        header = ["learner", "family", self.metric, "95% interval", "p"]
+        header += ["trained in s", "1,000 predictions in s"] * times
+        return [*header, "kB", "probabilities"], [self._cells(row, times) for row in self.rows]
+
+    def _cells(self, row: Contender, times: bool) -> list[str]:
+        seconds = [f"{row.training_seconds:.3g}", f"{row.prediction_seconds:.2g}"] * times
+        size = (
+            "-" if row.size is None else f"{row.size / 1000:.3g}" if row.size < 100_000 else f"{row.size / 1000:,.0f}"
+        )
+        interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
+        family = row.family if row.family == PERCEPTRON else "baseline"
+        probabilities = "yes" if row.probabilistic else "no"
+        return [
+            row.what, family, f"{row.score:.4f}", interval, self.p_in_words(row), *seconds, size, probabilities
+        ]  # fmt: skip
+
+    def settings(self) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the lines of a second table: how each learner was tuned."""
+        header = ["learner", "tried", f"best {self.metric} on the validation set", "setting", "tuned in s"]
+        return header, [
+            [row.what, str(row.settings_tried), f"{row.dev_score:.4f}", row.setting.describe(),
+             f"{row.tuning_seconds:.3g}"]
+            for row in self.rows
+        ]  # fmt: skip
+
+    def to_markdown(self, times: bool = True) -> str:
+        """Return the table for a page. times: with the columns that differ from run to run."""
+        header, lines = self.table(times)
+        cells = [header, ["---"] * len(header), *[[cell.replace("|", "\\|") for cell in line] for line in lines]]
+        return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: everything except the models and their predictions."""
+        return {
+            "split": self.parts.how, "sizes": self.sizes, "n_features": self.n_features, "metric": self.metric,
+            "scaled": self.scaled, "looks": self.looks, "rerun": self.rerun,
+            "rows": [row.to_dict() for row in self.rows],
+            "left_out": self.left_out, "test": self.test, "correction": "Holm", "explanation": self.explain(),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        tables = "\n\n".join(align_columns(*table) for table in (self.table(), self.settings()))
+        return "\n".join([tables, "", *self.notes(), "", self.explain()])
+
+    def __repr__(self) -> str:
+        best = f"best {self.best.name!r} with {self.metric} {self.best.score:.4f}"
+        return f"<Compared: {count(len(self.rows), 'learner')} on {self.sizes['test']:,} test examples, {best}>"
+
+    def _repr_html_(self) -> str:
+        tables = [html.table(lines, header) for header, lines in (self.table(), self.settings())]
+        return html.block(*tables, *map(html.note, [*self.notes(), *self._sentences()]))
+
+    # ---- words
+
+    def explain(self) -> str:
+        """Return a summary in words.
+
+        It names the best learner and those that are not worse. It says whether another linear model beats every
+        perceptron, and why, and which mistakes they make.
+        """
+        return "\n".join(self._sentences())
+
+    def _sentences(self) -> list[str]:
+        sizes, best, others = self.sizes, self.best, self.rows[1:]
+        scaled = ", standardised for all learners" if self.scaled else ""
+        lines = [
+            f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
+            f"(split {self.parts.how}); {self.n_features:,} features{scaled}.",
+            f"Best on the test set: {best.what}, {self.metric} {best.score:.4f} "
+            f"({best.interval.low:.4f} to {best.interval.high:.4f}).",
+        ]
+        if others:
+            lines.append(
+                f"Not significantly worse: {_names(row for row in others if not row.worse)}. Significantly worse: "
+                f"{_names(row for row in others if row.worse)}. (The best was chosen by the test set, so its score is "
+                "slightly too optimistic.)"
+            )
+        lines += [*self._explain_families(), *self._explain_kernel(), *self._explain_mistakes()]
+        lines += [f"Left out: {name}: {reason}." for name, reason in self.left_out.items()]
+        if self.rerun:
+            lines.append(RERUN)
+        if self.looks > 1:
+            lines.append(
+                f"FORCED: this test set was used {self.looks} times, so the test scores may be too optimistic."
+            )
+        return lines
+
+    def _explain_families(self) -> list[str]:
+        """Compare the best perceptron with the best other model."""
+        ours, theirs = self.best_perceptron, self.best_relative
+        if ours is None or theirs is None:
+            return []
+        p = self.p_of(ours, theirs)
+        points, evidence = 100 * abs(theirs.score - ours.score), f"{self.test} {_p_equals(p)}"
+        if not self.baseline_leads:
+            lead = "as good as" if ours.score == theirs.score else f"{points:.2f} points ahead of"
+            return [f"No other model beats every perceptron: {ours.what} is {lead} {theirs.what} ({evidence})."]
+        start = f"Another model beats every perceptron: {theirs.what} is {points:.2f} points ahead of {ours.what}"
+        if p >= SIGNIFICANT:
+            return [f"{start}, which may be chance ({evidence})."]
+        return [f"{start} ({evidence}). A likely reason, not tested: {self.guess_reason(theirs, ours)}"]
+
+    def guess_reason(self, theirs: Contender, ours: Contender) -> str:
+        """Return a likely reason why another model is ahead: a guess from sizes and accuracies, not tested."""
+        n, d = self.sizes["train"] + self.sizes["dev"], self.n_features
+        if theirs.name == "naive_bayes":
+            if n < d:
+                return (
+                    f"there are fewer examples ({n:,}) than features ({d:,}): naive Bayes estimates each feature "
+                    "separately, for which few examples are enough."
+                )
+            return "its assumption, that features are independent given the class, does little harm here."
+        penalty = ""
+        if theirs.name in PENALISED:
+            penalty = f", with a penalty on large weights ({theirs.setting.describe()})"
+        fits = (
+            f"{ours.what} is right on {ours.train_accuracy:.1%} of the training set, {theirs.what} on "
+            f"{theirs.train_accuracy:.1%}"
+        )
+        if ours.train_accuracy >= SEPARATED > theirs.train_accuracy:
+            return f"{fits}: the perceptron overfits, while {theirs.what} does not{penalty}."
+        if ours.train_accuracy >= SEPARATED:
+            return f"{fits}: of the many decision boundaries that fit, {theirs.what} finds a better one{penalty}."
+        return (
+            f"the classes overlap ({fits}): the perceptron's rule never converges then, and it averages weights that "
+            f"still change, while {theirs.what} minimises one loss over all examples{penalty}."
+        )
+
+    def _explain_kernel(self) -> list[str]:
+        """Say whether a curved boundary is needed: compare the kernel with the best linear model."""
+        kernel = next((row for row in self.rows if row.name == "kernel"), None)
+        linear = next((row for row in self.rows if row.name not in ("kernel", "naive_bayes")), None)
+        if kernel is None or linear is None:
+            return []
+        p, points = self.p_of(kernel, linear), 100 * (kernel.score - linear.score)
+        evidence = f"{self.test} {_p_equals(p)}"
+        if points > 0 and p < SIGNIFICANT:
+            return [
+                f"A curved decision boundary is needed: the kernel ({kernel.setting.describe()}) is {points:.2f} "
+                f"points ahead of the best linear model, {linear.what} ({evidence})."
+            ]
+        if points < 0 and p < SIGNIFICANT:
+            return [
+                f"A linear decision boundary is enough: the kernel is {-points:.2f} points behind {linear.what} "
+                f"({evidence})."
+            ]
+        return [
+            "A curved decision boundary makes no significant difference (kernel against "
+            f"{linear.what}: {_p_equals(p)})."
+        ]
+
+    def _explain_mistakes(self) -> list[str]:
+        """Compare the mistakes of the best of both families."""
+        both = [row for row in (self.best_perceptron, self.best_relative) if row is not None]
+        lines = [f"{row.what} gets {(~row.right).sum():,} wrong{self._most_frequent_mistake(row)}." for row in both]
+        if len(both) == 2:
+            ours, theirs = both
+            only_ours, only_theirs = int((ours.right & ~theirs.right).sum()), int((theirs.right & ~ours.right).sum())
+            if only_ours == only_theirs == 0:
+                return [*lines, f"Both get the same {(~ours.right).sum():,} wrong."]
+            neither = (~ours.right & ~theirs.right).sum()
+            lines.append(
+                f"Only {ours.what} gets {only_ours:,} right, only {theirs.what} {only_theirs:,}; both get {neither:,} "
+                "wrong."
+            )
+        return lines
+
+    def _most_frequent_mistake(self, row: Contender) -> str:
+        pairs = Counter(zip(self.y_test[~row.right].tolist(), row.predicted[~row.right].tolist(), strict=True))
+        first = min(pairs.items(), key=lambda item: (-item[1], str(item[0])), default=None)
+        if first is None or first[1] < 2:
+            return ""
+        (label, predicted), n = first
+        return f", most often {short(str(label), 28)} predicted as {short(str(predicted), 28)} ({n:,} times)"
+
+
+def align_columns(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table as text with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
+    rows = ["  ".join(f"{cell:{w}}" for cell, w in zip(line, widths, strict=True)) for line in [header, *lines]]
+    return "\n".join(row.rstrip() for row in rows)
+
+
+def _names(rows: Iterable[Contender]) -> str:
+    return ", ".join(row.what for row in rows) or "none"
+
+
+def _p_equals(p: float) -> str:
+    return f"p = {_p_text(p)}" if p >= 0.001 else f"p {_p_text(p)}"
+
+
+def _p_text(p: float) -> str:
+    return f"{p:.2g}" if p >= 0.001 else "< 0.001"
 
 
 def compare(
@@ -43,7 +438,7 @@ def compare(
     keys: Any = None,
     random_state: Any = 0,
     learners: Iterable[Any] | None = None,
-    metric: str | Callable[[Any, Any], float] = "accuracy",
+    metric: str | MetricFunction = "accuracy",
     scale: Any = "auto",
     force: bool = False,
     ledger: "str | os.PathLike[str] | None" = None,
@@ -93,7 +488,7 @@ def compare(
         is left out; the result says so. Other learners cannot be stopped: they try one setting in any case, and more
         while time is left.
     tell : function, optional
-        A function that gets one line per learner about its result on the validation set, to show progress.
+        A function that is called with a line per learner about its validation result, to show progress.
 
     Returns
     -------
@@ -109,205 +504,215 @@ def compare(
     >>> print(found.to_markdown().splitlines()[0])
     | learner | family | accuracy | 95% interval | p | trained in s | 1,000 predictions in s | kB | probabilities |
     """
-    figure = Metric(metric)
+    scorer = Metric(metric)
     if scale not in ("auto", True, False):
         raise ValueError(f"scale={scale!r}: give 'auto', True or False.")
     if max_seconds is not None and not max_seconds > 0:
         raise ValueError(f"max_seconds={max_seconds!r}: give a number above 0, or None.")
-    X, y = _examples(X, y, "")
-    dev, test = (_given(part, name, X.shape[1]) for part, name in ((dev, "dev"), (test, "test")))
+    X, y = _check_examples(X, y, "")
+    dev, test = (_check_part(part, name, X.shape[1]) for part, name in ((dev, "dev"), (test, "test")))
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, keys=keys, random_state=random_state)
     if parts.test is None:
         raise ValueError("test=0 leaves no test set to compare on: give a share between 0 and 1, or data (X, y).")
     check_labels_meet(parts)
-    settings = {"learners": learners, "metric": metric, "scale": scale, "max_seconds": max_seconds}
-    sealed, _ = seal(parts, parts.test, ledger, force, what="compare", random_state=random_state, **settings)
-    held = Parts(Part(*parts.train.taken()), Part(*parts.dev.taken()), None, parts.how)
-    train, y_train = held.train.taken()
+    request = {"learners": learners, "metric": metric, "scale": scale, "max_seconds": max_seconds}
+    sealed, _ = seal(parts, parts.test, ledger, force, what="compare", random_state=random_state, **request)
+    train, y_train = parts.train.taken()
     if len(np.unique(y_train)) < 2:
         raise ValueError("The training set has only one class: it needs two or more.")
-    scaled = _scaled(train, scale)
+    scaled = _needs_scaling(train, scale)
     seed = random_state if isinstance(random_state, int) else 0
-    asked = learners_for(StandardScaler().fit_transform(train) if scaled else train, learners, seed)
-    learnable = parts.learnable().taken()
-    tuned: list[Tuned] = []
+    selected = learners_for(StandardScaler().fit_transform(train) if scaled else train, learners, seed)
+    tuning = _Tuning(
+        Parts(Part(train, y_train), Part(*parts.dev.taken()), None, parts.how), parts.learnable().taken(), scorer,
+        scaled, max_seconds,
+    )  # fmt: skip
+    tuned: list[_Tuned] = []
     left_out: dict[str, str] = {}
-    for learner in asked:
-        reason, one = _tune_or_say_why(learner, held, learnable, figure, scaled, max_seconds)
-        if one is None:
-            left_out[learner.name] = reason
+    for learner in selected:
+        try:
+            result = tuning.tune(learner)
+        except Exception as error:
+            if learner.name in LEARNERS:
+                raise
+            result = f"it failed with {type(error).__name__}: {error}"  # a learner of the caller's own
+        if isinstance(result, str):
+            left_out[learner.name] = result
         else:
-            tuned.append(one)
+            tuned.append(result)
         if tell is not None:
-            tell(f"{learner.what}: left out: {reason}" if one is None else one.line(figure.name))
+            outcome = f"left out: {result}" if isinstance(result, str) else result.outcome(scorer.name)
+            tell(f"{learner.what}: {outcome}")
     if not tuned:
         raise ValueError(f"No learner is left to compare: {'; '.join(f'{n}: {r}' for n, r in left_out.items())}.")
     X_test, y_test = sealed.open()
-    rows = [one.tested(X_test, y_test, figure) for one in tuned]
+    rows = [result.test(X_test, y_test, scorer) for result in tuned]
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": sealed.n}
     return Compared(
-        rows, left_out, np.asarray(y_test), parts, sizes, figure, scaled, sealed.looks, X.shape[1], sealed.rerun
+        rows, left_out, np.asarray(y_test), parts, sizes, scorer, scaled, sealed.looks, X.shape[1], sealed.rerun
     )
 
 
-def _tune_or_say_why(learner: Learner, *given: Any) -> tuple[str, "Tuned | None"]:
-    """`tune`; a learner of the caller's own that fails is left out."""
-    try:
-        return tune(learner, *given)
-    except Exception as error:
-        if learner.name in LEARNERS:
-            raise
-        return f"it failed with {type(error).__name__}: {error}", None
-
-
-def _scaled(train: Any, scale: Any) -> bool:
+def _needs_scaling(train: Any, scale: Literal["auto"] | bool) -> bool:
     if sp.issparse(train):
         if scale is True:
             raise ValueError("scale=True: sparse data cannot be standardised, because their zeros would be lost.")
         return False
     if scale != "auto":
         return bool(scale)
-    return uneven(train) or not 1 / FAR_OFF < mean_square(train) < FAR_OFF
+    return uneven(train) or not 1 / EXTREME_SQUARE < mean_square(train) < EXTREME_SQUARE
 
 
-def _examples(X: Any, y: Any, where: str) -> tuple[Any, np.ndarray]:
-    """Numbers and one label each, as all learners take them."""
+def _check_examples(X: Any, y: Any, prefix: str) -> Examples:
+    """Return numbers and one label each, in a form that all learners accept."""
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], str):
-        raise ValueError(f"{where}X contains texts: convert them to features first, with HashedText or a vectorizer.")
+        raise ValueError(f"{prefix}X contains texts: convert them to features first, with HashedText or a vectorizer.")
     X = check_rows(X)
-    if sp.issparse(X) and X.nnz < 2**31 and X.shape[1] < 2**31:  # liblinear reads no others
+    if sp.issparse(X) and X.nnz < 2**31 and X.shape[1] < 2**31:  # liblinear accepts no other indices
         X = sp.csr_matrix((X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32)), shape=X.shape)
-    if sp.issparse(y) or (isinstance(y, list | tuple) and any(isinstance(one, list | tuple | set) for one in y)):
-        raise ValueError(f"{where}y has several labels per example: compare takes one label per example.")
+    if sp.issparse(y) or (isinstance(y, list | tuple) and any(isinstance(label, list | tuple | set) for label in y)):
+        raise ValueError(f"{prefix}y has several labels per example: compare takes one label per example.")
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:
-        raise ValueError(f"{where}y has {y.ndim} dimensions: compare takes one label per example.")
+        raise ValueError(f"{prefix}y has {y.ndim} dimensions: compare takes one label per example.")
     if y.dtype.kind == "f" and not np.array_equal(y, np.round(y)):
-        raise ValueError(f"{where}y contains fractions or missing values: compare takes classes.")
+        raise ValueError(f"{prefix}y contains fractions or missing values: compare takes classes.")
     return X, y
 
 
-def _given(part: Any, name: str, n_features: int) -> Any:
+def _check_part(part: Any, name: str, n_features: int) -> Any:
     if not isinstance(part, tuple) or len(part) != 2:
         return part
-    X, y = _examples(*part, f"{name}: ")
+    X, y = _check_examples(*part, f"{name}: ")
     if X.shape[1] != n_features:
         raise ValueError(f"{name} has {X.shape[1]:,} features, but X has {n_features:,}: give the same features.")
     return X, y
 
 
-class Tuned:
+@dataclass(frozen=True, eq=False)
+class _Tuning:
+    """The data and limits with which every learner is tuned."""
+
+    parts: Parts  # without the test set
+    learnable: Examples  # the training and validation sets together
+    metric: Metric
+    scaled: bool
+    max_seconds: float | None
+
+    def tune(self, learner: Learner) -> "_Tuned | str":
+        """Return the tuned learner, or why it is left out."""
+        n = len_of(self.learnable[0])
+        if learner.name == "kernel" and n > MAX_KERNEL_EXAMPLES:
+            reason = "its time grows with the square of the number of examples"
+            return f"{reason}, and {n:,} are more than {MAX_KERNEL_EXAMPLES:,}: compare on a subset"
+        estimator, prefix = _with_scaler(learner.estimator) if self.scaled else (learner.estimator, "")
+        candidate = Candidate(estimator)
+        candidate.check()
+        settings: list[Setting] = []
+        runs = list(ParameterGrid(learner.grid or [{}]))
+        start = last = time.perf_counter()
+        longest, time_is_up = 0.0, False
+        for params in runs:
+            now = time.perf_counter()
+            # a learner that cannot be stopped starts no setting that may take longer than the time left
+            longest, last = 0.0 if candidate.tunes_epochs else max(longest, now - last), now
+            left = None if self.max_seconds is None else self.max_seconds - (now - start)
+            if settings and left is not None and left <= longest:
+                time_is_up = True
+                break
+            grid = {prefix + name: [value] for name, value in params.items()}
+            with _collected_convergence_warnings():
+                tried = try_settings(Candidate(_with_time_limit(candidate, left)), self.parts, grid, self.metric)
+            if tried[0].stop_reason == "max_seconds" and candidate.last.max_seconds is None:
+                settings += _without_last_epoch(tried[0])
+                time_is_up = True
+                break
+            settings += tried
+        if not settings:
+            return f"{self.max_seconds:g} seconds are not enough for one epoch"
+        notes = []
+        if time_is_up:
+            limit = f"tuning ended at the time limit of {self.max_seconds:g} seconds"
+            notes.append(f"{limit}, with setting {len(settings)} of {len(runs)}")
+        return _Tuned(learner, candidate, settings, time.perf_counter() - start, self.learnable, notes)
+
+
+class _Tuned:
     """A learner with its best setting, trained on the training and validation sets."""
 
-    def __init__(self, learner: Learner, watchable: Watchable, settings: list[Setting], seconds: float, learnable: Any):
-        self.learner, self.settings, self.tuning_seconds = learner, settings, seconds
-        self.best, self.notes = best_of(settings), list[str]()
-        self.model = watchable.final(self.best.params, self.best.epochs)
-        began = time.perf_counter()
-        with _convergence_noted() as complaints:
+    def __init__(
+        self, learner: Learner, candidate: Candidate, settings: list[Setting], tuning_seconds: float,
+        learnable: Examples, notes: list[str],
+    ):  # fmt: skip
+        self.learner, self.settings, self.tuning_seconds = learner, settings, tuning_seconds
+        self.best = best_of(settings)
+        self.model: Any = candidate.final(self.best)
+        start = time.perf_counter()
+        with _collected_convergence_warnings() as messages:
             self.model.fit(*learnable)
-        self.seconds = time.perf_counter() - began
-        if complaints:
-            most = getattr(self.model[-1] if isinstance(self.model, Pipeline) else self.model, "max_iter", None)
-            self.notes.append("did not converge" if most is None else f"did not converge in {most:,} iterations")
-        some = np.unique(np.linspace(0, len_of(learnable[0]) - 1, ASKED_AGAIN).astype(int))
-        self.train_accuracy = float(np.mean(self.model.predict(learnable[0][some]) == learnable[1][some]))
+        self.training_seconds = time.perf_counter() - start
+        self.notes = list(notes)
+        if messages:
+            limit = getattr(self.model[-1] if isinstance(self.model, Pipeline) else self.model, "max_iter", None)
+            self.notes.insert(0, "did not converge" if limit is None else f"did not converge in {limit:,} iterations")
+        X, y = learnable
+        sample = np.unique(np.linspace(0, len_of(X) - 1, MAX_TRAIN_ACCURACY_EXAMPLES).astype(int))
+        self.train_accuracy = float(np.mean(self.model.predict(X[sample]) == y[sample]))
 
-    def line(self, metric: str) -> str:
-        return f"{self.learner.what}: {metric} {self.best.score:.4f} on the validation set, {self.tuning_seconds:.1f} s"
+    def outcome(self, metric: str) -> str:
+        return f"{metric} {self.best.score:.4f} on the validation set, {self.tuning_seconds:.1f} s"
 
-    def tested(self, X: Any, y: Any, metric: Metric) -> Contender:
-        spent: list[float] = []
-        while len(spent) < TAKES and not (spent and spent[0] > SLOW):
-            began = time.perf_counter()
+    def test(self, X: Any, y: Any, metric: Metric) -> Contender:
+        seconds: list[float] = []
+        while len(seconds) < MAX_TIMED_PREDICTIONS and not (seconds and seconds[0] > SLOW_PREDICTION_SECONDS):
+            start = time.perf_counter()
             predicted = np.asarray(self.model.predict(X))
-            spent.append(time.perf_counter() - began)
-        compared, answers = metric.asked(self.model, X, y, predicted)
-        score, interval = measured(metric, compared, answers)
+            seconds.append(time.perf_counter() - start)
+        compared, answers = metric.inputs(self.model, X, y, predicted)
+        score, interval = score_with_interval(metric, compared, answers)
         return Contender(
             name=self.learner.name, what=self.learner.what, family=self.learner.family, score=score, interval=interval,
             dev_score=self.best.score, setting=self.best, settings_tried=len(self.settings),
-            train_accuracy=self.train_accuracy, training_seconds=self.seconds, tuning_seconds=self.tuning_seconds,
-            prediction_seconds=1000 * min(spent) / len_of(X), size=size_of(self.model),
-            probabilistic=hasattr(self.model, "predict_proba"), notes=tuple(self.notes), model=self.model,
-            predicted=predicted, right=predicted == np.asarray(y), compared=compared, answers=metric.swappable(answers),
+            train_accuracy=self.train_accuracy, training_seconds=self.training_seconds,
+            tuning_seconds=self.tuning_seconds, prediction_seconds=1000 * min(seconds) / len_of(X),
+            size=size_of(self.model), probabilistic=hasattr(self.model, "predict_proba"), notes=tuple(self.notes),
+            model=self.model, predicted=predicted, right=predicted == np.asarray(y), compared=compared,
+            answers=metric.comparable(answers),
         )  # fmt: skip
 
 
-def tune(
-    learner: Learner, held: Parts, learnable: Any, metric: Metric, scaled: bool, max_seconds: float | None
-) -> tuple[str, Tuned | None]:
-    """The learner, tuned; or why it is left out."""
-    n = len_of(learnable[0])
-    if learner.name == "kernel" and n > MOST_FOR_KERNEL:
-        grows = "its time grows with the square of the number of examples"
-        return f"{grows}, and {n:,} are more than {MOST_FOR_KERNEL:,}: compare on a subset", None
-    estimator, prefix = _in_pipeline(learner.estimator) if scaled else (learner.estimator, "")
-    watchable = Watchable(estimator)
-    watchable.check()
-    settings: list[Setting] = []
-    runs = list(ParameterGrid(learner.grid or [{}]))
-    began = last = time.perf_counter()
-    late, longest = "", 0.0  # seconds of a setting, if the learner cannot be stopped: none starts too late
-    for params in runs:
-        now = time.perf_counter()
-        longest, last = 0.0 if watchable.watched else max(longest, now - last), now
-        left = None if max_seconds is None else max_seconds - (now - began)
-        if settings and left is not None and left <= longest:
-            late = _too_late(max_seconds)
-            break
-        named = {prefix + name: [value] for name, value in params.items()}
-        timed = _limited(watchable, left)
-        with _convergence_noted():
-            found = try_settings(Watchable(timed), held, named, metric, None, lambda setting: None)
-        if found[0].stop_reason == "max_seconds" and watchable.last.max_seconds is None:
-            late, found = _too_late(max_seconds), _whole_epochs(found[0])
-        settings += found
-        if late:
-            break
-    if not settings:
-        return f"{max_seconds:g} seconds are not enough for one epoch", None
-    done = Tuned(learner, watchable, settings, time.perf_counter() - began, learnable)
-    done.notes += [f"{late}, with setting {len(settings)} of {len(runs)}"] if late else []
-    return "", done
-
-
-def _too_late(max_seconds: float | None) -> str:
-    return f"tuning ended at the time limit of {max_seconds:g} seconds"
-
-
-def _whole_epochs(setting: Setting) -> list[Setting]:
-    """The setting as far as its epochs were whole, if any was: time was spent in the last one."""
+def _without_last_epoch(setting: Setting) -> list[Setting]:
+    """Return the setting without its last epoch, which the time limit cut short; [] if there was no other."""
     curve = setting.curve[:-1]
     return [replace(setting, curve=curve, score=max(curve), epochs=1 + curve.index(max(curve)))] if curve else []
 
 
-def _in_pipeline(estimator: Any) -> tuple[Pipeline, str]:
-    """The estimator after standardising, and how its parameters are called there."""
-    first = ("scaled", StandardScaler())
+def _with_scaler(estimator: Any) -> tuple[Pipeline, str]:
+    """Return the estimator after a scaler, and the prefix of its parameters."""
+    scaler = ("scaled", StandardScaler())
     if isinstance(estimator, Pipeline):
-        return Pipeline([first, *estimator.steps]), ""
-    return Pipeline([first, ("learner", estimator)]), "learner__"
+        return Pipeline([scaler, *estimator.steps]), ""
+    return Pipeline([scaler, ("learner", estimator)]), "learner__"
 
 
-def _limited(watchable: Watchable, left: float | None) -> BaseEstimator:
-    """The estimator, which stops by itself when the time is spent, if it is one of this library."""
-    if left is None or not watchable.watched or watchable.last.max_seconds is not None:
-        return watchable.estimator
-    return clone(watchable.estimator).set_params(**{f"{watchable.prefix}max_seconds": max(left, 1e-9)})
+def _with_time_limit(candidate: Candidate, left: float | None) -> BaseEstimator:
+    """Return the estimator, which stops by itself when the time is up if it is one of this library."""
+    if left is None or not candidate.tunes_epochs or candidate.last.max_seconds is not None:
+        return candidate.estimator
+    return clone(candidate.estimator).set_params(**{f"{candidate.prefix}max_seconds": max(left, 1e-9)})
 
 
 @contextmanager
-def _convergence_noted() -> Iterator[list[str]]:
-    """What learners say of not converging is no warning, but listed; other warnings stay what they are."""
-    complaints: list[str] = []
+def _collected_convergence_warnings() -> Iterator[list[str]]:
+    """Collect the messages of convergence warnings; other warnings are issued again."""
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        yield complaints
-    for one in caught:
-        if issubclass(one.category, ConvergenceWarning):
-            complaints.append(str(one.message))
+        yield messages
+    for warning in caught:
+        if issubclass(warning.category, ConvergenceWarning):
+            messages.append(str(warning.message))
         else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from perceptrons.engine import html
 from perceptrons.linear import Perceptron
-from perceptrons.selection.comparison import aligned
+from perceptrons.selection.compare import align_columns
 from perceptrons.selection.learners import LeastSquares
 
 LEARNED, TESTED, FAR = 200, 4000, 40  # examples
@@ -109,7 +109,7 @@ class Demonstration:
         return {"title": self.title, "rows": rows, "explanation": self.explain()}
 
     def __str__(self) -> str:
-        return "\n".join([self.title, "", aligned(HEAD, self.table()), "", self.explain()])
+        return "\n".join([self.title, "", align_columns(HEAD, self.table()), "", self.explain()])
 
     def _repr_html_(self) -> str:
         words = [html.note(line) for line in self.explain().splitlines()]

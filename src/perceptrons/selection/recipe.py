@@ -1,7 +1,7 @@
 """The recipe: split the data, tune on the validation set, train with the best setting, test once."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
@@ -15,21 +15,22 @@ from perceptrons.engine.html import sparkline
 from perceptrons.engine.training.calibration import CalibrationMethod
 from perceptrons.engine.wording import shown_epochs
 from perceptrons.selection.calibrating import calibrate
-from perceptrons.selection.cross_validation import folds_of, try_on_folds
-from perceptrons.selection.seal import RERUN, seal
-from perceptrons.selection.search import Setting, Watchable, best_of, last_step, named, plain, try_settings
+from perceptrons.selection.search import Candidate, Setting, best_of, last_step, plain, try_on_folds, try_settings
 from perceptrons.selection.splitting import (
+    Folds,
     Part,
     Parts,
     SplitMethod,
     as_given,
     at,
     check_labels_meet,
+    folds_of,
     part_as_given,
     parts_of,
 )
-from perceptrons.selection.statistics import Interval, Metric, measured
-from perceptrons.selection.thresholds import Threshold, is_chosen, set_threshold
+from perceptrons.selection.statistics import Interval, Metric, MetricFunction, score_with_interval
+from perceptrons.selection.test_set_ledger import RERUN, seal
+from perceptrons.selection.thresholds import Costs, Threshold, set_threshold
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 
@@ -41,8 +42,8 @@ class Recipe:
     Attributes
     ----------
     model : estimator
-        Fitted with the best setting, and with tol=None if the number of epochs was chosen. If it is one of this
-        library, `model.recipe_` says how it was found, and so does the file that it is saved to.
+        The model, trained with the best setting, and with tol=None if the number of epochs was chosen. For models of
+        this library `model.recipe_` says how it was found, and so does its file.
     settings : list of Setting
         All that were tried, in the order of the grid: `params`, `epochs`, `score`, `curve`, `seconds`, `stop_reason`.
     best : Setting
@@ -53,18 +54,17 @@ class Recipe:
     looks : int
         How often this test set has been used, including this time; 0 without a test.
     rerun : bool
-        Was just this asked before, with the same data, settings and seed? Then nothing was chosen in between, and it
-        is the same look.
+        Whether the same call was made before, with the same data, settings and seed; it then counts as the same use.
     twice : int
-        How many of the test examples, if these are data of their own, are also among those learned from or chosen by.
+        The number of separate test examples that are also in the training or validation set.
     parts : Parts
     metric : str
     retrained : bool
-        Did the model learn from training and validation examples together?
+        Whether the model was trained on the training and validation sets together.
     threshold : Threshold or None
-        How the model's `threshold_` was chosen, if that was asked for.
+        How the model's `threshold_` was chosen, if it was.
     calibrated : str or None
-        By which method the model was calibrated on the validation set, if its `probability` asked for it.
+        The method by which the model was calibrated on the validation set, if it has `probability`.
     """
 
     model: Any
@@ -89,33 +89,32 @@ class Recipe:
     @property
     def params(self) -> dict[str, Any]:
         """The best setting as parameters, the number of epochs among them."""
-        watchable = Watchable(self.model)
-        return self.best.params | ({} if self.best.epochs is None else {watchable.epochs: self.best.epochs})
+        name = Candidate(self.model).epochs_parameter
+        return self.best.params | ({} if self.best.epochs is None else {name: self.best.epochs})
 
     def explain(self) -> str:
-        """The result in words."""
+        """Return the result in words."""
         sizes, n = self.sizes, len(self.settings)
-        folds = len(self.best.folds)
-        held = f"in {folds} folds" if folds else f"{sizes['dev']:,} for validation"
-        by = f"By the mean over {folds} folds" if folds else "Best on the validation set"
-        learned = "the training and validation sets" if self.retrained and not folds else "the training set"
+        n_folds = len(self.best.folds)
+        validation = f"in {n_folds} folds" if n_folds else f"{sizes['dev']:,} for validation"
+        by = f"By the mean over {n_folds} folds" if n_folds else "Best on the validation set"
+        training = "the training and validation sets" if self.retrained and not n_folds else "the training set"
         lines = [
-            f"Split {self.parts.how}: {sizes['train']:,} for training, {held}, {sizes['test']:,} for testing.",
-            f"{n} setting{'s' * (n > 1)} tried. {by}: {named(self.best)}, {self.metric} {self.dev_score:.4f}.",
-            f"The model was trained on {learned}.",
+            f"Split {self.parts.how}: {sizes['train']:,} for training, {validation}, {sizes['test']:,} for testing.",
+            f"{n} setting{'s' * (n > 1)} tried. {by}: {self.best.describe()}, {self.metric} {self.dev_score:.4f}.",
+            f"The model was trained on {training}.",
         ]
         if self.threshold is not None:
-            value, by_metric, score, before, _ = self.threshold
+            value, metric, score, before, _ = self.threshold
             lines.append(
-                f"Threshold {value:.4g}, chosen by {by_metric} on the validation set: {score:.4f}, {before:.4f} "
+                f"Threshold {value:.4g}, chosen by {metric} on the validation set: {score:.4f}, {before:.4f} "
                 "without it."
             )
         if self.calibrated is not None:
             lines.append(f"Probabilities by {self.calibrated}, calibrated on the validation set.")
-        if self.test_score is None:
+        if self.test_score is None or self.test_interval is None:
             lines.append("There was no test.")
         else:
-            assert self.test_interval is not None
             low, high, level, method = self.test_interval
             lines.append(
                 f"Test {self.metric} {self.test_score:.4f} ({level:.0%} interval {low:.4f} to {high:.4f}, {method})."
@@ -130,31 +129,33 @@ class Recipe:
             lines.append(f"FORCED: this test set was used {self.looks} times, so the test score may be too optimistic.")
         return "\n".join(lines)
 
+    def _table(self) -> list[tuple[str, str, str]]:
+        """Return the settings, the best first, with their scores and training times."""
+        ranked = sorted(self.settings, key=lambda setting: -setting.score)
+        return [(setting.describe(), f"{setting.score:.4f}", f"{setting.seconds:.3f}") for setting in ranked]
+
     def __str__(self) -> str:
-        rows = sorted(self.settings, key=lambda setting: -setting.score)
-        width = max(len(named(setting)) for setting in rows)
-        table = [f"{'setting':{width}}  {self.metric}  seconds"] + [
-            f"{named(setting):{width}}  {setting.score:{len(self.metric)}.4f}  {setting.seconds:7.3f}"
-            for setting in rows
-        ]
-        curve = self.best.curve
-        after = ", ".join(f"{place + 1}: {curve[place]:.4f}" for place in shown_epochs(len(curve)))
-        found = f"\n\nThe best setting, by number of epochs: {after}" if len(curve) > 1 else ""
-        return self.explain() + "\n\n" + "\n".join(table) + found
+        rows = self._table()
+        width = max(len(name) for name, _, _ in rows)
+        lines = [f"{'setting':{width}}  {self.metric}  seconds"]
+        lines += [f"{name:{width}}  {score:>{len(self.metric)}}  {seconds:>7}" for name, score, seconds in rows]
+        text, curve = self.explain() + "\n\n" + "\n".join(lines), self.best.curve
+        if len(curve) < 2:
+            return text
+        scores = ", ".join(f"{place + 1}: {curve[place]:.4f}" for place in shown_epochs(len(curve)))
+        return f"{text}\n\nThe best setting, by number of epochs: {scores}"
 
     def _repr_html_(self) -> str:
-        rows = sorted(self.settings, key=lambda setting: -setting.score)
-        lines = [(named(setting), f"{setting.score:.4f}", f"{setting.seconds:.3f}") for setting in rows]
-        table, curve = html.table(lines, ("setting", self.metric, "seconds")), self.best.curve
-        drawn = []
+        table, curve = html.table(self._table(), ("setting", self.metric, "seconds")), self.best.curve
+        drawing = []
         if len(curve) > 1:
             words = f"{curve[0]:.4f} after the first of {len(curve):,} epochs, {self.dev_score:.4f} at best"
-            drawn = [html.note("The best setting on the validation set, by epoch"), sparkline(curve, words, min(curve))]
-        return html.block(*map(html.note, self.explain().splitlines()), table, *drawn)
+            title = html.note("The best setting on the validation set, by epoch")
+            drawing = [title, sparkline(curve, words, min(curve))]
+        return html.block(*map(html.note, self.explain().splitlines()), table, *drawing)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON knows it, but the model."""
-        interval = None if self.test_interval is None else self.test_interval._asdict()
+        """Return plain values for JSON: everything except the model."""
         return {
             "split": self.parts.how,
             "sizes": self.sizes,
@@ -164,7 +165,7 @@ class Recipe:
             "params": {name: plain(value) for name, value in self.params.items()},
             "dev_score": self.dev_score,
             "test_score": self.test_score,
-            "test_interval": interval,
+            "test_interval": None if self.test_interval is None else self.test_interval._asdict(),
             "folds": list(self.best.folds),
             "threshold": getattr(last_step(self.model)[0], "threshold_", None),
             "threshold_by": None if self.threshold is None else self.threshold._asdict(),
@@ -190,8 +191,8 @@ def recipe(
     groups: Any = None,
     keys: Any = None,
     folds: int | None = None,
-    threshold: Any = None,
-    metric: str | Callable[[Any, Any], float] = "accuracy",
+    threshold: str | Costs | float | None = None,
+    metric: str | MetricFunction = "accuracy",
     force: bool = False,
     ledger: "str | os.PathLike[str] | None" = None,
     n_jobs: int | None = None,
@@ -241,10 +242,9 @@ def recipe(
         tried without it, and the best model is calibrated on the validation set.
     metric : str or function of true and predicted labels, default="accuracy"
         The metric to choose and test by: "accuracy", "balanced_accuracy", "f1" (of the second of two classes),
-        "f1_macro",
-        "f1_micro", "f1_weighted", "matthews", "youden" (two classes), "roc_auc", "average_precision" (one-vs-rest mean
-        for more than two classes), or "neg_log_loss" for estimators with probabilities. Labels of sequences are counted
-        one by one; for those of phrases (B-NP, I-NP, O) there is also "phrase_f1".
+        "f1_macro", "f1_micro", "f1_weighted", "matthews", "youden" (two classes), "roc_auc", "average_precision"
+        (one-vs-rest mean for more than two classes), or "neg_log_loss" for estimators with probabilities. Labels of
+        sequences are counted one by one; for those of phrases (B-NP, I-NP, O) there is also "phrase_f1".
     force : bool, default=False
         Whether to use a test set that was used before. The result and the model then say so. The same examples are
         recognised in any order, dense or sparse, but not a part of them, or the same in other units.
@@ -253,7 +253,7 @@ def recipe(
     n_jobs : int, optional
         The number of settings to try at the same time, in threads. The result is the same.
     tell : function, optional
-        A function that gets every Setting when it was tried, to show progress.
+        A function that is called with every Setting when it was tried, to show progress.
 
     Returns
     -------
@@ -274,110 +274,99 @@ def recipe(
     The model was trained on the training and validation sets.
     Test accuracy 0.9912 (95% interval 0.9520 to 0.9984, Wilson).
     """
-    watchable, probability = _without_probability(Watchable(estimator))
-    check(watchable)
-    figure = Metric(metric, outputs_of(watchable.last))
-    chosen = is_chosen(threshold) or probability is not None
-    _check_together(split, dev, folds, retrain, chosen)
+    candidate, probability = _without_probability(Candidate(estimator))
+    _check_tunable(candidate)
+    scorer = Metric(metric, _outputs_of(candidate.last))
+    # a chosen threshold and a calibration belong to exactly these weights, and need the validation set
+    needs_dev = isinstance(threshold, str | Mapping) or probability is not None
+    retrain = bool(retrain)
+    if folds is not None:
+        _check_folds_options(split, dev, retrain, needs_dev)
     X, y = as_given(X, y)
     dev, test = part_as_given(dev, X, "dev"), part_as_given(test, X, "test")
     parts = parts_of(X, y, dev=dev, test=test, split=split, groups=groups, keys=keys, random_state=random_state)
     if folds is not None:
         parts = replace(parts, train=parts.learnable(), dev=Part(X, y, np.arange(0)))
     check_labels_meet(parts)
-    sealed, twice = None, 0
+    sealed, n_shared = None, 0
     if parts.test is not None:
-        asked = {"estimator": estimator, "grid": grid, "retrain": bool(retrain), "metric": metric}
-        asked |= {name: value for name, value in (("folds", folds), ("threshold", threshold)) if value is not None}
-        sealed, twice = seal(parts, parts.test, ledger, force, what="recipe", random_state=random_state, **asked)
+        request = {"estimator": estimator, "grid": grid, "retrain": retrain, "metric": metric}
+        request |= {name: value for name, value in (("folds", folds), ("threshold", threshold)) if value is not None}
+        sealed, n_shared = seal(parts, parts.test, ledger, force, what="recipe", random_state=random_state, **request)
     if isinstance(grid, str):
-        grid = watchable.usual_grid(grid, parts.train)
-    how = grid, figure, n_jobs, tell or (lambda setting: None)
+        grid = candidate.usual_grid(grid, parts.train)
     if folds is None:
-        settings = try_settings(watchable, parts, *how)
+        settings = try_settings(candidate, parts, grid, scorer, n_jobs, tell)
     else:
-        settings = try_on_folds(watchable, parts.train, _cut(parts.train, folds, groups, random_state), *how)
+        cv = _folds_of_part(parts.train, folds, groups, random_state)
+        settings = try_on_folds(candidate, parts.train, cv, grid, scorer, n_jobs, tell)
     best = best_of(settings)
-    model = watchable.final(best.params, best.epochs)
-    retrain = bool(retrain) and not chosen
+    model = candidate.final(best)
+    retrain = retrain and not needs_dev
     model.fit(*(parts.learnable() if retrain else parts.train).taken())
-    by = _by_dev(model, threshold, probability, parts.dev)
+    chosen_threshold = set_threshold(model, threshold, *parts.dev.taken())
+    if probability is not None:
+        calibrate(model, *parts.dev.taken(), method=probability)
+        last_step(model)[0].probability = probability
     score, interval = None, None
     if sealed is not None:
         X_test, y_test = sealed.open()
-        score, interval = measured(figure, *figure.asked(model, X_test, y_test))
+        score, interval = score_with_interval(scorer, *scorer.inputs(model, X_test, y_test))
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": 0 if sealed is None else sealed.n}
     looks, rerun = (0, False) if sealed is None else (sealed.looks, sealed.rerun)
     result = Recipe(
-        model, settings, best, score, interval, looks, twice, parts, figure.name, retrain, sizes, rerun, by, probability
-    )
-    if watchable.watched:
-        mark(model, result)
+        model, settings, best, score, interval, looks, n_shared, parts, scorer.name, retrain, sizes, rerun,
+        chosen_threshold, probability,
+    )  # fmt: skip
+    if candidate.tunes_epochs:
+        last, content = last_step(model)[0], result.to_dict()
+        more = {"settings_tried": len(result.settings), "examples_seen": last.t_}
+        last.recipe_ = {name: content[name] for name in content if name not in ("settings", "best", "rerun")} | more
     return result
 
 
-def _without_probability(watchable: Watchable) -> tuple[Watchable, CalibrationMethod | None]:
-    """The estimator without its calibration, which would hold examples out a second time; and how it is to be done."""
-    probability = getattr(watchable.last, "probability", None) if watchable.watched else None
+def _without_probability(candidate: Candidate) -> tuple[Candidate, CalibrationMethod | None]:
+    """Return the estimator without its own calibration, which would hold examples out a second time, and the method."""
+    probability = getattr(candidate.last, "probability", None) if candidate.tunes_epochs else None
     if probability is None:
-        return watchable, None
-    return Watchable(clone(watchable.estimator).set_params(**{watchable.prefix + "probability": None})), probability
+        return candidate, None
+    return Candidate(clone(candidate.estimator).set_params(**{candidate.prefix + "probability": None})), probability
 
 
-def _by_dev(model: Any, threshold: Any, probability: CalibrationMethod | None, dev: Part) -> Threshold | None:
-    """Choose the threshold of the model and calibrate it on the validation set, if that is asked for."""
-    chosen = set_threshold(model, threshold, *dev.taken())
-    if probability is not None:
-        calibrate(model, *dev.taken(), method=probability)
-        last_step(model)[0].probability = probability
-    return chosen
-
-
-def _check_together(split: str | None, dev: Any, folds: int | None, retrain: bool, chosen: bool) -> None:
-    """Refuse what does not go with folds."""
-    if folds is None:
-        return
+def _check_folds_options(split: str | None, dev: Any, retrain: bool, needs_dev: bool) -> None:
     if split == "time":
         raise ValueError("folds and split='time' cannot be combined: folds would train on the future.")
     if isinstance(dev, tuple):
         raise ValueError("folds and dev=(X, y) cannot be combined: choose settings by folds, or by a validation set.")
     if not retrain:
         raise ValueError("folds and retrain=False cannot be combined: there is no single training set.")
-    if chosen:
+    if needs_dev:
         raise ValueError(
             "folds cannot be combined with a threshold to be chosen, or with probability: these need one validation "
             "set."
         )
 
 
-def _cut(part: Part, k: int, groups: Any, random_state: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The folds of a part, by its own rows."""
+def _folds_of_part(part: Part, k: int, groups: Any, random_state: Any) -> Folds:
+    """Return the folds of a part, by its own rows."""
     seed = int(random_state) if isinstance(random_state, Integral) else 0
-    of_part = None if groups is None else at(groups, np.arange(len(part)) if part.rows is None else part.rows)
-    return folds_of(part.taken()[1], k, of_part, seed)
+    groups = None if groups is None else at(groups, np.arange(len(part)) if part.rows is None else part.rows)
+    return folds_of(part.taken()[1], k, groups, seed)
 
 
-def check(watchable: Watchable) -> None:
-    """Refuse what cannot be tuned so."""
-    watchable.check()
-    if is_regressor(watchable.last):
-        raise ValueError(f"{type(watchable.last).__name__} predicts numbers, but the recipe is for classifiers.")
-    if get_tags(watchable.last).input_tags.pairwise:
+def _check_tunable(candidate: Candidate) -> None:
+    candidate.check()
+    if is_regressor(candidate.last):
+        raise ValueError(f"{type(candidate.last).__name__} predicts numbers, but the recipe is for classifiers.")
+    if get_tags(candidate.last).input_tags.pairwise:
         raise ValueError(
             "A precomputed kernel matrix has one column per training example, so it cannot be split by rows: give "
             "the examples, and the kernel by name or as a function."
         )
 
 
-def outputs_of(estimator: Any) -> str:
-    """What an example is answered with."""
+def _outputs_of(estimator: Any) -> str:
+    """Return the kind of predictions, for `Metric`."""
     if isinstance(estimator, SequencePerceptron):
         return "sequences"
     return "whole" if isinstance(estimator, StructuredPerceptron) else "labels"
-
-
-def mark(model: Any, result: Recipe) -> None:
-    """Let the model say how it was found and tested, here and in its file."""
-    last, told = last_step(model)[0], result.to_dict()
-    more = {"settings_tried": len(result.settings), "examples_seen": last.t_}
-    last.recipe_ = {name: told[name] for name in told if name not in ("settings", "best", "rerun")} | more

@@ -1,22 +1,26 @@
-"""Tries settings on the validation set: every setting is fitted once, and one run finds its number of epochs."""
+"""Tries settings on a validation set or on folds: every setting is trained once, and one run finds its epochs."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
+import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from perceptrons.engine.training.base import Estimator, watched
+from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import Quality, answered, measure
 from perceptrons.selection.learners import usual_grid
-from perceptrons.selection.splitting import Part, Parts
+from perceptrons.selection.splitting import Folds, Part, Parts, at, folds_of
 from perceptrons.selection.statistics import Metric
 
 EPOCHS = "max_iter"
+MAX_VALUE_CHARACTERS = 40  # of a parameter in words
 
 
 @dataclass(frozen=True)
@@ -28,14 +32,14 @@ class Setting:
     params : dict
         As in the grid, without the number of epochs.
     epochs : int or None
-        The best number of them on the validation set, the fewest if several are best; None if the estimator
-        cannot be watched.
+        The best number of epochs on the validation set, the smallest if several are best; None if the estimator cannot
+        be scored after every epoch.
     score : float
         The validation score after this many epochs.
     curve : tuple of float
-        After every epoch.
+        The validation score after every epoch.
     seconds : float
-        That fitting took.
+        The training time.
     stop_reason : str or None
         Why that run ended.
     folds : tuple of float
@@ -51,83 +55,88 @@ class Setting:
     folds: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON knows it."""
+        """Return plain values for JSON."""
         return {**self.__dict__, "params": {name: plain(value) for name, value in self.params.items()}}
 
+    def describe(self) -> str:
+        """Return the parameters, without the steps of pipelines, and the epochs: "step=pa1, C=0.1, 4 epochs"."""
+        parts = [f"{name.rpartition('__')[2]}={_describe_value(value)}" for name, value in self.params.items()]
+        if self.epochs is not None:
+            parts.append(count(self.epochs, "epoch"))
+        return ", ".join(parts) or "as given"
 
-class Watchable:
-    """An estimator, or a pipeline that ends in one: how its epochs are found, and how its last step is fitted."""
+
+class Candidate:
+    """The estimator to tune, perhaps at the end of a pipeline, and whether its epochs can be tuned in one run."""
 
     def __init__(self, estimator: BaseEstimator):
         self.estimator = estimator
         self.last, self.prefix = last_step(estimator)
-        self.watched = isinstance(self.last, Estimator)
-        self.epochs = self.prefix + EPOCHS
+        self.tunes_epochs = isinstance(self.last, Estimator)
+        self.epochs_parameter = self.prefix + EPOCHS
 
     def check(self) -> None:
-        if self.watched and self.last.early_stopping:
+        if self.tunes_epochs and self.last.early_stopping:
             raise ValueError(
                 "early_stopping=True would hold out examples a second time: the recipe finds the number of epochs on "
                 "the validation set. Use early_stopping=False."
             )
 
     def usual_grid(self, grid: str, train: Part) -> list[dict[str, Any]]:
-        """Settings for the last step, by what it learns from."""
+        """Return the usual grid of the last step, for the features that it learns from."""
         if grid != "usual":
             raise ValueError(
                 f"grid={grid!r}: give a dict with a list of values per parameter, a list of such dicts, or 'usual'."
             )
         X, y = train.taken()
-        X = Earlier(clone(self.estimator)).fit_transform(X, y)
-        return [
-            {self.prefix + name: values for name, values in settings.items()} for settings in usual_grid(self.last, X)
-        ]
+        X = EarlierSteps(clone(self.estimator)).fit_transform(X, y)
+        return [{self.prefix + name: values for name, values in part.items()} for part in usual_grid(self.last, X)]
 
-    def with_settings(self, params: dict[str, Any]) -> BaseEstimator:
-        """A fresh estimator; estimators among the values stay the caller's own."""
+    def with_params(self, params: dict[str, Any]) -> BaseEstimator:
+        """Return an untrained estimator; estimators among the values are copied."""
         values = {name: clone(value, safe=False) for name, value in params.items()}
         return clone(self.estimator).set_params(**values)
 
-    def final(self, params: dict[str, Any], epochs: int | None) -> BaseEstimator:
-        """The estimator with these settings, which makes exactly this number of epochs."""
-        model = self.with_settings(params)
-        if epochs is not None:
-            model.set_params(**{self.epochs: epochs, self.prefix + "tol": None})
+    def final(self, setting: Setting) -> BaseEstimator:
+        """Return an untrained estimator with this setting, which makes exactly its number of epochs."""
+        model = self.with_params(setting.params)
+        if setting.epochs is not None:
+            model.set_params(**{self.epochs_parameter: setting.epochs, self.prefix + "tol": None})
         return model
 
 
-class Earlier:
-    """The steps before the last, of pipelines within pipelines too; none of an estimator that is no pipeline."""
+class EarlierSteps:
+    """The steps before the last, also of pipelines within pipelines; none of an estimator that is not a pipeline."""
 
     def __init__(self, estimator: BaseEstimator):
-        self.heads = []
+        self.pipelines = []
         while isinstance(estimator, Pipeline):
             if len(estimator.steps) > 1:
-                self.heads.append(estimator[:-1])
+                self.pipelines.append(estimator[:-1])
             estimator = estimator.steps[-1][1]
 
     def fit_transform(self, X: Any, y: Any) -> Any:
-        for head in self.heads:
-            X = head.fit_transform(X, y)
+        for pipeline in self.pipelines:
+            X = pipeline.fit_transform(X, y)
         return X
 
     def transform(self, X: Any) -> Any:
-        """Step by step: a pipeline would ask whether they are fitted, and some have nothing to show for it."""
-        for head in self.heads:
-            for _, step in head.steps:
+        """Transform step by step, because pipelines refuse fitted steps that do not show that they are fitted."""
+        for pipeline in self.pipelines:
+            for _, step in pipeline.steps:
                 X = X if step is None or step == "passthrough" else step.transform(X)
         return X
 
 
 class Run(NamedTuple):
-    """What has to be fitted: settings without epochs, and the numbers of epochs asked for (none: all)."""
+    """A training run: parameters, and the numbers of epochs that the grid names (none: all are evaluated)."""
 
     params: dict[str, Any]
-    asked: list[int]
+    epochs: list[int]
 
 
 def last_step(estimator: Any) -> tuple[Any, str]:
-    """What a pipeline ends in, however deep, and how its parameters are called."""
+    """Return the last step of a pipeline, also of nested ones, and the prefix of its parameters."""
     prefix = ""
     while isinstance(estimator, Pipeline):
         name, estimator = estimator.steps[-1]
@@ -136,113 +145,163 @@ def last_step(estimator: Any) -> tuple[Any, str]:
 
 
 def try_settings(
-    watchable: Watchable, parts: Parts, grid: Any, metric: Metric, n_jobs: int | None,
-    tell: Callable[[Setting], None],
+    candidate: Candidate, parts: Parts, grid: Any, metric: Metric, n_jobs: int | None = None,
+    on_setting: Callable[[Setting], None] | None = None,
 ) -> list[Setting]:  # fmt: skip
-    """All settings of the grid, in its order. tell: is told each when it is done."""
-    runs = _runs(watchable, grid)
+    """Return all settings of the grid, in its order. on_setting is called with each one when it was tried."""
+    runs = _runs(candidate, grid)
     train, dev = parts.train.taken(), parts.dev.taken()
-    by_steps: dict[Any, list[int]] = {}
-    for place, (params, _) in enumerate(runs):
-        by_steps.setdefault(_of_earlier_steps(watchable, params), []).append(place)
-    found: dict[int, list[Setting]] = {}
+    # Runs with the same values for the earlier steps share these steps. Values are compared by identity, because arrays
+    # and estimators may look alike and be different.
+    groups: dict[Any, list[int]] = {}
+    for place, run in enumerate(runs):
+        earlier = (item for item in run.params.items() if not item[0].startswith(candidate.prefix))
+        groups.setdefault(frozenset((name, id(value)) for name, value in earlier), []).append(place)
+    results: dict[int, list[Setting]] = {}
 
-    def one(place: int, examples: Any) -> None:
-        (params, asked), (train, dev) = runs[place], examples
-        found[place] = _try(watchable, params, asked, train, dev, metric)
-        for setting in found[place]:
-            tell(setting)
+    def try_run(place: int, train: Any, dev: Any) -> None:
+        results[place] = _try_run(candidate, runs[place], train, dev, metric)
+        for setting in results[place]:
+            if on_setting is not None:
+                on_setting(setting)
 
-    for places in by_steps.values():
+    for places in groups.values():
         examples = train, dev
-        earlier = Earlier(watchable.with_settings(runs[places[0]].params))  # these settings share them
-        if watchable.watched and earlier.heads:
-            examples = (earlier.fit_transform(*train), train[1]), (earlier.transform(dev[0]), dev[1])
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(one)(place, examples) for place in places)
-    return [setting for place in range(len(runs)) for setting in found[place]]
+        steps = EarlierSteps(candidate.with_params(runs[places[0]].params))
+        if candidate.tunes_epochs and steps.pipelines:
+            examples = (steps.fit_transform(*train), train[1]), (steps.transform(dev[0]), dev[1])
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(try_run)(place, *examples) for place in places)
+    return [setting for place in range(len(runs)) for setting in results[place]]
 
 
 def best_of(settings: Iterable[Setting]) -> Setting:
-    """The highest figure; of equal ones the first."""
+    """Return the setting with the highest score, the first one of equals."""
     return max(settings, key=lambda setting: setting.score)
 
 
-def _of_earlier_steps(watchable: Watchable, params: dict[str, Any]) -> Any:
-    """What these settings mean to the steps before the last: the same key, the same steps.
-
-    Values are distinguished by their entry in the grid: arrays and estimators may look alike and be different.
-    """
-    return frozenset((name, id(value)) for name, value in params.items() if not name.startswith(watchable.prefix))
-
-
-def _runs(watchable: Watchable, grid: Any) -> list[Run]:
-    """All that has to be fitted, checked before anything is."""
+def _runs(candidate: Candidate, grid: Any) -> list[Run]:
+    """Return all training runs of a grid, checked before the first one starts."""
     runs: list[Run] = []
-    for one in [grid] if isinstance(grid, Mapping) else list(grid or [{}]):
-        if not isinstance(one, Mapping):
-            raise ValueError(f"grid: {one!r} is not a dict with a list of values per parameter.")
-        values = dict(one)
-        asked = values.pop(watchable.epochs, None) if watchable.watched else None
-        if asked is not None:
-            asked = _epochs(asked)
+    for part in [grid] if isinstance(grid, Mapping) else list(grid or [{}]):
+        if not isinstance(part, Mapping):
+            raise ValueError(f"grid: {part!r} is not a dict with a list of values per parameter.")
+        values = dict(part)
+        epochs = values.pop(candidate.epochs_parameter, None) if candidate.tunes_epochs else None
+        epochs = [] if epochs is None else _check_epochs(epochs)
         for params in ParameterGrid(values):
-            step = Watchable(watchable.with_settings(params))
-            step.check()
-            if watchable.watched and not step.watched:
+            with_params = Candidate(candidate.with_params(params))
+            with_params.check()
+            if candidate.tunes_epochs and not with_params.tunes_epochs:
                 raise ValueError(
-                    f"grid: {type(step.last).__name__} is not an estimator of this library, so its number of epochs "
-                    "cannot be found from one run: tune it separately."
+                    f"grid: {type(with_params.last).__name__} is not an estimator of this library, so its number of "
+                    "epochs cannot be found from one run: tune it separately."
                 )
-            runs.append(Run(params, asked or []))
+            runs.append(Run(params, epochs))
     return runs
 
 
-def _epochs(asked: Any) -> list[int]:
-    """Numbers of epochs as the grid names them, the fewest first."""
-    numbers = list(asked)
+def _check_epochs(values: Any) -> list[int]:
+    """Return the numbers of epochs of a grid, the smallest first."""
+    numbers = list(values)
     if not numbers or not all(isinstance(n, Integral) and not isinstance(n, bool) and int(n) > 0 for n in numbers):
-        raise ValueError(f"grid: {EPOCHS}={asked!r}: give whole numbers of at least 1.")
+        raise ValueError(f"grid: {EPOCHS}={values!r}: give whole numbers of at least 1.")
     return sorted({int(n) for n in numbers})
 
 
-def _try(
-    watchable: Watchable, params: dict[str, Any], asked: list[int], train: Any, dev: Any, metric: Metric
-) -> list[Setting]:
-    model = watchable.with_settings(params)
-    began = time.perf_counter()
-    if not watchable.watched:
+def _try_run(candidate: Candidate, run: Run, train: Any, dev: Any, metric: Metric) -> list[Setting]:
+    """Train once, and score every epoch on the validation set if possible."""
+    model = candidate.with_params(run.params)
+    start = time.perf_counter()
+    if not candidate.tunes_epochs:
         model.fit(*train)
-        seconds = time.perf_counter() - began
-        return [Setting(params, None, metric.of(model, *dev), (), seconds, None)]
+        seconds = time.perf_counter() - start
+        return [Setting(run.params, None, metric.of(model, *dev), (), seconds, None)]
     last = last_step(model)[0]
-    if asked:
-        last.set_params(**{EPOCHS: max(asked)})
+    if run.epochs:
+        last.set_params(**{EPOCHS: max(run.epochs)})
     curve: list[float] = []
-    spent = 0.0
+    scoring_seconds = 0.0
 
-    def watch(row: dict[str, Any]) -> None:
-        nonlocal spent
+    def score_epoch(row: dict[str, Any]) -> None:
+        nonlocal scoring_seconds
         before = time.perf_counter()
         curve.append(metric.of(last, *dev))
-        spent += time.perf_counter() - before
+        scoring_seconds += time.perf_counter() - before
 
-    with watched(last, watch):
+    with watched(last, score_epoch):
         last.fit(*train)
-    seconds, reason = time.perf_counter() - began - spent, last.stop_reason_
-    if asked:  # a run that stopped before has made all the epochs that it ever would
-        ends = [(epochs, min(epochs, len(curve))) for epochs in asked]
-        return [
-            Setting(
-                params, epochs, curve[end - 1], tuple(curve[:end]), seconds, reason if end == len(curve) else EPOCHS
-            )
-            for epochs, end in ends
-        ]
-    score = max(curve)
-    return [Setting(params, 1 + curve.index(score), score, tuple(curve), seconds, reason)]
+    seconds, reason = time.perf_counter() - start - scoring_seconds, last.stop_reason_
+    if not run.epochs:
+        score = max(curve)
+        return [Setting(run.params, 1 + curve.index(score), score, tuple(curve), seconds, reason)]
+    settings = []
+    for epochs in run.epochs:
+        end = min(epochs, len(curve))  # more epochs would change nothing if the run stopped before
+        stop_reason = reason if end == len(curve) else EPOCHS
+        settings.append(Setting(run.params, epochs, curve[end - 1], tuple(curve[:end]), seconds, stop_reason))
+    return settings
+
+
+# ---- cross-validation
+
+
+def cross_validate(
+    model: Any, X: Any, y: np.ndarray, k: int, *, seed: int = 0, weight: Any = None, threshold: float | None = None
+) -> Iterator[Quality]:
+    """Yield the quality of untrained copies of a model on each of k folds, trained on the others.
+
+    threshold: the `threshold_` of all of them.
+    """
+    for train, test in folds_of(y, k, seed=seed):
+        part = clone(model).fit(X[train], y[train], sample_weight=None if weight is None else weight[train])
+        if threshold is not None:
+            part.threshold_ = threshold
+        yield measure(part.classes_, y[test], *answered(part, X[test]))
+
+
+def try_on_folds(
+    candidate: Candidate, part: Part, folds: Folds, grid: Any, metric: Metric, n_jobs: int | None,
+    on_setting: Callable[[Setting], None] | None = None,
+) -> list[Setting]:  # fmt: skip
+    """Return all settings of the grid, each with its mean score over the folds of a part."""
+    X, y = part.taken()
+    by_fold: list[list[Setting]] = []
+    for train, test in folds:
+        parts = Parts(Part(at(X, train), at(y, train)), Part(at(X, test), at(y, test)), None, "")
+        by_fold.append(try_settings(candidate, parts, grid, metric, n_jobs))
+    settings = [_mean_setting(results) for results in zip(*by_fold, strict=True)]
+    for setting in settings:
+        if on_setting is not None:
+            on_setting(setting)
+    return settings
+
+
+def _mean_setting(results: tuple[Setting, ...]) -> Setting:
+    """Return the mean of one setting over folds. A curve that ended early keeps its last score."""
+    first, seconds = results[0], sum(result.seconds for result in results)
+    if not first.curve:
+        scores = tuple(result.score for result in results)
+        return replace(first, score=float(np.mean(scores)), seconds=seconds, folds=scores)
+    longest = max(results, key=lambda result: len(result.curve))
+    n = len(longest.curve)
+    curves = np.array([result.curve + result.curve[-1:] * (n - len(result.curve)) for result in results])
+    mean = curves.mean(axis=0)
+    epochs_from_grid = all(
+        result.epochs == first.epochs and len(result.curve) <= (result.epochs or 0) for result in results
+    )
+    best = n - 1 if epochs_from_grid else int(mean.argmax())
+    return replace(
+        first, epochs=first.epochs if epochs_from_grid else best + 1, score=float(mean[best]),
+        curve=tuple(mean.tolist()), seconds=seconds, stop_reason=longest.stop_reason,
+        folds=tuple(curves[:, best].tolist()),
+    )  # fmt: skip
+
+
+# ---- parameters in JSON and in words
 
 
 def plain(value: Any) -> Any:
-    """A parameter as JSON knows it; objects as they are written."""
+    """Return a parameter for JSON; objects become their repr."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if hasattr(value, "tolist"):
@@ -252,15 +311,6 @@ def plain(value: Any) -> Any:
     return {str(key): plain(item) for key, item in value.items()} if isinstance(value, dict) else repr(value)
 
 
-def named(setting: Setting) -> str:
-    """A setting in words: its parameters, the steps of pipelines left out, and its epochs."""
-    words = [f"{name.rpartition('__')[2]}={_short(value)}" for name, value in setting.params.items()]
-    if setting.epochs is not None:
-        words.append(f"{setting.epochs} epoch{'s' * (setting.epochs > 1)}")
-    return ", ".join(words) or "as given"
-
-
-def _short(value: Any, at_most: int = 40) -> str:
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    text = " ".join(text.split())
-    return text if len(text) <= at_most else text[: at_most - 3] + "..."
+def _describe_value(value: Any) -> str:
+    text = " ".join((f"{value:g}" if isinstance(value, float) else str(value)).split())
+    return text if len(text) <= MAX_VALUE_CHARACTERS else text[: MAX_VALUE_CHARACTERS - 3] + "..."

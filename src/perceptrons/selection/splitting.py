@@ -1,5 +1,6 @@
-"""Splits data into training, validation and test sets: stratified by class, by whole groups, or by time."""
+"""Splits data into training, validation and test sets, or folds: stratified by class, by whole groups, or by time."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -7,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.model_selection import GroupShuffleSplit
+from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 
 from perceptrons.engine.streaming.blocks import row_hashes
@@ -17,13 +18,15 @@ from perceptrons.theory.duplicates import row_bytes
 
 SplitMethod = Literal["stratified", "grouped", "time"]
 SPLITS = get_args(SplitMethod)
-DEV, TEST = 0, 1  # which part is held out, for the seed
+SEED_OFFSETS = {"dev": 0, "test": 1}  # so that the two parts are drawn independently
 MIN_TESTED_PER_CLASS = 2  # on average; a smaller test set measures nothing
+
+Folds = list[tuple[np.ndarray, np.ndarray]]  # rows to train on, rows to test on
 
 
 @dataclass(frozen=True)
 class Part:
-    """Examples: rows of the data given, in their order, or data of their own (rows is None)."""
+    """Examples: rows of the given data in their order, or separate data (rows is None)."""
 
     X: Any
     y: Any
@@ -33,13 +36,13 @@ class Part:
         return len_of(self.X) if self.rows is None else len(self.rows)
 
     def taken(self) -> tuple[Any, Any]:
-        """The examples themselves."""
+        """Return the examples themselves."""
         return (self.X, self.y) if self.rows is None else (at(self.X, self.rows), at(self.y, self.rows))
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What to learn from, what to choose settings by, and what to test on (None: nothing); how says it in words."""
+    """The training set, the validation set (dev) and the test set or None; `how` says how they were split."""
 
     train: Part
     dev: Part
@@ -47,14 +50,14 @@ class Parts:
     how: str
 
     def learnable(self) -> Part:
-        """The training and validation sets together, in their order."""
+        """Return the training and validation sets together, in their order."""
         if self.dev.rows is not None and self.train.rows is not None:
             return Part(self.train.X, self.train.y, np.sort(np.concatenate([self.train.rows, self.dev.rows])))
         (X, y), (X_dev, y_dev) = self.train.taken(), self.dev.taken()
-        return Part(joined(X, X_dev), joined(y, y_dev))
+        return Part(_joined(X, X_dev), _joined(y, y_dev))
 
-    def cv(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For the `cv` of scikit-learn's searches: learn from train, score on development, the test part in neither."""
+    def cv(self) -> Folds:
+        """Return the split for the `cv` of scikit-learn's searches; the test set is in neither part."""
         if self.dev.rows is None or self.train.rows is None:
             raise ValueError("The validation set was given separately, so cv cannot give its rows in X.")
         return [(self.train.rows, self.dev.rows)]
@@ -104,55 +107,32 @@ def parts_of(
         raise ValueError(f"split={split!r}: give one of {', '.join(map(repr, SPLITS))}.")
     if (split == "grouped") != (groups is not None):
         raise ValueError(f"split={split!r} with groups={'None' if groups is None else '...'}: groups need 'grouped'.")
-    if groups is not None and len_of(groups) != n:
-        raise ValueError(f"groups has {len_of(groups):,} entries for {n:,} examples: give one per example.")
-    if keys is not None and len_of(keys) != n:
-        raise ValueError(f"keys has {len_of(keys):,} entries for {n:,} examples: give one per example.")
-    shares = {"dev": _share(dev, "dev"), "test": _share(test, "test")}
+    for name, values in (("groups", groups), ("keys", keys)):
+        if values is not None and len_of(values) != n:
+            raise ValueError(f"{name} has {len_of(values):,} entries for {n:,} examples: give one per example.")
+    shares = {"test": _share(test, "test"), "dev": _share(dev, "dev")}
     if shares["dev"] == 0:
         raise ValueError("dev=0 leaves no validation set: give a share between 0 and 1, or data (X, y).")
     if sum(share for share in shares.values() if share) >= 1:
         raise ValueError(f"dev={dev} and test={test} leave no training set: together they must be below 1.")
     seed = int(random_state if isinstance(random_state, Integral) else check_random_state(random_state).randint(2**31))
-    rest, held = np.arange(n), {}
     if split == "stratified" and any(shares.values()):
         keys = copy_keys(X) if keys is None else np.asarray(keys)
-    for name, place in (("test", TEST), ("dev", DEV)):
-        share = shares[name]
+    remaining, held_out = np.arange(n), {}
+    for name, share in shares.items():
         if share:
-            rest, held[name] = _cut(rest, y, groups, keys, split, share * n, name, [seed, place])
-    train = Part(X, y, rest) if held else Part(X, y)
-    dev = Part(X, y, held["dev"]) if "dev" in held else Part(*dev)
-    tested = Part(X, y, held["test"]) if "test" in held else None if shares["test"] == 0 else Part(*test)
-    return Parts(train, dev, tested, _in_words(split, y, held, seed))
-
-
-def at(values: Any, rows: np.ndarray) -> Any:
-    """Rows of an array, a sparse matrix, a frame or a list."""
-    return _safe_indexing(values, rows)
-
-
-def len_of(values: Any) -> int:
-    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
-
-
-def joined(first: Any, second: Any) -> Any:
-    """Examples one below the other, in the form that they have."""
-    if sp.issparse(first):
-        return sp.vstack([first, second], format="csr")
-    if hasattr(first, "iloc"):
-        import pandas
-
-        return pandas.concat([first, second])
-    if hasattr(first, "vstack"):  # of polars
-        return first.vstack(second)
-    if isinstance(first, np.ndarray) and np.ndim(second) == first.ndim:
-        return np.concatenate([first, np.asarray(second)])
-    return [*first, *second]
+            remaining, rows = _split_off(remaining, y, groups, keys, split, share * n, name, [seed, SEED_OFFSETS[name]])
+            held_out[name] = Part(X, y, rows)
+    return Parts(
+        Part(X, y, remaining) if held_out else Part(X, y),
+        held_out["dev"] if "dev" in held_out else Part(*dev),
+        held_out["test"] if "test" in held_out else None if shares["test"] == 0 else Part(*test),
+        _describe_split(split, y, seed) if held_out else "as given",
+    )
 
 
 def _share(part: Any, name: str) -> float | None:
-    """The share to hold out; None if the part is given."""
+    """Return the share to hold out; None if the part is given."""
     if isinstance(part, tuple) and len(part) == 2:
         if len_of(part[0]) != len_of(part[1]) or not len_of(part[0]):
             raise ValueError(f"{name}=(X, y) has {len_of(part[0]):,} examples and {len_of(part[1]):,} labels.")
@@ -164,46 +144,116 @@ def _share(part: Any, name: str) -> float | None:
     return float(part)
 
 
-def _cut(
-    rest: np.ndarray, y: Any, groups: Any, keys: Any, split: str, wanted: float, name: str, seed: Sequence[int]
+def _split_off(
+    rows: np.ndarray, y: Any, groups: Any, keys: Any, split: str, n_wanted: float, name: str, seed: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split the rows that are left into those that stay and those held out (about `wanted`), both in order."""
-    size = max(1, round(wanted))
-    if size >= len(rest):
-        raise ValueError(f"There are too few examples for a {name} set of {size:,}: only {len(rest):,} are left.")
+    """Split rows into those that stay and those held out (about n_wanted), both in order."""
+    size = max(1, round(n_wanted))
+    if size >= len(rows):
+        raise ValueError(f"There are too few examples for a {name} set of {size:,}: only {len(rows):,} are left.")
     if split == "time":
-        return rest[:-size], rest[-size:]
+        return rows[:-size], rows[-size:]
     if split == "grouped":
-        of_each = np.unique(np.asarray(at(groups, rest)).astype(str), return_inverse=True)[1]
-        if len(np.unique(of_each)) < 2:
+        group_codes = _group_codes(at(groups, rows))
+        if group_codes.max() == 0:
             raise ValueError(f"Only one group is left for the {name} set: give more groups.")
-        cut = GroupShuffleSplit(1, test_size=size / len(rest), random_state=np.random.RandomState(list(seed)))
-        stay, go = next(cut.split(rest, groups=of_each))
-        return rest[np.sort(stay)], rest[np.sort(go)]
-    codes = codes_of(at(y, rest))
+        splitter = GroupShuffleSplit(1, test_size=size / len(rows), random_state=np.random.RandomState(list(seed)))
+        stay, go = next(splitter.split(rows, groups=group_codes))
+        return rows[np.sort(stay)], rows[np.sort(go)]
+    codes = codes_of(at(y, rows))
     if np.bincount(codes).max() == 1:
         raise ValueError(
             f"Every class has only one example, so none can be held out for the {name} set: check the labels."
         )
-    stay, go = hold_out(codes, None, size / len(rest), *seed, keys=keys[rest])
-    return rest[stay], rest[go]
+    stay, go = hold_out(codes, None, size / len(rows), *seed, keys=keys[rows])
+    return rows[stay], rows[go]
+
+
+def _describe_split(split: str, y: Any, seed: int) -> str:
+    if split == "time":
+        return "in the order given, the last ones held out"
+    if split == "grouped":
+        return f"by whole groups, seed {seed}"
+    return f"stratified by class, seed {seed}" if is_single(y) else f"at random, seed {seed}"
+
+
+def folds_of(y: Any, k: int, groups: Any = None, seed: int = 0) -> Folds:
+    """Return k pairs of rows to train on and rows to test on, both in order; every row is tested on once.
+
+    Every class has about the same share in all folds; groups stay whole.
+    """
+    n = len_of(y)
+    if isinstance(k, bool) or not isinstance(k, int) or not 2 <= k <= n:
+        raise ValueError(f"folds={k!r}: give a whole number from 2 to the number of examples, {n:,}.")
+    codes = codes_of(y)
+    if groups is None:
+        if np.bincount(codes).max() < k:
+            raise ValueError(f"folds={k}: no class has that many examples: use fewer folds.")
+        splitter, group_codes = StratifiedKFold(k, shuffle=True, random_state=seed), None
+    else:
+        group_codes = _group_codes(groups)
+        if group_codes.max() + 1 < k:
+            raise ValueError(f"folds={k}: there are only {group_codes.max() + 1:,} groups: use at most as many folds.")
+        splitter = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class")  # some folds lack it, which does no harm
+        return [(np.sort(train), np.sort(test)) for train, test in splitter.split(codes, codes, group_codes)]
+
+
+def _group_codes(groups: Any) -> np.ndarray:
+    return np.unique(np.asarray(groups).astype(str), return_inverse=True)[1]
+
+
+# ---- examples in any form: arrays, sparse matrices, frames, lists
+
+
+def at(values: Any, rows: np.ndarray) -> Any:
+    """Return rows of an array, a sparse matrix, a frame or a list."""
+    return _safe_indexing(values, rows)
+
+
+def len_of(values: Any) -> int:
+    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """Return both parts, one below the other, in their own form."""
+    if sp.issparse(first):
+        return sp.vstack([first, second], format="csr")
+    if hasattr(first, "iloc"):
+        import pandas
+
+        return pandas.concat([first, second])
+    if hasattr(first, "vstack"):  # polars
+        return first.vstack(second)
+    if isinstance(first, np.ndarray) and np.ndim(second) == first.ndim:
+        return np.concatenate([first, np.asarray(second)])
+    return [*first, *second]
 
 
 def codes_of(y: Any) -> np.ndarray:
-    """The class of each example; all the same where they have several labels or are sequences."""
+    """Return the class of each example; all the same if they have several labels or are sequences."""
     if is_single(y):
         return np.unique(np.asarray(y), return_inverse=True)[1]
     return np.zeros(len_of(y), np.intp)
 
 
+def is_single(y: Any) -> bool:
+    """Return whether every example has one plain label."""
+    if sp.issparse(y) or getattr(y, "ndim", 1) != 1 or not len_of(y):
+        return False
+    first = next(iter(y))
+    return isinstance(first, str) or not hasattr(first, "__len__")
+
+
 def is_too_small(y: Any, share: float) -> bool:
-    """Would this share be too small for a test set of these classes?"""
+    """Return whether this share is too small for a test set of these classes."""
     classes = np.unique(codes_of(y))
     return round(share * len_of(y)) < MIN_TESTED_PER_CLASS * len(classes)
 
 
 def copy_keys(X: Any) -> np.ndarray:
-    """A number for every example, the same for equal ones."""
+    """Return a number for every example, the same for equal ones."""
     if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
         return row_hashes(X)
     numbers: dict[bytes, int] = {}
@@ -211,8 +261,8 @@ def copy_keys(X: Any) -> np.ndarray:
 
 
 def example_bytes(X: Any) -> Iterator[bytes]:
-    """Every example as bytes: numbers by column and value, zeros left out; everything else as it is written."""
-    if hasattr(X, "to_pandas") and not hasattr(X, "to_numpy"):  # a table of Arrow's
+    """Yield every example as bytes: numbers by column and value, without zeros; everything else by its repr."""
+    if hasattr(X, "to_pandas") and not hasattr(X, "to_numpy"):  # pyarrow
         X = X.to_pandas()
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
@@ -226,36 +276,18 @@ def example_bytes(X: Any) -> Iterator[bytes]:
 
 
 def as_python(value: Any) -> Any:
-    """A value of NumPy's as one of Python's, so that equal ones are written alike."""
+    """Return a NumPy value as a Python value, so that equal values have the same repr."""
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
-def _is_table(X: Any) -> bool:
-    """Are these rows of as many numbers each?"""
+def _is_table(X: list[Any] | tuple[Any, ...]) -> bool:
+    """Return whether these are rows of numbers of one length."""
     rows = all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(X[0]) for row in X)
     return rows and all(isinstance(value, int | float | np.number) for value in X[0])
 
 
-def is_single(y: Any) -> bool:
-    """Is there one plain label an example?"""
-    if sp.issparse(y) or getattr(y, "ndim", 1) != 1 or not len_of(y):
-        return False
-    first = next(iter(y))
-    return isinstance(first, str) or not hasattr(first, "__len__")
-
-
-def _in_words(split: str, y: Any, held: dict[str, np.ndarray], seed: int) -> str:
-    if not held:
-        return "as given"
-    if split == "time":
-        return "in the order given, the last ones held out"
-    if split == "grouped":
-        return f"by whole groups, seed {seed}"
-    return f"stratified by class, seed {seed}" if is_single(y) else f"at random, seed {seed}"
-
-
 def as_given(X: Any, y: Any) -> tuple[Any, Any]:
-    """Examples in a form that rows can be taken of; a column of labels as the list that it means."""
+    """Return examples in a form whose rows can be selected; a column of labels becomes a vector."""
     if sp.issparse(X) or hasattr(X, "tocsr"):
         X = sound_csr(X if sp.issparse(X) else X.tocsr())
     if hasattr(y, "tocsr"):
@@ -270,44 +302,46 @@ def as_given(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def part_as_given(part: Any, X: Any, name: str) -> Any:
-    """Development or test examples of their own: like X."""
+    """Return a separate validation or test set in the form of X; a share stays as it is."""
     if not isinstance(part, tuple) or len(part) != 2:
         return part
-    other, y = as_given(*part)
-    if isinstance(X, np.ndarray) and isinstance(other, list | tuple):
-        other = np.asarray(other)
-    kinds = [_kind(values) for values in (X, other)]
-    if kinds[0] != kinds[1]:
-        raise ValueError(f"X is {kinds[0]}, but that of {name} is {kinds[1]}: give both in the same form.")
-    widths = [values.shape[1] if len(getattr(values, "shape", ())) == 2 else None for values in (X, other)]
-    if widths[0] != widths[1]:
-        raise ValueError(f"{name} has {widths[1]:,} features, but X has {widths[0]:,}: give the same features.")
-    return other, y
+    X_part, y = as_given(*part)
+    if isinstance(X, np.ndarray) and isinstance(X_part, list | tuple):
+        X_part = np.asarray(X_part)
+    form, form_of_part = (_describe_form(values) for values in (X, X_part))
+    if form != form_of_part:
+        raise ValueError(f"X is {form}, but that of {name} is {form_of_part}: give both in the same form.")
+    width, width_of_part = (
+        values.shape[1] if len(getattr(values, "shape", ())) == 2 else None for values in (X, X_part)
+    )
+    if width != width_of_part:
+        raise ValueError(f"{name} has {width_of_part:,} features, but X has {width:,}: give the same features.")
+    return X_part, y
 
 
-def check_labels_meet(parts: Parts) -> None:
-    """Refuse development and test labels that are nowhere among those learned from: all answers would be wrong."""
-    known = _labels(parts.train)
-    for name, part in (("validation", parts.dev), ("test", parts.test)):
-        labels = None if part is None else _labels(part)
-        if known and labels and not known & labels:
-            raise ValueError(
-                f"None of the labels of the {name} examples ({_some(labels)}) is among those of the training set "
-                f"({_some(known)}): check that both use the same classes."
-            )
-
-
-def _labels(part: Part) -> set[Any]:
-    y = part.taken()[1]
-    return set(np.asarray(y).tolist()) if is_single(y) else set()
-
-
-def _kind(X: Any) -> str:
+def _describe_form(X: Any) -> str:
     if sp.issparse(X):
         return "a sparse matrix"
     return "a frame" if hasattr(X, "columns") else "an array or a list"
 
 
-def _some(labels: set[Any]) -> str:
-    shown = sorted(map(repr, labels))
-    return ", ".join(shown[:3]) + (", ..." if len(shown) > 3 else "")
+def check_labels_meet(parts: Parts) -> None:
+    """Raise ValueError if no validation or no test label is in the training set: every prediction would be wrong."""
+    known = _label_set(parts.train)
+    for name, part in (("validation", parts.dev), ("test", parts.test)):
+        labels = None if part is None else _label_set(part)
+        if known and labels and not known & labels:
+            raise ValueError(
+                f"None of the labels of the {name} examples ({_list_labels(labels)}) is among those of the training "
+                f"set ({_list_labels(known)}): check that both use the same classes."
+            )
+
+
+def _label_set(part: Part) -> set[Any]:
+    y = part.taken()[1]
+    return set(np.asarray(y).tolist()) if is_single(y) else set()
+
+
+def _list_labels(labels: set[Any]) -> str:
+    names = sorted(map(repr, labels))
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

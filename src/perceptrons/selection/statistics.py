@@ -17,12 +17,15 @@ from perceptrons.inspection.ranking import ranking_of
 from perceptrons.selection.splitting import at, is_single, len_of
 from perceptrons.sequence.phrases import PhraseCounts, counts_by_sentence
 
-RESAMPLES = 1000
-SWAPS, ENOUGH = 999, 20
-SETS = set | frozenset | list | tuple
-NEGATED = "neg_log_loss"  # scikit-learn's name: of a loss, the negative is the larger the better
-NAMES = (*(name for name, one in METRICS.items() if one.needs != PROBABILITIES), NEGATED)
-PHRASE_F1 = "phrase_f1"  # of sequences alone: F1 of phrases, as conlleval counts them
+RESAMPLES = 1000  # of the bootstrap
+MAX_SWAPS = 999
+MAX_LARGER = 20  # differences as large as the real one, after which the permutation test stops
+LABEL_SETS = set | frozenset | list | tuple
+NEG_LOG_LOSS = "neg_log_loss"  # scikit-learn's name: the negative of a loss is the better the larger it is
+NAMES = (*(name for name, metric in METRICS.items() if metric.needs != PROBABILITIES), NEG_LOG_LOSS)
+PHRASE_F1 = "phrase_f1"  # for sequences only: F1 of phrases, as conlleval counts them
+
+MetricFunction = Callable[[Any, Any], float]
 
 
 class Interval(NamedTuple):
@@ -56,20 +59,18 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     return Interval(float(interval.low), float(interval.high), level, "Wilson")
 
 
-def bootstrap(
-    metric: Callable[[Any, Any], float], y: Any, predicted: Any, level: float = 0.95, seed: int = 0
-) -> Interval:
+def bootstrap(metric: MetricFunction, y: Any, predicted: Any, level: float = 0.95, seed: int = 0) -> Interval:
     """Return the bootstrap interval of a score: on test sets drawn from this one with replacement.
 
     Use it for scores that are not shares, such as F1. For accuracies, use `wilson`, which costs nothing. It needs at
     least about 30 examples.
     """
     rng, n = np.random.default_rng(seed), len(predicted)
-    figures = []
+    scores = []
     for _ in range(RESAMPLES):
-        drawn = rng.integers(0, n, n)
-        figures.append(metric(at(y, drawn), at(predicted, drawn)))
-    low, high = np.nanquantile(figures, [(1 - level) / 2, (1 + level) / 2])
+        rows = rng.integers(0, n, n)
+        scores.append(metric(at(y, rows), at(predicted, rows)))
+    low, high = np.nanquantile(scores, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level, f"bootstrap, {RESAMPLES} resamples")
 
 
@@ -77,9 +78,10 @@ def mcnemar(one: Any, other: Any) -> float:
     """Return the p-value of McNemar's exact test, two-sided, for two classifiers on the same test examples.
 
     It counts only the examples that one classifier gets right and the other wrong. one, other: which examples each gets
-    right. Use it for two classifiers on one test set. Do not use it for scores from different test sets, or for many
-    comparisons without a correction: among 20
-    equal classifiers, one is "significant" at 0.05.
+    right.
+
+    Use it for two classifiers on one test set. Do not use it for scores from different test sets, or for many
+    comparisons without a correction: among 20 equal classifiers, one is "significant" at 0.05.
 
     Examples
     --------
@@ -94,19 +96,19 @@ def mcnemar(one: Any, other: Any) -> float:
             f"{other.shape} and types {one.dtype} and {other.dtype}."
         )
     one, other = one.astype(bool), other.astype(bool)
-    gained, lost = int((one & ~other).sum()), int((other & ~one).sum())
-    return float(binomtest(gained, gained + lost, 0.5).pvalue) if gained + lost else 1.0
+    only_one, only_other = int((one & ~other).sum()), int((other & ~one).sum())
+    return float(binomtest(only_one, only_one + only_other, 0.5).pvalue) if only_one + only_other else 1.0
 
 
-def swapping(metric: Callable[[Any, Any], float], y: Any, one: Any, other: Any, seed: int = 0) -> float:
+def swapping(metric: MetricFunction, y: Any, one: Any, other: Any, seed: int = 0) -> float:
     """Return the p-value of a two-sided permutation test for the difference of a score between two classifiers.
 
-    If both are equally good, it does not matter which of them gave which answer. So the test swaps their answers to
-    each example at random, 999 times, and counts how often the scores differ by at least as much as they really do. It
-    stops early if that happens often from the start.
+    If both are equally good, it does not matter which of them made which prediction. So the test swaps their
+    predictions for each example at random, 999 times, and counts how often the scores differ by at least as much as
+    they really do. It stops early if that happens often from the start.
 
-    When to use it: two classifiers, the same test examples, and a score other than accuracy, such as F1.
-    When not: accuracies (`mcnemar` is exact and costs nothing).
+    Use it for two classifiers, the same test examples, and a score other than accuracy, such as F1. For accuracies, use
+    `mcnemar`, which is exact and costs nothing.
 
     Examples
     --------
@@ -117,22 +119,22 @@ def swapping(metric: Callable[[Any, Any], float], y: Any, one: Any, other: Any, 
     (1.0, 0.001)
     """
     one, other, rng = np.asarray(one), np.asarray(other), np.random.default_rng(seed)
-    found = abs(metric(y, one) - metric(y, other))
-    times = 0
-    for tried in range(1, 1 + SWAPS):
+    difference = abs(metric(y, one) - metric(y, other))
+    n_larger = 0
+    for n_swaps in range(1, 1 + MAX_SWAPS):
         swap = rng.random(len(one)) < 0.5
         swap = swap.reshape(-1, *(1,) * (one.ndim - 1))
-        pair = np.where(swap, other, one), np.where(swap, one, other)
-        times += abs(metric(y, pair[0]) - metric(y, pair[1])) >= found - 1e-12
-        if times == ENOUGH:  # Besag and Clifford 1991
-            return times / tried
-    return (1 + times) / (1 + SWAPS)
+        swapped = metric(y, np.where(swap, other, one)) - metric(y, np.where(swap, one, other))
+        n_larger += abs(swapped) >= difference - 1e-12
+        if n_larger == MAX_LARGER:  # Besag and Clifford 1991
+            return n_larger / n_swaps
+    return (1 + n_larger) / (1 + MAX_SWAPS)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values with Holm's correction for several comparisons (Holm 1979).
 
-    The smallest is multiplied by their number, the next by one less, and so on; none ends below one that was smaller.
+    The smallest is multiplied by their number, the next by one less, and so on. None ends below a smaller one.
 
     Use it to compare one learner with several others, not for a single planned comparison.
 
@@ -142,25 +144,25 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    n, corrected, largest = len(p_values), [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(n), key=lambda place: p_values[place])):
-        largest = max(largest, min(1.0, (n - rank) * p_values[place]))
-        corrected[place] = largest
-    return corrected
+    order = np.argsort(p_values, kind="stable")
+    factors = np.arange(len(p_values), 0, -1)
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * np.asarray(p_values, np.float64)[order]))
+    return corrected.tolist()
 
 
 class Metric:
-    """A metric, the larger the better: of the table by name, or the user's own function of true and predicted labels.
+    """A metric, the larger the better: a name of the table, or the user's function of true and predicted labels.
 
     outputs: an example has "labels", one or several; or "sequences" of them, counted label by label; or an output that
     is right as a "whole".
     """
 
-    def __init__(self, metric: str | Callable[[Any, Any], float], outputs: str = "labels"):
-        known = (*NAMES, PHRASE_F1) if outputs == "sequences" else NAMES
-        if not callable(metric) and metric not in known:
+    def __init__(self, metric: str | MetricFunction, outputs: str = "labels"):
+        names = (*NAMES, PHRASE_F1) if outputs == "sequences" else NAMES
+        if not callable(metric) and metric not in names:
             raise ValueError(
-                f"metric={metric!r}: give one of {', '.join(map(repr, known))}, or a function of true and predicted "
+                f"metric={metric!r}: give one of {', '.join(map(repr, names))}, or a function of true and predicted "
                 "labels."
             )
         self.name = getattr(metric, "__name__", "a function") if callable(metric) else metric
@@ -170,63 +172,64 @@ class Metric:
         if self.needs != ANSWERS and outputs != "labels":
             raise ValueError(f"metric={metric!r} is for one label per example: choose one like 'accuracy'.")
 
-    def asked(self, model: Any, X: Any, y: Any, predicted: Any = None) -> tuple[Any, Any]:
-        """What the metric compares: labels and answers; or numbers of classes, and answers, scores or probabilities.
+    def inputs(self, model: Any, X: Any, y: Any, predicted: Any = None) -> tuple[Any, Any]:
+        """Return what the metric compares: labels and predictions, or class numbers and predictions or scores.
 
-        predicted: the answers, if they are there already.
+        predicted: the predictions, if they are known already.
         """
         binary = not self.own and self.name in METRICS and METRICS[self.name].binary
         if self.needs == ANSWERS and not binary:
             return y, model.predict(X) if predicted is None else predicted
         if not is_single(y):
             raise ValueError(f"metric={self.name!r} is for one label per example, but y has several: choose another.")
-        codes = _codes(y, model.classes_)
+        codes = _class_codes(y, model.classes_)
         if binary:
             if len(model.classes_) != 2:
                 raise ValueError(
                     f"metric={self.name!r} is for two classes, but there are {len(model.classes_):,}: choose another."
                 )
-            return codes, _codes(model.predict(X) if predicted is None else predicted, model.classes_)
-        if self.needs == PROBABILITIES or not hasattr(model, "decision_function"):
-            if not hasattr(model, "predict_proba"):
-                raise ValueError(
-                    f"metric={self.name!r} needs probabilities, but {type(model).__name__} has none: calibrate it with "
-                    "scikit-learn's CalibratedClassifierCV, or choose another metric."
-                )
-            scores = np.asarray(model.predict_proba(X), np.float64)
-            return codes, scores[:, 1] if self.needs != PROBABILITIES and scores.shape[1] == 2 else scores
-        return codes, np.asarray(model.decision_function(X), np.float64)
+            return codes, _class_codes(model.predict(X) if predicted is None else predicted, model.classes_)
+        if self.needs != PROBABILITIES and hasattr(model, "decision_function"):
+            return codes, np.asarray(model.decision_function(X), np.float64)
+        if not hasattr(model, "predict_proba"):
+            raise ValueError(
+                f"metric={self.name!r} needs probabilities, but {type(model).__name__} has none: calibrate it with "
+                "scikit-learn's CalibratedClassifierCV, or choose another metric."
+            )
+        probabilities = np.asarray(model.predict_proba(X), np.float64)
+        is_ranking = self.needs != PROBABILITIES and probabilities.shape[1] == 2
+        return codes, probabilities[:, 1] if is_ranking else probabilities
 
     def of(self, model: Any, X: Any, y: Any) -> float:
-        """The metric of a fitted model on examples."""
-        return self.told(*self.asked(model, X, y))
+        """Return the metric of a fitted model on examples."""
+        return self.checked(*self.inputs(model, X, y))
 
-    def told(self, y: Any, answers: Any) -> float:
-        """The metric, or a ValueError where these examples do not suffice for it."""
-        figure = self(y, answers)
-        if not math.isfinite(figure):
+    def checked(self, y: Any, predicted: Any) -> float:
+        """Return the metric of the result of `inputs`; ValueError if these examples do not suffice for it."""
+        value = self(y, predicted)
+        if not math.isfinite(value):
             raise ValueError(f"metric={self.name!r} needs examples of several classes, but all of these belong to one.")
-        return figure
+        return value
 
-    def swappable(self, answers: Any) -> Any:
-        """Answers that those of another model can be swapped with: of scores, which have any scale, the ranks."""
-        return rankdata(answers, axis=0) if self.needs == SCORES else answers
+    def comparable(self, predicted: Any) -> Any:
+        """Return predictions that can be swapped with those of another model: the ranks of scores of any scale."""
+        return rankdata(predicted, axis=0) if self.needs == SCORES else predicted
 
     def __call__(self, y: Any, predicted: Any) -> float:
-        """The metric of labels and answers, or of what else `asked` gives."""
-        right = self.right(y, predicted)  # after every epoch scikit-learn's checks would cost more than the counting
+        """Return the metric of labels and predictions, or of the result of `inputs`."""
+        right = self.right(y, predicted)  # scikit-learn's checks would cost more than counting, after every epoch
         if right is not None:
             return float(right.mean())
         if self.outputs == "sequences" and self._function is None:
             y, predicted = np.array(list(chain(*y))), np.array(list(chain(*predicted)))
-        figure = self._figure(y, predicted)
-        if not math.isfinite(figure) and (self.own or self.needs == ANSWERS):
+        value = self._value(y, predicted)
+        if not math.isfinite(value) and (self.own or self.needs == ANSWERS):
             raise ValueError(
-                f"metric {self.name} returned {figure} for {len_of(y):,} examples: it must return a number."
+                f"metric {self.name} returned {value} for {len_of(y):,} examples: it must return a number."
             )
-        return figure
+        return value
 
-    def _figure(self, y: Any, predicted: Any) -> float:
+    def _value(self, y: Any, predicted: Any) -> float:
         if self._function is not None:
             return float(self._function(y, predicted))
         if self.needs == PROBABILITIES:
@@ -235,12 +238,8 @@ class Metric:
         if self.needs != ANSWERS:
             area = getattr(ranking_of(y[y >= 0], predicted[y >= 0]), self.name)
             return math.nan if area is None else area
-        if not (is_single(y) and _is_array(predicted) and not sp.issparse(predicted) and predicted.ndim == 1):
-            return self._of_several(y, predicted)
-        return _of_labels(self.name, np.asarray(y), predicted)
-
-    def _of_several(self, y: Any, predicted: Any) -> float:
-        """Of several labels per example; only F1 is defined for them."""
+        if is_single(y) and _is_array(predicted) and not sp.issparse(predicted) and predicted.ndim == 1:
+            return _metric_of_labels(self.name, np.asarray(y), predicted)
         if not self.name.startswith("f1_"):
             raise ValueError(f"metric={self.name!r} is for one label per example: choose accuracy or an F1.")
         if not _is_array(predicted):  # label sets
@@ -249,15 +248,15 @@ class Metric:
         return float(f1_score(y, predicted, average=self.name.removeprefix("f1_"), zero_division=0))
 
     def right(self, y: Any, predicted: Any) -> np.ndarray | None:
-        """Which examples, or labels of sequences, are right; None if the figure is no share of them."""
+        """Return which examples, or labels of sequences, are right; None if the metric is not a share of them."""
         if self.name != "accuracy" or self.own:
             return None
         if self.outputs == "sequences":
             y, predicted = list(chain(*y)), list(chain(*predicted))
         elif self.outputs == "whole":
-            return np.array([bool(one == other) for one, other in zip(y, predicted, strict=True)], bool)
+            return np.array([bool(true == answer) for true, answer in zip(y, predicted, strict=True)], bool)
         elif not _is_array(predicted):
-            return np.array([set(one) == set(other) for one, other in zip(y, predicted, strict=True)], bool)
+            return np.array([set(true) == set(answer) for true, answer in zip(y, predicted, strict=True)], bool)
         y, predicted = _as_array(y), _as_array(predicted)
         if y.shape != predicted.shape:
             raise ValueError(f"y has shape {y.shape}, but predictions have {predicted.shape}.")
@@ -265,43 +264,43 @@ class Metric:
         return same.all(axis=1) if same.ndim == 2 else same
 
 
-def measured(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
-    """A figure and its interval."""
-    right, score = metric.right(y, predicted), metric.told(y, predicted)
+def score_with_interval(metric: Metric, y: Any, predicted: Any) -> tuple[float, Interval]:
+    """Return a score and its confidence interval."""
+    right, score = metric.right(y, predicted), metric.checked(y, predicted)
     if right is not None:
         return score, wilson(int(right.sum()), len(right))
     if metric.name == PHRASE_F1 and not metric.own:  # phrases are found once, not for every sample
         counts = counts_by_sentence(y, predicted)
-        return score, bootstrap(lambda drawn, _: _f1(drawn), counts, counts)
+        return score, bootstrap(lambda sample, _: _f1_of_counts(sample), counts, counts)
     return score, bootstrap(metric, y, predicted)
 
 
 def phrase_f1(y: Any, predicted: Any) -> float:
-    """F1 of the phrases in sentences of labels such as B-NP, I-NP and O."""
-    return _f1(counts_by_sentence(y, predicted))
+    """Return the F1 of the phrases in sentences of labels such as B-NP, I-NP and O."""
+    return _f1_of_counts(counts_by_sentence(y, predicted))
 
 
-def _f1(counts: np.ndarray) -> float:
-    """Of how many phrases there are, were found, and are right, by sentence."""
+def _f1_of_counts(counts: np.ndarray) -> float:
+    """counts: the numbers of phrases that exist, were found, and are right, by sentence."""
     return PhraseCounts(*counts.sum(axis=0).tolist()).f1
 
 
-def _of_labels(name: str, y: np.ndarray, predicted: np.ndarray) -> float:
-    """A metric of the table, by the confusion matrix of all labels that are there."""
-    n, every = len(y), np.concatenate([y, predicted])
-    if METRICS[name].binary:  # numbers of classes, among which that of a label that the model does not know is -1
-        codes, K = np.where(every < 0, 2, every), 3
+def _metric_of_labels(name: str, y: np.ndarray, predicted: np.ndarray) -> float:
+    """Return a metric of the table, by the confusion matrix of all labels that occur."""
+    n, labels = len(y), np.concatenate([y, predicted])
+    if METRICS[name].binary:  # class numbers, -1 for a label that the model does not know
+        codes, K = np.where(labels < 0, 2, labels), 3
     else:
-        labels, codes = np.unique(every, return_inverse=True)
-        K = len(labels)
+        distinct, codes = np.unique(labels, return_inverse=True)
+        K = len(distinct)
     confusion = np.bincount(codes[:n] * K + codes[n:], minlength=K * K).reshape(K, K)
-    of = METRICS[name].of
-    assert of is not None
-    return float(of(confusion))
+    function = METRICS[name].of
+    assert function is not None
+    return float(function(confusion))
 
 
-def _codes(labels: Any, classes: np.ndarray) -> np.ndarray:
-    """The numbers of labels among the classes; -1 for one that is none."""
+def _class_codes(labels: Any, classes: np.ndarray) -> np.ndarray:
+    """Return the numbers of labels among the classes; -1 for a label that is not a class."""
     places = {label: place for place, label in enumerate(classes.tolist())}
     return np.array([places.get(label, -1) for label in np.asarray(labels).tolist()], np.intp)
 
@@ -311,7 +310,7 @@ def _as_array(labels: Any) -> np.ndarray:
 
 
 def _is_array(predicted: Any) -> bool:
-    """Are these labels, or rows of flags, and not sets of labels?"""
+    """Return whether these are labels, or rows of flags, and not sets of labels."""
     if sp.issparse(predicted) or not hasattr(predicted, "dtype"):
         return sp.issparse(predicted)
-    return not (predicted.dtype.kind == "O" and len(predicted) and isinstance(predicted[0], SETS))
+    return not (predicted.dtype.kind == "O" and len(predicted) and isinstance(predicted[0], LABEL_SETS))

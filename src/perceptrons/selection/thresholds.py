@@ -1,6 +1,6 @@
 """Chooses the threshold of a model with two classes: the score at which it starts to predict the second class."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,11 @@ from perceptrons.inspection.ranking import MOST_SCORES, cuts_of
 from perceptrons.selection.search import last_step
 from perceptrons.selection.splitting import len_of
 
-AT_ONCE = 2**18  # cuts judged at a time
+CUTS_AT_A_TIME = 2**18
+TOLERANCE = 1e-12  # relative, within which two values of a metric are equal
 COST = "cost"
+
+Costs = Mapping[Any, Mapping[Any, float]]
 
 
 class Threshold(NamedTuple):
@@ -25,13 +28,13 @@ class Threshold(NamedTuple):
     threshold : float
         The model predicts the second class for scores at or above it.
     metric : str
-        What it was chosen by: a name of the table of metrics, or "cost".
+        The metric that it was chosen by, or "cost".
     score : float
-        The metric with it, on the examples that it was chosen on; of a cost, the mean cost of an example.
+        The metric with this threshold on the validation examples; for costs, the mean cost per example.
     before : float
-        The same by the answers that the model gave before.
+        The same for the predictions before the threshold was set.
     n : int
-        How many examples these are.
+        The number of these examples.
     """
 
     threshold: float
@@ -80,93 +83,99 @@ def choose_threshold(model: Any, X: Any, y: Any, metric: Any = "balanced_accurac
     target = read_target(y, len_of(X))
     if target.several:
         raise ValueError("y has several labels per example, but a threshold is for two classes.")
-    return _choose(last, [judged(model, last, X, target.codes, target.classes)], metric)
+    return _choose(last, *codes_and_scores(model, last, X, target.codes, target.classes), metric)
 
 
-def choose_on_blocks(model: Any, blocks: Iterable[Any], metric: Any) -> Threshold:
-    """`choose_threshold` by blocks of examples as they are read: by the first 10 million, if there are more."""
+def choose_on_blocks(model: Any, blocks: Iterable[Any], metric: str | Costs) -> Threshold:
+    """Choose like `choose_threshold` on blocks of examples as they are read, by at most about 10 million examples."""
     check_has_threshold(model)
-    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    parts = list(read_blocks(model, blocks, MOST_SCORES))
+    codes, scores = (np.concatenate([part[k] for part in parts]) if parts else np.zeros(0) for k in (0, 1))
+    return _choose(model, codes, scores, metric)
+
+
+def read_blocks(
+    model: Any, blocks: Iterable[Any], max_scores: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield the class numbers, the scores and the weights of blocks until there are this many scores."""
+    n_scores = 0
     for block in blocks:
-        pairs.append(judged(model, model, block.X, block.codes, block.classes))
-        if sum(len(codes) for codes, _ in pairs) >= MOST_SCORES:
-            break
-    return _choose(model, pairs, metric)
+        weight = np.ones(len(block.codes)) if block.weight is None else np.asarray(block.weight, np.float64)
+        codes, scores = codes_and_scores(model, model, block.X, block.codes, block.classes)
+        yield codes, scores, weight
+        n_scores += scores.size
+        if n_scores >= max_scores:
+            return
 
 
 def check_has_threshold(model: Any) -> None:
-    """Refuse an estimator that has none, one that is not fitted, and one that has not two classes."""
+    """Raise an error for an estimator without a threshold, and for one that does not have two classes."""
     if not hasattr(type(model), "threshold_"):
         raise TypeError(
             f"{type(model).__name__} has no threshold_: give a Perceptron or a KernelPerceptron, or use scikit-learn's "
             "TunedThresholdClassifierCV."
         )
     if len(model.classes_) != 2 or several_labels(model):
-        several = ", several per example" * (several_labels(model))
+        several = ", several per example" * several_labels(model)
         raise ValueError(
             f"A threshold is for models with two classes, but this one has {len(model.classes_):,}{several}."
         )
 
 
-def judged(model: Any, last: Any, X: Any, codes: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of the classes of examples, and their scores. codes: their numbers among these labels."""
+def codes_and_scores(
+    model: Any, last: Any, X: Any, codes: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class numbers of examples in the last step of a model, and their scores. codes: numbers of labels."""
     places = {key: k for k, label in enumerate(last.classes_.tolist()) for key in (str(label), label)}
     known = np.array([places.get(label, places.get(str(label), -1)) for label in labels.tolist()])
     if (known[codes] < 0).any():
-        strange = [label for label, place in zip(labels.tolist(), known, strict=True) if place < 0]
-        raise ValueError(f"y has labels that the model does not know, such as {strange[:3]}: leave these examples out.")
+        unknown = [label for label, place in zip(labels.tolist(), known, strict=True) if place < 0]
+        raise ValueError(f"y has labels that the model does not know, such as {unknown[:3]}: leave these examples out.")
     with columns_matched():
         return known[codes], np.asarray(model.decision_function(X), np.float64)
 
 
-def _choose(model: Any, pairs: list[tuple[np.ndarray, np.ndarray]], metric: Any) -> Threshold:
-    codes, scores = (np.concatenate(parts) for parts in zip(*pairs, strict=True)) if pairs else (np.zeros(0),) * 2
-    found = best_threshold(codes, scores, winners(model, scores), model.classes_, metric)
-    model.threshold_ = found.threshold
-    return found
+def _choose(model: Any, codes: np.ndarray, scores: np.ndarray, metric: str | Costs) -> Threshold:
+    choice = best_threshold(codes, scores, winners(model, scores), model.classes_, metric)
+    model.threshold_ = choice.threshold
+    return choice
 
 
-def set_threshold(model: Any, threshold: Any, X: Any, y: Any) -> Threshold | None:
-    """Give a model the threshold asked for: a number, or one chosen on these examples; how, if it was chosen."""
-    if threshold is not None and is_chosen(threshold):
+def set_threshold(model: Any, threshold: str | Costs | float | None, X: Any, y: Any) -> Threshold | None:
+    """Set a threshold that is a number, or choose it on these examples and return how."""
+    if isinstance(threshold, str | Mapping):
         return choose_threshold(model, X, y, threshold)
     if threshold is not None:
         last_step(model)[0].threshold_ = threshold
     return None
 
 
-def is_chosen(threshold: Any) -> bool:
-    """Is this a metric or a cost to choose a threshold by, and not a number?"""
-    return isinstance(threshold, str | Mapping)
-
-
 def best_threshold(
-    codes: np.ndarray, scores: np.ndarray, answers: np.ndarray, classes: np.ndarray, metric: Any
+    codes: np.ndarray, scores: np.ndarray, predicted: np.ndarray, classes: np.ndarray, metric: str | Costs
 ) -> Threshold:
-    """The threshold itself. codes: 0 or 1 for every example. answers: those given so far, for comparison."""
+    """Return the best threshold. codes: 0 or 1 for every example. predicted: by the present threshold."""
     if not len(codes):
         raise ValueError("There are no examples to choose a threshold with: give at least one of each class.")
     if not 0 < np.count_nonzero(codes) < len(codes):
         raise ValueError("All examples to choose a threshold with belong to one class: give examples of both.")
-    name, worth, sign = _judge(metric, classes)
+    name, function, sign = _metric_function(metric, classes)
     cuts = cuts_of(codes == 1, scores)
-    # the first cut answers the second class to nobody
+    # the first cut predicts the second class for no example
     hits, alarms = np.append(0, cuts.hits), np.append(0, cuts.alarms)
-    total = cuts.n_positive, cuts.n_negative
-    parts = [slice(start, start + AT_ONCE) for start in range(0, len(hits), AT_ONCE)]
-    figures = np.concatenate([worth(_confusions(hits[part], alarms[part], *total)) for part in parts])
+    totals = cuts.n_positive, cuts.n_negative
+    slices = [slice(start, start + CUTS_AT_A_TIME) for start in range(0, len(hits), CUTS_AT_A_TIME)]
+    values = np.concatenate([function(_confusion_matrices(hits[part], alarms[part], *totals)) for part in slices])
     low, high = _gaps(cuts.scores)
-    best = np.flatnonzero(figures >= figures.max() - 1e-12 * max(1.0, abs(figures.max())))
-    chosen = best[np.argmin(np.abs(low[best] / 2 + high[best] / 2))]
-    said = np.array([np.sum((codes == k) & (answers == 1)) for k in (1, 0)])
-    before = float(worth(_confusions(said[:1], said[1:], *total))[0])
-    return Threshold(
-        _within(float(low[chosen]), float(high[chosen])), name, sign * float(figures[chosen]), sign * before, len(codes)
-    )
+    best = np.flatnonzero(values >= values.max() - TOLERANCE * max(1.0, abs(values.max())))
+    choice = best[np.argmin(np.abs(low[best] / 2 + high[best] / 2))]
+    hits_before, alarms_before = (np.array([np.sum((codes == k) & (predicted == 1))]) for k in (1, 0))
+    before = float(function(_confusion_matrices(hits_before, alarms_before, *totals))[0])
+    threshold = _shortest_between(float(low[choice]), float(high[choice]))
+    return Threshold(threshold, name, sign * float(values[choice]), sign * before, len(codes))
 
 
-def _judge(metric: Any, classes: np.ndarray) -> tuple[str, Any, float]:
-    """The name of a metric, the function of confusion matrices to make large, and the sign to show it by."""
+def _metric_function(metric: str | Costs, classes: np.ndarray) -> tuple[str, Callable[[np.ndarray], np.ndarray], float]:
+    """Return the name of a metric, the function of confusion matrices to maximize, and the sign to show it with."""
     if isinstance(metric, Mapping):
         cost = cost_matrix(metric, classes, stream=False, unnamed=1.0)
         return COST, lambda table: -(table * cost).sum(axis=(-2, -1)) / table.sum(axis=(-2, -1)), -1.0
@@ -175,25 +184,27 @@ def _judge(metric: Any, classes: np.ndarray) -> tuple[str, Any, float]:
             f"metric={metric!r}: give one of {', '.join(map(repr, BY_ANSWERS))}, or a dict of costs, "
             "{true class: {predicted class: cost}}."
         )
-    return metric, METRICS[metric].of, 1.0
+    function = METRICS[metric].of
+    assert function is not None
+    return metric, function, 1.0
 
 
-def _confusions(hits: np.ndarray, alarms: np.ndarray, n_positive: int, n_negative: int) -> np.ndarray:
-    """A confusion matrix for every cut."""
+def _confusion_matrices(hits: np.ndarray, alarms: np.ndarray, n_positive: int, n_negative: int) -> np.ndarray:
+    """Return a confusion matrix for every cut."""
     rows = np.stack([n_negative - alarms, alarms], axis=-1), np.stack([n_positive - hits, hits], axis=-1)
     return np.stack(rows, axis=-2).astype(np.float64)
 
 
 def _gaps(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For every cut of descending scores: above which score, and up to which, a threshold answers just so."""
+    """Return the ends of the gap of thresholds above low, up to high, for every cut of descending scores."""
     first, last = (1.0, 1.0) if len(scores) == 1 else (scores[0] - scores[1], scores[-2] - scores[-1])
     return np.append(scores, scores[-1] - 2 * last), np.append(scores[0] + 2 * first, scores)
 
 
-def _within(low: float, high: float) -> float:
-    """The number of the fewest digits around the middle of a gap.
+def _shortest_between(low: float, high: float) -> float:
+    """Return the number with the fewest digits around the middle of a gap.
 
-    The last digits of scores depend on the order in which they are summed, those of a threshold should not.
+    The last digits of scores depend on the order in which they are summed; those of a threshold should not.
     """
     if low < 0 < high:
         return 0.0
@@ -202,4 +213,4 @@ def _within(low: float, high: float) -> float:
         value = float(f"{middle:.{digits}g}")
         if low + quarter < value < high - quarter:
             return value
-    return middle if middle > low else high  # neighbours that no number lies between
+    return middle if middle > low else high  # no number lies between neighbours

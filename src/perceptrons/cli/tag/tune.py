@@ -48,7 +48,6 @@ def tune(asked: Any) -> None:
     settings = grid_of(asked.grid, tagger)
     from perceptrons.inspection.tagger_summary import facts
     from perceptrons.selection import recipe
-    from perceptrons.selection.search import named
 
     corpus = corpus_to_begin(asked.file, asked)
     check_labels(corpus)
@@ -62,7 +61,7 @@ def tune(asked: Any) -> None:
             test=part_of(asked.test, asked.test_share, corpus, asked), retrain=not asked.no_retrain,
             random_state=asked.seed, split="time" if asked.time_order else None, metric=metric_of(corpus, asked),
             force=asked.force, ledger=where, n_jobs=asked.jobs,
-            tell=lambda setting: waiting.say(f"Tried {named(setting)}: {setting.score:.4f} ..."),
+            tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
         )  # fmt: skip
     found.model.label_column_ = corpus.label_column
     if asked.output is not None:
