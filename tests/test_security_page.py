@@ -1,6 +1,6 @@
 """docs/security.md: the limits it states are those of the code."""
 
-from perceptrons.data import csv_rows, reader, source, svmlight
+from perceptrons.data import csv, reader, source, svmlight
 from perceptrons.engine.training import example_weights, labels, memory, rule
 from perceptrons.features import values
 from perceptrons.sequence import template_grammar as grammar
@@ -15,7 +15,7 @@ STATED = {
     "Data that are read as one table": f"{reader.TABLE_SHARE:.0%} of memory, parsed",
     "Column files": f"{source.WHOLE_SHARE:.0%} of memory, uncompressed",
     "Length of a line": f"{source.LONGEST_LINE:,} bytes",
-    "Length of a quoted CSV record": f"{csv_rows.LONGEST_RECORD:,} bytes",
+    "Length of a quoted CSV record": f"{csv.LONGEST_RECORD:,} bytes",
     "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
     "Feature index in svmlight files": f"{svmlight.LARGEST_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perceptrons.data import DataFileError, stream
-from perceptrons.data.labelled import LabelledTextReader
+from perceptrons.data.text import LabelledTextReader
 from perceptrons.features import HashedText
 from tests.reference import labelled as reference
 

@@ -20,9 +20,8 @@ from perceptrons.data import DataFileError, read, source
 from perceptrons.data.arrow import _Watched
 from perceptrons.data.conll import read_conll
 from perceptrons.data.table_reader import TableReader
-from perceptrons.features.derived import Derived
-from perceptrons.features.preparation import Preparation
-from perceptrons.features.table_rows import Contents
+from perceptrons.features.cells import Contents
+from perceptrons.features.preparation import Derived, Preparation
 from perceptrons.features.values import Missing
 from tests.reference import tables as reference
 

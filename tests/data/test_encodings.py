@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read, source, stream
-from perceptrons.data.decoding import Decoded
+from perceptrons.data.source import Decoded
 from tests.support.doors import records, rows_of, same_matrix, write
 
 FORMS = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read, source, stream
-from perceptrons.data import folder as folders
+from perceptrons.data import text as text_reader
 from perceptrons.data.sample import first_examples
 from perceptrons.data.table import named_lines
 from tests.reference.folder import in_reading_order
@@ -111,7 +111,7 @@ def test_compressed_members_are_read_and_binary_or_large_ones_are_bad_records(tm
     made(tmp_path, {"a/2": gzip.compress(b"free prize")[:-9]})
     with pytest.raises(DataFileError, match=r"a/2: not a complete gzip file"):
         read(tmp_path)
-    monkeypatch.setattr(folders, "LONGEST_TEXT", 8)
+    monkeypatch.setattr(text_reader, "LONGEST_TEXT", 8)
     with pytest.raises(DataFileError, match=r"a/1.gz: more than 8 bytes, too many for one text"):
         read(tmp_path)
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read, source, stream
 from perceptrons.data.arff import ArffTable
+from perceptrons.data.csv import _tabbed
 from perceptrons.data.source import Piece
-from perceptrons.data.whitespace import _tabbed
 from perceptrons.engine.scan.bytes import ROOM
 from tests.reference import arff, sources
 from tests.support.doors import as_arff, rows_of, same_matrix, write

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perceptrons.data import FORMATS, DataFileError, read, stream
-from perceptrons.data.compression import COMPRESSIONS
 from perceptrons.data.sniffing import LOOK, format_of
+from perceptrons.data.source import COMPRESSIONS
 from tests.support.doors import records, rows_of, same_matrix, write
 
 LONG = "x" * (LOOK + 10)

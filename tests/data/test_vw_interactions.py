@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import perceptrons
 from perceptrons import Perceptron
-from perceptrons.data import DataFileError, interactions, read, stream
+from perceptrons.data import DataFileError, read, stream, vw
 from tests.data.test_data_vw import FEATURES, HEADS, NAMES, pairs, summed
 from tests.reference import vw as reference
 from tests.support.vw_audit import ASKED, LINES, audit, read_audit
@@ -185,7 +185,7 @@ def some_lines(n, rng):
 def test_blocks_are_small_and_rows_do_not_depend_on_them(monkeypatch, rng, hash_bits):
     lines = some_lines(60, rng)
     whole = table(lines, quadratic=["::"], cubic=["ab:"], hash_bits=hash_bits)
-    monkeypatch.setattr(interactions, "AT_ONCE", 100)
+    monkeypatch.setattr(vw, "FEATURES_PER_PIECE", 100)
     text = io.StringIO("".join(f"{line}\n" for line in lines))
     reader = stream(text, format="vw", quadratic=["::"], cubic=["ab:"], hash_bits=hash_bits)
     blocks = list(reader)
@@ -236,7 +236,7 @@ def test_another_interaction_is_another_cache(tmp_path, rng):
 
 
 def test_a_line_with_too_many_interactions_is_refused(monkeypatch):
-    monkeypatch.setattr(interactions, "MOST", 20)
+    monkeypatch.setattr(vw, "MAX_FEATURES_PER_ROW", 20)
     lines = ["1 |a x y |b z w", "2 |a " + " ".join("abcdef"), "1 |a x"]
     with pytest.raises(DataFileError, match=r":2:1: its interactions make 21 features, more than 20: name fewer"):
         table(lines, quadratic=["aa"])

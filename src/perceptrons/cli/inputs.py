@@ -58,7 +58,7 @@ def _as_typed(names: dict[str, str]) -> Iterator[None]:
 
 def check_files(files: Sequence[Path]) -> None:
     """Refuse what cannot be read before any work is done. Pipes are not opened: they can be only once."""
-    from perceptrons.data.compression import STDIN as INPUT
+    from perceptrons.data.source import STDIN as INPUT
     from perceptrons.data.table import HasPlaces
 
     for path in files:

@@ -94,7 +94,7 @@ def features(X: Any) -> dict[str, Any]:
 
 def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
     """What may be wrong with the data, each with what to do."""
-    from perceptrons.data.table import not_classes
+    from perceptrons.data.labels import not_classes
 
     said = [f"{leak.in_words()}. If it is not known before the label, leave it out: --ignore {leak.column}"
             for leak in found.leaks]  # fmt: skip
@@ -173,7 +173,7 @@ def _scales(found: "Looked", asked: Any) -> list[str]:
 
 def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str, str]]:
     """Commands that make sense now, each with its reason."""
-    from perceptrons.data.table import not_classes
+    from perceptrons.data.labels import not_classes
 
     def command(what: str, **more: Any) -> str:
         return command_text(["perceptrons", what, *asked.files], SimpleNamespace(**{**vars(asked), **more}), READING)
@@ -205,7 +205,7 @@ def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> N
     from rich.padding import Padding
     from rich.text import Text
 
-    from perceptrons.data.table import not_classes
+    from perceptrons.data.labels import not_classes
 
     of = f"{count(len(found.columns), 'column')}" if found.columns is not None else f"{found.X.shape[1]:,} features"
     first = "the first " if found.more else ""

@@ -184,7 +184,7 @@ def need_classes(model: Any, asked: Any) -> None:
 
 def named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
     """The classes that were named, as the reader will give them; costs and weights then speak of these."""
-    from perceptrons.data.table import as_labels
+    from perceptrons.data.labels import as_labels
 
     if asked.classes is None:
         return None

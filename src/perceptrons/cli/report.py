@@ -64,7 +64,7 @@ def report(asked: Any) -> None:
 
 def checksum(path: Path) -> str:
     """The SHA-256 of a file; of a folder that of the names and checksums of its files."""
-    from perceptrons.data.folder import Folder
+    from perceptrons.data.text import Folder
 
     if isinstance(path, Folder):
         listed = [f"{checksum(path.member(number))} {one.name}" for number, one in enumerate(path.members, 1)]

@@ -11,8 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from perceptrons.data.compression import compression_of
-from perceptrons.data.source import InMemory, OpenStream, is_stream
+from perceptrons.data.source import InMemory, OpenStream, compression_of, is_stream
 from perceptrons.data.table import DataFileError, Table
 
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ from xml.etree import ElementTree
 import numpy as np
 
 from perceptrons.data import source
-from perceptrons.data.csv import CsvTable, Form
+from perceptrons.data.csv import CsvTable, Form, piece_of, quoted_cell, with_a_record
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, no_text
 from perceptrons.data.table_columns import MAX_COLUMNS, Asked, Layout, Origin, likely_labels, locate, settle
-from perceptrons.data.whitespace import piece_of, quoted_cell, with_a_record
-from perceptrons.features.collector import Roles
+from perceptrons.features.cells import Roles
 from perceptrons.features.values import shown
 
 NUMBERS, STRINGS = ("numeric", "real", "integer"), ("string", "date")

@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
-from perceptrons.data.compression import STDIN
-from perceptrons.data.source import PIECE, OpenStream, Piece, identity, opened
+from perceptrons.data.source import PIECE, STDIN, OpenStream, Piece, identity, opened
 from perceptrons.data.table import DataFileError
 from perceptrons.data.table_columns import (
     Asked,
@@ -32,8 +31,7 @@ from perceptrons.data.table_columns import (
     locate,
     settle,
 )
-from perceptrons.features.collector import Roles
-from perceptrons.features.table_rows import Coded, Contents, Further, Strings
+from perceptrons.features.cells import Coded, Contents, Further, Roles, Strings
 from perceptrons.features.values import LARGEST, shown, what_is_wrong
 
 ROWS, BYTES = 2**16, 2 * PIECE  # of a batch, at most and about

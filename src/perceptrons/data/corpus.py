@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data.columnfile import CONLLU, ColumnFile
+from perceptrons.data.conll import CONLLU, ColumnFile
 from perceptrons.engine.training.epochs import hold_out
 from perceptrons.engine.wording import count, short
 from perceptrons.sequence.allowed import barriers

@@ -1,27 +1,24 @@
-"""Comma- or tab-separated values: what a file's first row is, what its columns are, and its cells."""
+"""Comma- or tab-separated values: the pieces of a file, what its first row is, what its columns are, and its cells.
+
+A quoted cell may continue on the next lines. Compiled code reads rows whose cells are plain; any other row is read in
+Python, to find out what is wrong with it. Tables whose columns are separated by blanks become tab-separated values.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.data.csv_rows import (
-    BEHIND,
-    OPEN,
-    Records,
-    Rows,
-    cells_of,
-    csv_pieces,
-    records_of,
-    wrong_width,
-)
-from perceptrons.data.source import Piece
+from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import Bad, DataFileError, no_text
 from perceptrons.data.table_columns import (
     Asked,
     Cells,
+    Faults,
     Layout,
     Origin,
     TableFormat,
@@ -30,10 +27,270 @@ from perceptrons.data.table_columns import (
     no_cells,
     settle,
 )
-from perceptrons.engine.scan.csv import count_numbers, exchange_points
-from perceptrons.features.collector import Roles
-from perceptrons.features.named_rows import Workspaces
-from perceptrons.features.values import NOT_FINITE, NUMBER, Missing, shown
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.scan.csv import (
+    UNUSED,
+    Found,
+    RecordPlaces,
+    Wanted,
+    count_numbers,
+    exchange_points,
+    scan_records,
+    scan_rows,
+)
+from perceptrons.features.cells import Coded, Contents, Roles, Strings
+from perceptrons.features.named_rows import Workspace, Workspaces, local_names
+from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
+
+LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
+NEWLINE, RETURN, QUOTE = 10, 13, 34
+DECIMAL_COMMAS = re.compile(r"(?<=\d),(?=\d)")
+BLANK_LINES = re.compile(rb"(?:[ \t]*[\r\n])*")
+EXCHANGE = str.maketrans(",.", ".,")
+OPEN_NUMBERS = 1024  # that are left to Python at a time
+DECIMAL_POINT = "write decimals with a point"  # what other readers say
+MAKE_NUMBERS = "convert text to numbers first"  # what other readers say
+BEHIND = "there is text after the closing quote of this cell: double the quotes inside a cell, or remove them"
+OPEN = f"a quote is opened, but not closed within {LONGEST_RECORD:,} bytes or before the end of the file"
+
+
+class Records(NamedTuple):
+    """The records of a piece: where each begins, on which line, and how many cells it has (0: only spaces)."""
+
+    begins: np.ndarray
+    lines: np.ndarray
+    cells: np.ndarray
+    n_lines: int
+    whole: int  # bytes up to a last record whose quotes stay open
+    whole_lines: int
+
+
+def records_of(piece: Piece, delimiter: str) -> Records:
+    """Find the records of a piece."""
+    content = piece.content[: piece.size]
+    room = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
+    found = RecordPlaces(*np.empty((3, room), np.int64))
+    n, n_lines, whole, whole_lines = scan_records(piece.content, piece.size, ord(delimiter), found)
+    return Records(found.begins[:n], found.lines[:n], found.cells[:n], n_lines, whole, whole_lines)
+
+
+def delimiter_of(piece: Piece, tabs: bool) -> str:
+    """What separates cells, by the first line that is not blank: a comma (a tab if `tabs`), or else ; or a tab."""
+    text = piece.content[: piece.size].tobytes()
+    begin = BLANK_LINES.match(text).end()  # type: ignore[union-attr]
+    line = text[begin : text.find(b"\n", begin) + 1].decode("utf-8", "replace")
+    usual = "\t" if tabs else ","
+    if ";" in line and usual in line and usual not in DECIMAL_COMMAS.sub("", line):
+        return ";"
+    return usual if usual in line else next((other for other in ",;\t" if other in line), usual)
+
+
+def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[Piece, str]]:
+    """Yield the pieces of a file and the delimiter of their cells; pieces are joined where a quoted cell continues.
+
+    The first has a record at least, unless the file has none. The cut depends on the bytes alone. Quotes that are never
+    closed are in the last piece, and an error behind it: nobody knows how much of what they swallow was meant.
+    """
+    kept: Piece | None = None
+    delimiter, begun, is_open = "", False, False
+    for piece in pieces(path, prompt):
+        if kept is not None:
+            piece = joined_pieces(kept, piece)
+        kept, is_open, whole = None, False, piece.size
+        delimiter = delimiter if begun else delimiter_of(piece, tabs)
+        if not begun or QUOTE in piece.content[: piece.size]:
+            records = records_of(piece, delimiter)
+            is_open = records.whole < piece.size
+            begun = begun or bool(records.cells.any())
+            whole = records.whole if begun else 0
+        if whole < piece.size:
+            kept = Piece(path, piece.content[whole:], piece.size - whole, piece.first and not whole)
+        if whole:
+            yield piece._replace(size=whole), delimiter
+        if kept is not None and kept.size > LONGEST_RECORD:
+            break
+    if kept is not None:
+        yield kept, delimiter
+    if is_open:
+        raise DataFileError(path, f"{OPEN}: what follows cannot be read")
+
+
+def joined_pieces(kept: Piece, piece: Piece) -> Piece:
+    content = np.concatenate([kept.content[: kept.size], piece.content[: piece.size], np.zeros(ROOM, np.uint8)])
+    return Piece(kept.path, content, kept.size + piece.size, kept.first)
+
+
+def cells_of(piece: Piece, records: Records, record: int, delimiter: str) -> tuple[list[bytes], int | None]:
+    """The cells of a record, and which of them has text behind its closing quotes, if one has."""
+    begin = int(records.begins[record])
+    end = int(records.begins[record + 1]) if record + 1 < len(records.begins) else records.whole
+    content = piece.content[begin:end].tobytes()
+    pattern, cells, wrong, place = _cell(delimiter), [], None, 0
+    while True:
+        cell = pattern.match(content, place)
+        assert cell is not None
+        cells.append(cell[3] if cell[1] is None else cell[1].replace(b'""', b'"'))
+        if cell[2] and cell[2].strip() and wrong is None:
+            wrong = len(cells) - 1
+        place = cell.end() + 1
+        if content[place - 1 : place] != delimiter.encode():
+            return cells, wrong
+
+
+@lru_cache
+def _cell(delimiter: str) -> re.Pattern[bytes]:
+    blank, rest = " " if delimiter == "\t" else "[ \t]", f"[^{delimiter}\r\n]*+"
+    return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({rest})|({rest})'.encode())
+
+
+class Rows:
+    """The rows of a piece while they are read."""
+
+    def __init__(self, piece: Piece, layout: Layout, missing: Missing):
+        self.piece, self.layout, self.n, self.faults, self.bad = piece, layout, 0, Faults(), list[Bad]()
+        self.missing, self.words = missing.texts, missing.scanned()
+        content, width = piece.content[: piece.size], len(layout.names)
+        self.others = [*layout.categories, *([] if layout.label is None else [layout.label]), *layout.texts]
+        self.targets = np.full(width, UNUSED)
+        self.targets[layout.numbers] = np.arange(len(layout.numbers))
+        self.targets[self.others] = UNUSED - 1 - np.arange(len(self.others))
+        ends = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
+        room = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
+        self.found = Found(
+            np.empty((room, len(layout.numbers))),
+            np.empty((len(self.others), room), np.int64),
+            np.empty((len(self.others), room), np.int64),
+            np.empty(room, np.int64),
+            np.empty((OPEN_NUMBERS, 4), np.int64),
+        )
+        self.has_points = layout.form.decimal == "."
+        self.text = piece.content  # changed where doubled quotes are made one, or decimal commas points
+        if QUOTE in content or not self.has_points:
+            self.text = piece.content.copy()
+        if not self.has_points:
+            is_number = self.targets >= 0
+            exchange_points(self.text, piece.size, ord(layout.form.delimiter), is_number)
+        self.more: list[bytes] = []  # cells that are not in the text as they should be
+        self.n_more = 0
+
+    def read(self, begin: int, line: int) -> int:
+        """Read all rows behind a place, which is in that line. Returns the number of lines."""
+        piece, records = self.piece, None
+        delimiter, wanted = self.layout.form.delimiter, Wanted(self.targets, self.words)
+        while begin < piece.size:
+            with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
+                self.n, n_open, begin, line = scan_rows(
+                    self.text, begin, piece.size, line, ord(delimiter), wanted, self.found, self.n
+                )
+            for row, column, first, last in self.found.opened[:n_open].tolist():
+                self._put_number(row, column, self.piece.content[first:last].tobytes())
+            if begin >= piece.size:
+                break
+            records = records or records_of(piece, delimiter)
+            record = int(np.searchsorted(records.begins, begin))
+            if record == len(records.begins):  # quotes that are never closed
+                self.bad.append(Bad(records.whole_lines, f"{OPEN}: close it"))
+                return records.n_lines
+            self._read_record(records, record)
+            last_one = record + 1 == len(records.begins)
+            begin = records.whole if last_one else int(records.begins[record + 1])
+            line = records.whole_lines if last_one else int(records.lines[record + 1])
+        return line
+
+    def _read_record(self, records: Records, record: int) -> None:
+        """Read a row that is not plain."""
+        names, line, n_cells = self.layout.names, int(records.lines[record]), int(records.cells[record])
+        if n_cells != len(names) and not (len(names) == 1 and not n_cells):
+            if n_cells:
+                self.bad.append(wrong_width(line, n_cells, len(names)))
+            return
+        cells, wrong = cells_of(self.piece, records, record, self.layout.form.delimiter)
+        if wrong is not None:
+            self.bad.append(Bad(line, BEHIND, wrong + 1))
+            return
+        self.found.lines[self.n] = line
+        for column, place in enumerate(self.layout.numbers):
+            self._put_number(self.n, column, cells[place])
+        for number, place in enumerate(self.others):
+            begin = len(self.text) + self.n_more
+            self.found.begins[number, self.n], self.found.ends[number, self.n] = begin, begin + len(cells[place])
+            self.more.append(cells[place])
+            self.n_more += len(cells[place])
+        self.n += 1
+
+    def _put_number(self, row: int, column: int, cell: bytes) -> None:
+        text = shown_text = cell.decode("utf-8", "replace")
+        if not self.has_points:
+            text = text.translate(EXCHANGE)
+        value = float(text) if NUMBER.fullmatch(text) else np.nan
+        self.found.values[row, column] = value
+        if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
+            what, place = what_is_wrong(text), self.layout.numbers[column]
+            if DECIMAL_POINT in what:
+                what += ", or give decimal=',' (--decimal ,)"
+            if MAKE_NUMBERS in what:
+                what = f"{shown(shown_text.strip())} is not a number: correct it, or list the column in categories"
+                what += " (--categories)"
+                what += f", or list the word in missing (--missing {shown_text.strip()})" * bool(self.missing)
+                first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
+                what += "; a header contains no numbers" if first and not self.layout.form.header else ""
+            if "," in text and not self.has_points:
+                what = f"{shown(shown_text.strip())} has a point, but decimals have a comma in this file: correct it"
+                what += ", or give decimal='.' (--decimal .) if all decimals have points"
+            self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {what}")
+
+    def cells(self, n_lines: int, roles: Roles, workspace: Workspace) -> Cells:
+        """All that was read."""
+        text, layout = self.text, self.layout
+        if self.more:
+            text = np.concatenate([text, np.frombuffer(b"".join(self.more), np.uint8), np.zeros(ROOM, np.uint8)])
+        spans = [(begins[: self.n], ends[: self.n]) for begins, ends in zip(*self.found[1:3], strict=True)]
+        n_coded = len(self.others) - len(layout.texts)
+        coded = [self._coded(text, *spans[k], self.others[k] + 1, workspace) for k in range(n_coded)]
+        labels = None if layout.label is None else coded.pop()
+        texts = [Strings(text, *span) for span in spans[n_coded:]]
+        if texts and not is_utf8(text[: len(text) if self.more else self.piece.size].tobytes()):
+            for column, place in zip(texts, layout.texts, strict=True):
+                self._check_text(column, place + 1)
+        values, lines = self.found.values[: self.n], self.found.lines[: self.n]
+        categories = dict(zip(roles.categories, coded, strict=True))
+        return Cells(n_lines, lines, Contents(values, categories, [], texts), labels, self.faults, self.bad)
+
+    def _coded(
+        self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int, workspace: Workspace
+    ) -> Coded:
+        codes, names = local_names(content, begins, ends, workspace)
+        arena, distinct = names.arena.tobytes(), list[str]()
+        for number, (a, b) in enumerate(pairwise(names.ends.tolist())):
+            try:
+                distinct.append(arena[a:b].decode().strip())
+            except UnicodeDecodeError as error:
+                distinct.append("")
+                for row in np.flatnonzero(codes == number).tolist():
+                    self.faults.add(row, column, no_text(error))
+        return Coded(codes, distinct)
+
+    def _check_text(self, texts: Strings, column: int) -> None:
+        for row, (begin, end) in enumerate(zip(texts.begin.tolist(), texts.end.tolist(), strict=True)):
+            try:
+                texts.content[begin:end].tobytes().decode()
+            except UnicodeDecodeError as error:
+                self.faults.add(row, column, no_text(error))
+
+
+def wrong_width(line: int, cells: int, width: int) -> Bad:
+    what = f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
+    quotes = "a comma within a cell needs quotes around it"
+    return Bad(line, f"{what}; {quotes}; if the file has another format, name it with --format", min(cells, width) + 1)
+
+
+def is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
 
 SOME = 100  # rows
 DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
@@ -239,3 +496,85 @@ def header_of(path: Path, line: int, cells: list[str]) -> list[str] | None:
 
 def _is_number(text: str) -> bool:
     return bool(NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text))
+
+
+TAB, SPACE = b"\t "
+BLANK_SEPARATED_CELL = re.compile(rb'(\r\n|\r|\n)|("(?:[^"\r\n]|"")*")(?=[ \t\r\n])|([^ \t\r\n]+)')
+
+
+class WhitespaceTable(CsvTable):
+    """A table of cells between runs of spaces and tabs. A cell with blanks in it has quotes around it."""
+
+    def __init__(self) -> None:
+        super().__init__(tabs=True)
+
+    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+        for piece in with_a_record(piece_of(piece, _tabbed(piece)) for piece in pieces(path, prompt)):
+            if piece.first:
+                self._forms[path] = Form("\t", False, [], 1)
+            yield piece
+
+
+def _tabbed(piece: Piece) -> np.ndarray:
+    """The text with one tab for every run of blanks, and none at the ends of a line."""
+    content = piece.content[: piece.size]
+    if QUOTE in content:
+        return np.frombuffer(_with_quotes(content.tobytes()), np.uint8)
+    blank = (content == SPACE) | (content == TAB)
+    content, blank = (part[~blank | ~_before(blank)] for part in (content, blank))
+    ends = (content == NEWLINE) | (content == RETURN)
+    between = blank & _before(content == RETURN) & _behind(content == NEWLINE)  # without it they were one end of line
+    keep = ~blank | between | ~(_before(ends, first=True) | _behind(ends))
+    return np.where(between, SPACE, np.where(blank, TAB, content))[keep].astype(np.uint8)
+
+
+def _before(flags: np.ndarray, first: bool = False) -> np.ndarray:
+    """For every place, what holds of that before it."""
+    return np.concatenate([[first], flags[:-1]])
+
+
+def _behind(flags: np.ndarray) -> np.ndarray:
+    return np.concatenate([flags[1:], [False]])
+
+
+def _with_quotes(content: bytes) -> bytes:
+    """The same of a text with quotes. Those that are not closed on their line are letters like others."""
+    parts, before = list[bytes](), b"\n"
+    for end, quoted, plain in BLANK_SEPARATED_CELL.findall(content):
+        if not end:
+            parts += [b"" if before else b"\t", quoted or _as_cell(plain)]
+        else:
+            parts += [b" " * (before == b"\r" and end == b"\n"), end]  # without it they were one end of line
+        before = end
+    return b"".join(parts)
+
+
+def _as_cell(text: bytes) -> bytes:
+    return quoted_cell(text) if text.startswith(b'"') else text
+
+
+# ---- what other formats that become CSV need, too
+
+
+def quoted_cell(text: bytes) -> bytes:
+    """A cell as CSV writes it."""
+    return b'"' + text.replace(b'"', b'""') + b'"'
+
+
+def piece_of(piece: Piece, content: np.ndarray) -> Piece:
+    """The piece with another text, which ends with a newline."""
+    return Piece(piece.path, np.concatenate([content, np.zeros(ROOM, np.uint8)]), len(content), piece.first)
+
+
+def with_a_record(found: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces, the first ones joined until there is more than blank lines: a file is known by its first record."""
+    kept, begun = None, False
+    for piece in found:
+        if kept is not None:
+            piece = joined_pieces(kept, piece)
+        begun = begun or bool(piece.content[: piece.size].tobytes().strip())
+        kept = None if begun else piece
+        if begun:
+            yield piece
+    if kept is not None:
+        yield kept

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.label_sets import target_of
+from perceptrons.data.labels import target_of
 from perceptrons.data.table import Block, Table
 from perceptrons.engine.streaming.blocks import TrainingBlock, held_out_rows
 from perceptrons.engine.streaming.cache import ArrayFile, Cache

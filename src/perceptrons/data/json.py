@@ -17,8 +17,7 @@ from perceptrons.data.records import FULL, Form, Key, Record, RecordFormat
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import Bad, no_text
 from perceptrons.data.table_columns import Cells, Faults, Layout
-from perceptrons.features.collector import Known, Roles
-from perceptrons.features.table_rows import Contents
+from perceptrons.features.cells import Contents, Known, Roles
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes

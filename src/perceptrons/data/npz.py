@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.label_sets import sorted_sets
+from perceptrons.data.labels import sorted_sets
 from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory
 from perceptrons.data.table import Block, DataFileError, Outcome

@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.compression import STDIN
-from perceptrons.data.decoding import decoded_from
-from perceptrons.data.label_sets import Label, Several, sorted_sets
-from perceptrons.data.label_sets import joined as joined_sets
-from perceptrons.data.source import Identity, NotAFile, Piece, Share, find_files, identity, only_once, pieces
+from perceptrons.data.labels import Label, Labels, Several, joined_label_sets, not_classes, sorted_sets
+from perceptrons.data.source import (
+    STDIN,
+    Identity,
+    NotAFile,
+    Piece,
+    Share,
+    decoded_from,
+    find_files,
+    identity,
+    only_once,
+    pieces,
+)
 from perceptrons.data.table import (
     Bad,
     Block,
@@ -27,9 +35,7 @@ from perceptrons.data.table import (
     joined,
     joined_rows,
     n_bytes,
-    not_classes,
 )
-from perceptrons.data.written_labels import Labels
 from perceptrons.engine.streaming.threads import ahead, in_order
 from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
@@ -236,7 +242,7 @@ class Reader(ABC):
         """The labels of all blocks, and those of the columns where examples may have several."""
         if any(block.sets is None for block in blocks):
             return joined([block.y for block in blocks]), None
-        y, classes = joined_sets(blocks)
+        y, classes = joined_label_sets(blocks)
         if y.shape[0] * y.shape[1] > TABLE_SHARE * memory():
             what = f"{y.shape[0]:,} examples by {y.shape[1]:,} labels are too much for the memory of this machine"
             raise DataFileError(self.files[0], f"{what}: use perceptrons.data.stream (--in-memory 0)")

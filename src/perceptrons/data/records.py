@@ -26,7 +26,7 @@ from perceptrons.data.table_columns import (
     settle,
     text_columns,
 )
-from perceptrons.features.collector import NEVER, NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.cells import NEVER, NUMBER, Collector, Known, MisfitError, Roles
 from perceptrons.features.values import (
     LARGEST,
     Missing,

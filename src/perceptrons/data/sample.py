@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.compression import BOM
-from perceptrons.data.folder import Folder
-from perceptrons.data.label_sets import joined as joined_sets
-from perceptrons.data.label_sets import target_of
-from perceptrons.data.labelled import LABEL
-from perceptrons.data.source import opened
+from perceptrons.data.labels import joined_label_sets, target_of
+from perceptrons.data.source import BOM, opened
 from perceptrons.data.table import Block, HasPlaces, joined, joined_rows
+from perceptrons.data.text import LABEL, Folder
 from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.matrices import widened
 
@@ -78,7 +75,7 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
 def labels_of(blocks: list[Block]) -> Any:
     """The labels of blocks; where examples may have several, with their names."""
     if all(block.sets is not None for block in blocks):
-        return target_of(*joined_sets(blocks))
+        return target_of(*joined_label_sets(blocks))
     return joined([block.y for block in blocks])
 
 

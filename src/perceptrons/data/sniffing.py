@@ -8,8 +8,17 @@ import re
 from collections import Counter
 from typing import Any
 
-from perceptrons.data.compression import BOM, STDIN
-from perceptrons.data.source import BROKEN, Beginning, OpenStream, find_files, is_stream, opened, standard_input
+from perceptrons.data.source import (
+    BOM,
+    BROKEN,
+    STDIN,
+    Beginning,
+    OpenStream,
+    find_files,
+    is_stream,
+    opened,
+    standard_input,
+)
 from perceptrons.data.table import DataFileError
 from perceptrons.data.table_columns import USUAL_LABELS
 from perceptrons.features.values import NUMBER

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.label_sets import COMMA, split_all
+from perceptrons.data.arrow import is_text
+from perceptrons.data.labels import COMMA, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Piece, Spare
-from perceptrons.data.table import Bad, Parsed, Texts, is_text, no_text, texts_of
+from perceptrons.data.table import Bad, Parsed, Texts, no_text, texts_of
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.named_rows import Workspace, local_names

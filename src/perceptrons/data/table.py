@@ -1,7 +1,6 @@
 """The results of reading: blocks of examples, or a table of all; their labels; and errors that name the place."""
 
 import codecs
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,15 +9,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.label_sets import Label, target_of
+from perceptrons.data.labels import Label, not_classes, target_of
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.wording import short
 from perceptrons.features import Columns
 from perceptrons.features.named_rows import Names
-from perceptrons.features.values import shown
-from perceptrons.inspection.evaluation import WHOLE
-
-FEW_CLASSES = 20  # this number of classes is always accepted
 
 
 @runtime_checkable
@@ -144,19 +139,6 @@ def no_text(error: UnicodeDecodeError) -> str:
     return f"byte 0x{byte:02x} is not UTF-8 text: save the file as UTF-8, or give --encoding {encoding}"
 
 
-def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
-    """Why the labels of n examples are too many to be classes (prices, ids or texts?); None if they may be classes."""
-    if len(labels) <= FEW_CLASSES or len(labels) <= n / 2:
-        return None
-    some = ", ".join(shown(str(label)) for label in list(labels)[:2])
-    where = "" if column is None else f" in column {shown(column)}"
-    name = "" if column is None else "name the right column with label_column (--label-column), "
-    return (
-        f"{len(labels):,} different labels{where} among {n:,} examples, such as {some}, do not look like classes: "
-        f"{name}{'or ' * bool(name)}allow them with many_classes=True (--many-classes)"
-    )
-
-
 def check_classes(table: Table, many_classes: bool) -> None:
     """Refuse labels that are not classes, such as prices or ids: nearly every row has its own."""
     if table.classes is not None:
@@ -179,18 +161,6 @@ def named_lines(files: list[Path], of_file: np.ndarray | None, lines: np.ndarray
     numbers = [0] * len(lines) if of_file is None else of_file.tolist()
     places = [(files[number], line) for number, line in zip(numbers, lines.tolist(), strict=True)]
     return [path.place(line, 1) if isinstance(path, HasPlaces) else f"{path}:{line}" for path, line in places]
-
-
-def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
-    """Whole numbers if all labels look like it, else strings."""
-    if not keep_text and all(WHOLE.fullmatch(text) for text in set(texts)):
-        return whole_numbers(texts)
-    return np.array(texts, dtype=str)
-
-
-def whole_numbers(texts: list[str]) -> np.ndarray:
-    """Labels as whole numbers; 0 for those that are none."""
-    return np.array([int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0 for text in texts], np.int64)
 
 
 def joined(parts: list[Any]) -> Any:
@@ -330,15 +300,3 @@ def texts_of(names: Names) -> list[str]:
     """Distinct names as strings; bytes that are not UTF-8 become surrogates, which no label may have."""
     arena, ends = names.arena.tobytes(), names.ends.tolist()
     return [arena[ends[k] : ends[k + 1]].decode("utf-8", "surrogateescape") for k in range(len(ends) - 1)]
-
-
-def is_written(classes: np.ndarray | None) -> bool:
-    """Are these labels as they are written?"""
-    return classes is not None and classes.dtype.kind == "U"
-
-
-def is_text(text: str) -> bool:
-    """UTF-8, and without NUL, which NumPy's strings drop at the end."""
-    if "\0" in text:
-        return False
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)

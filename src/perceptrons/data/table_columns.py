@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.label_sets import Label, as_set, split
+from perceptrons.data.labels import Label, as_set, split_labels
 from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, DataFileError, Parsed, Texts
 from perceptrons.engine.wording import count
-from perceptrons.features.collector import NEVER, Roles
+from perceptrons.features.cells import NEVER, Coded, Contents, Roles
 from perceptrons.features.preparation import Preparation
-from perceptrons.features.table_rows import Coded, Contents
 from perceptrons.features.values import Missing, did_you_mean, is_label, listed, no_label, shown
 
 USUAL_LABELS = ("label", "y", "target", "class")
@@ -410,7 +409,7 @@ def _clean(label: Label, shape: Shape) -> Label:
         return tuple(one.strip() for one in label)
     if not shape.several:
         return label.strip()
-    return as_set(label.strip()) if shape.separator is None else split(label, shape.separator)
+    return as_set(label.strip()) if shape.separator is None else split_labels(label, shape.separator)
 
 
 def _without(cells: Cells, faults: Faults) -> Cells:

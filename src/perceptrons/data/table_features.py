@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.training.inputs import as_configured
 from perceptrons.features.from_memory import given_rows
-from perceptrons.features.interactions import products
-from perceptrons.features.preparation import Wish
+from perceptrons.features.preparation import Wish, products
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):

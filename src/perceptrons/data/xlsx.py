@@ -24,7 +24,7 @@ from perceptrons.data.source import WHOLE_SHARE, Piece, read_bytes
 from perceptrons.data.table import DataFileError
 from perceptrons.data.table_columns import Cells, Layout
 from perceptrons.engine.training.memory import memory
-from perceptrons.features.collector import Roles
+from perceptrons.features.cells import Roles
 
 MAX_ROWS = 2**20  # of a sheet, as in Excel
 CELL_BYTES = 32  # of a cell in calamine's memory

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data.compression import STDIN
-from perceptrons.data.source import find_files
+from perceptrons.data.source import STDIN, find_files
 from perceptrons.distributed.clients import (
     TRIES,
     ClusterError,

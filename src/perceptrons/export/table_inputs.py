@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.collector import Collector, Known, Roles
+from perceptrons.features.cells import Collector, Known, Roles
 from perceptrons.features.from_memory import Frame, Records, preparation_of, roles_of
-from perceptrons.features.interactions import number_products
-from perceptrons.features.preparation import Preparation
+from perceptrons.features.preparation import Preparation, number_products
 from perceptrons.features.table_rows import text_prefixes
 from perceptrons.features.values import shown
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.features.collector import NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.cells import NUMBER, Collector, Known, MisfitError, Roles
 from perceptrons.features.columns import Columns
-from perceptrons.features.derived import Derived
 from perceptrons.features.named_rows import Workspace
-from perceptrons.features.preparation import Preparation, Wish, planned
+from perceptrons.features.preparation import Derived, Preparation, Wish, planned
 from perceptrons.features.table_rows import (
     are_dense,
     dense_rows,

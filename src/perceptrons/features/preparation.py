@@ -1,30 +1,417 @@
-"""`Preparation`: how the cells of a table are made ready to be learned from. Missing values are filled, numbers scaled.
+"""Preparation of tables: what each column is, and how its cells become features.
 
-What it needs to know of the data, means and scales, is measured once, on what is learned from, and is kept with the
-model: whoever reads a table for that model, a file or a frame, prepares it alike.
+Columns are numbers, categories, dates, yes/no, identifiers or free text, as the first rows show. Missing values are
+filled, numbers scaled, dates and products of columns derived. Means and scales are measured once, on what is learned
+from, and kept with the model, so that a file or a frame that is read for that model is prepared in the same way.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.features.collector import Roles
-from perceptrons.features.derived import Derived, Strange, derive
-from perceptrons.features.interactions import (
-    MOST_PAIRS,
-    MOST_POWER,
-    Products,
-    category_products,
-    n_products,
-    number_products,
-    products,
-)
-from perceptrons.features.table_rows import Contents, Ready, one_hot
+from perceptrons.features.cells import Coded, Contents, Further, Roles
+from perceptrons.features.table_rows import Ready, Single, one_hot
 from perceptrons.features.term_weights import TermWeights
-from perceptrons.features.values import LARGEST, Missing
+from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, shown
+
+ISO = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
+)  # 2024-05-31, 2024-05-31 23:59, 2024-05-31T23:59:59.5+02:00
+PAIRS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"))
+FLAGS = {word: float(value) for pair in PAIRS for value, word in enumerate(pair)}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+THURSDAY = 3  # the weekday of 1970-01-01, counted from Monday
+DAY = 86_400  # seconds
+
+
+class Derived(NamedTuple):
+    """Columns that are read as strings and learned as something else. timed: dates that have a time of day."""
+
+    dates: tuple[str, ...] = ()
+    timed: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def plus(self, other: "Derived") -> "Derived":
+        """These columns, and others behind them."""
+        return Derived(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+    def numbers(self) -> list[str]:
+        """The names of the numbers that are made, in their order."""
+        return [*self.flags, *(f"{name}.{part}" for name in self.dates for part in ("year", "days"))]
+
+    def categories(self) -> list[str]:
+        """The names of the categories that are made, in their order."""
+        parts = [(name, ("month", "weekday", *["hour"] * (name in self.timed))) for name in self.dates]
+        return [f"{name}.{part}" for name, all_of in parts for part in all_of]
+
+
+class Strange(NamedTuple):
+    """A cell that does not fit its column."""
+
+    row: int
+    column: str
+    what: str
+
+
+def is_date(text: str) -> bool:
+    return ISO.fullmatch(text) is not None and seconds_of([text])[0] is not None
+
+
+def are_flags(texts: set[str]) -> bool:
+    """Are these, in lower case, the two words of a pair such as yes and no?"""
+    return any(texts == set(pair) for pair in PAIRS)
+
+
+def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tuple[Contents, list[Strange]]:
+    """Replace the columns of dates and flags by what they mean; missing values become NaN. Also what does not fit."""
+    if not derived.dates and not derived.flags:
+        return contents, []
+    categories, strange = dict(contents.categories), list[Strange]()
+    numbers: list[np.ndarray] = []
+    for name in derived.flags:
+        column = categories.pop(name)
+        known = [_flag(text, missing) for text in column.distinct]
+        numbers.append(_of_rows(column, known, np.nan))
+        strange += _strange(column, name, known, "is not yes or no (true or false)")
+    for name in derived.dates:
+        column = categories.pop(name)
+        seconds = _seconds(column.distinct, missing)
+        strange += _strange(column, name, seconds, "is not a date such as 2024-05-31 or 2024-05-31T23:59")
+        year, days, *parts = _parts(np.array([np.nan if at is None else at for at in seconds], np.float64))
+        numbers += [_of_rows(column, year, np.nan), _of_rows(column, days, np.nan)]
+        for part, codes in zip(("month", "weekday", "hour")[: 2 + (name in derived.timed)], parts, strict=False):
+            of_rows = np.append(codes, -1).astype(np.int32)[column.codes]
+            categories[f"{name}.{part}"] = Coded(of_rows, list(_words(part)))
+    values = np.column_stack([contents.numbers, *numbers]) if numbers else contents.numbers
+    return contents._replace(numbers=values, categories=categories), strange
+
+
+def seconds_of(texts: list[str]) -> list[float | None]:
+    """The seconds since 1970 of dates and times (in UTC, or as they are written where no zone is), None for others."""
+    return [_second(text) if ISO.fullmatch(text) else None for text in texts]
+
+
+def _second(text: str) -> float | None:
+    try:
+        time = datetime.fromisoformat(text.replace(",", "."))
+    except ValueError:  # the 31st of June
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+def _seconds(texts: list[str], missing: frozenset[str]) -> list[float | None]:
+    """The same, NaN for what is missing."""
+    return [
+        np.nan if text.strip().lower() in missing else second
+        for text, second in zip(texts, seconds_of(texts), strict=True)
+    ]
+
+
+def _parts(seconds: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Year, days since 1970 and, as codes, month, weekday and hour; NaN and -1 where there is none."""
+    known = ~np.isnan(seconds)
+    whole = np.where(known, seconds, 0.0)
+    days = np.floor(whole / DAY)
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    codes = months % 12, (days.astype(np.int64) + THURSDAY) % 7, (whole - days * DAY) // 3600
+    numbers = months // 12 + 1970, days
+    return (*(np.where(known, part, np.nan) for part in numbers), *(np.where(known, part, -1) for part in codes))
+
+
+def _words(part: str) -> tuple[str, ...]:
+    return {"month": MONTHS, "weekday": WEEKDAYS}.get(part) or tuple(map(str, range(24)))
+
+
+def _flag(text: str, missing: frozenset[str]) -> float | None:
+    word = text.strip().lower()
+    return FLAGS.get(word, np.nan if word in missing else None)
+
+
+def _of_rows(column: Coded, values: list[float | None] | np.ndarray, none: float) -> np.ndarray:
+    """The value of every row, by its code."""
+    return np.array([*(none if value is None else value for value in values), none], np.float64)[column.codes]
+
+
+def _strange(column: Coded, name: str, values: list[float | None], what: str) -> list[Strange]:
+    wrong = [code for code, value in enumerate(values) if value is None]
+    rows = np.flatnonzero(np.isin(column.codes, wrong)).tolist() if wrong else []
+    advice = "correct it, or list the column in categories (--categories)"
+    return [Strange(row, name, f"{shown(column.distinct[column.codes[row]])} {what}: {advice}") for row in rows]
+
+
+FEW = 20  # rows; fewer do not tell whether a column is an identifier
+NEARLY_ALL = 0.9  # a column counts as unique if this share of its values is distinct
+MANY_WORDS = 4.0  # a value, on average: such strings are text
+LOOKED_AT = 1000  # distinct values whose words are counted
+SOME = 5  # values that are shown
+IDS = {"id", "ids", "index", "idx", "key", "uuid", "guid", "no", "nr", "number", "row", "rowid"}
+LEFT_OUT = ("identifier", "text", "empty")
+
+
+class ColumnFacts(NamedTuple):
+    """A column: what it is taken for, and what that rests on. Numbers that say nothing of a kind are None."""
+
+    name: str
+    kind: str  # number, category, date, yes/no, identifier, text, empty, constant or label
+    n: int
+    missing: int
+    distinct: int
+    low: float | None = None
+    high: float | None = None
+    mean: float | None = None
+    deviation: float | None = None
+    examples: tuple[str, ...] = ()
+    timed: bool = False  # has a date a time of day?
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in self._asdict().items() if name != "timed"}
+
+    def notice(self) -> str | None:
+        """Why the column is left out, in words."""
+        if self.kind == "identifier":
+            what = f"column {shown(self.name)} looks like an identifier ({self.distinct:,} distinct values) and"
+            return f"{what} is left out: to use it, give keep (--keep)"
+        if self.kind == "text":
+            what = f"column {shown(self.name)} looks like text and is left out"
+            return f"{what}: to use its words, give text_column (--text-column)"
+        return f"column {shown(self.name)} has no values and is left out" if self.kind == "empty" else None
+
+
+def facts_of(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnFacts]:
+    """What columns look like that were read as numbers or as categories by the first block, or by all rows."""
+    numbers = missing.without_numbers(contents.numbers)
+    found = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
+    for name, column in contents.categories.items():
+        lists = [part for part in contents.further if part.names and part.names[0].startswith(f"{name}=")]
+        found.append(_with_lists(_of_strings(name, column, missing.texts), column, lists))
+    return found
+
+
+def _with_lists(facts: ColumnFacts, column: Coded, lists: list[Further]) -> ColumnFacts:
+    """A category of which a row may have several values, as lists of JSON have them."""
+    if not lists:
+        return facts
+    there = column.codes >= 0
+    times: Counter[str] = Counter()
+    for part in lists:
+        there[part.rows] = True
+        times.update(part.names[code] for code in part.codes.tolist())
+    common = tuple(name[len(facts.name) + 1 :] for name, _ in times.most_common(SOME))
+    lacking = len(there) - int(there.sum())
+    return facts._replace(kind="category", missing=lacking, distinct=len(times), examples=common)
+
+
+def _of_numbers(name: str, values: np.ndarray) -> ColumnFacts:
+    known = values[~np.isnan(values)].astype(np.float64)
+    distinct = len(np.unique(known))
+    if not len(known):
+        return ColumnFacts(name, "empty", len(values), len(values), 0)
+    low, high, n = float(known.min()), float(known.max()), len(known)
+    unique = n >= FEW and distinct == n and bool((known == np.floor(known)).all())
+    consecutive = unique and high - low + 1 == n
+    kind = "identifier" if consecutive or (unique and _is_named_so(name)) else "number" if distinct > 1 else "constant"
+    facts = ColumnFacts(name, kind, len(values), len(values) - n, distinct, low, high)
+    return facts._replace(mean=float(known.mean()), deviation=float(known.std()))
+
+
+def _is_named_so(name: str) -> bool:
+    """Is a column called id, customer_id or customerId?"""
+    parts = name.replace("-", "_").replace(" ", "_").replace(".", "_").split("_")
+    return parts[-1].lower() in IDS or name.endswith(("Id", "ID"))
+
+
+def _of_strings(name: str, column: Coded, words: frozenset[str]) -> ColumnFacts:
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct))
+    there = [
+        (text, int(times)) for text, times in zip(column.distinct, counts, strict=True)
+        if times and text.strip().lower() not in words
+    ]  # fmt: skip
+    n, distinct = sum(times for _, times in there), len(there)
+    common = tuple(text for text, _ in sorted(there, key=lambda one: -one[1])[:SOME])
+    facts = ColumnFacts(name, "category", len(column.codes), len(column.codes) - n, distinct, examples=common)
+    if not n:
+        return facts._replace(kind="empty")
+    texts = [text for text, _ in there]
+    if distinct == 2 and are_flags({text.lower() for text in texts}):
+        return facts._replace(kind="yes/no")
+    if is_date(texts[0]) and all(map(is_date, texts)):
+        return facts._replace(kind="date", timed=any(len(text) > len("2024-05-31") for text in texts))
+    if n >= FEW and distinct > NEARLY_ALL * n:
+        some = texts[:LOOKED_AT]
+        words_each = sum(len(text.split()) for text in some) / len(some)
+        return facts._replace(kind="text" if words_each >= MANY_WORDS else "identifier")
+    return facts._replace(kind="constant") if distinct == 1 and not facts.missing else facts
+
+
+class Decided(NamedTuple):
+    """What the columns of a table are, as the first rows decided it.
+
+    read: all columns, also those that are left out; names: of all in their order, if they have one.
+    """
+
+    read: Roles
+    roles: Roles
+    derived: Derived
+    facts: list[ColumnFacts]
+    names: list[str]
+    missing: Missing
+
+
+def settled(roles: Roles, facts: list[ColumnFacts], told: Collection[str]) -> tuple[Roles, Derived, list[ColumnFacts]]:
+    """What columns are by what they look like, and those that are left out. told: columns that stay as they are.
+
+    Where nothing would be left, strings that differ in nearly all rows become texts, as names have endings. If there
+    are none, nothing is left out.
+    """
+    free = [one for one in facts if one.name not in told]
+    out = [one for one in free if one.kind in LEFT_OUT]
+    texts = []
+    if len(out) == len(facts) and not roles.texts:
+        texts = [one.name for one in out if one.kind != "empty" and one.name in roles.categories]
+    if texts:
+        out = [one for one in out if one.name not in texts]
+    elif len(out) == len(facts) and not roles.texts:
+        out = [one for one in out if one.kind == "empty"] if any(one.kind != "empty" for one in out) else []
+    gone = {*texts, *(one.name for one in out)}
+    dates, timed, flags = (
+        tuple(one.name for one in free if one.kind == kind and (one.timed or not only_timed))
+        for kind, only_timed in (("date", False), ("date", True), ("yes/no", False))
+    )
+    roles = roles._replace(
+        numbers=[name for name in roles.numbers if name not in gone],
+        categories=[name for name in roles.categories if name not in gone],
+        optional=[name for name in roles.optional if name not in gone],
+        texts=roles.texts or texts,
+    )
+    return roles, Derived(dates, timed, flags), out
+
+
+MOST_PAIRS = 20_000
+MOST_POWER = 9
+
+
+class Products(NamedTuple):
+    """Which products there are. pairs: of columns."""
+
+    powers: int = 1
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+def products(asked: Sequence[str], powers: int, numbers: list[str], categories: list[str]) -> Products:
+    """The products that are asked for as "a*b", "a*" (a with every other column) or "*" (all pairs).
+
+    Raises ValueError for what names no column, and for more pairs than can be wise.
+    """
+    if isinstance(powers, bool) or not isinstance(powers, int) or not 1 <= powers <= MOST_POWER:
+        raise ValueError(f"powers={powers!r} (--powers): give a whole number from 1 to {MOST_POWER}.")
+    names = [*numbers, *categories]
+    pairs: dict[tuple[str, str], None] = {}
+    for one in asked:
+        pairs |= dict.fromkeys(_pairs(one, names))
+        if len(pairs) > MOST_PAIRS:
+            raise ValueError(
+                f"interactions (--interactions) {shown(one)}: this makes more than {MOST_PAIRS:,} pairs of columns: "
+                "name fewer columns."
+            )
+    return Products(powers, tuple(pairs))
+
+
+def _pairs(asked: str, names: list[str]) -> list[tuple[str, str]]:
+    order = {name: place for place, name in enumerate(names)}
+    if asked.strip() == "*":
+        return list(combinations(names, 2))[: MOST_PAIRS + 1] if len(names) < 1000 else _too_many(names)
+    cuts = [place for place, letter in enumerate(asked) if letter == "*"]
+    for cut in cuts:
+        first, second = asked[:cut].strip(), asked[cut + 1 :].strip()
+        if not second or not first:
+            one = first or second
+            if one in order:
+                return [_sorted(one, other, order) for other in names if other != one]
+        elif first in order and second in order and first != second:
+            return [_sorted(first, second, order)]
+    parts = [part.strip() for part in asked.split("*") if part.strip()]
+    unknown = next((part for part in parts if part not in order), None)
+    if unknown is None:
+        raise ValueError(f"interactions (--interactions) {shown(asked)}: write 'a*b', 'a*' or '*'.")
+    hint = did_you_mean(unknown, names)
+    raise ValueError(
+        f"interactions (--interactions): no feature comes from a column {shown(unknown)}{hint}: the columns are "
+        f"{listed(names)}."
+    )
+
+
+def _too_many(names: list[str]) -> list[tuple[str, str]]:
+    raise ValueError(
+        f"interactions (--interactions) '*': {len(names):,} columns have more than {MOST_PAIRS:,} pairs: name fewer."
+    )
+
+
+def _sorted(one: str, other: str, order: dict[str, int]) -> tuple[str, str]:
+    return (one, other) if order[one] < order[other] else (other, one)
+
+
+def number_products(
+    values: np.ndarray, names: list[str], to_powers: list[str], made: Products
+) -> tuple[list[np.ndarray], list[str]]:
+    """Powers of numbers and products of two numbers, and what they are called. values: in the order of the names."""
+    place_of = {name: place for place, name in enumerate(names)}
+    columns, called = list[np.ndarray](), list[str]()
+    with np.errstate(over="ignore"):  # who takes the rows refuses what is too large
+        for power in range(2, made.powers + 1):
+            columns += [values[:, place_of[name]] ** power for name in to_powers]
+            called += [f"{name}^{power}" for name in to_powers]
+        for one, other in made.pairs:
+            if one in place_of and other in place_of:
+                columns.append(values[:, place_of[one]] * values[:, place_of[other]])
+                called.append(f"{one}*{other}")
+    return columns, called
+
+
+def category_products(
+    values: np.ndarray, names: list[str], categories: dict[str, Coded], made: Products
+) -> list[Single]:
+    """Products that a category is part of."""
+    place_of, found = {name: place for place, name in enumerate(names)}, list[Single]()
+    for one, other in made.pairs:
+        if one in categories and other in categories:
+            found.append(_both(one, categories[one], other, categories[other]))
+        elif one in place_of and other in categories:  # numbers come before categories
+            codes, distinct = categories[other]
+            named = [f"{one}*{other}={value}" for value in distinct]
+            found.append(Single(codes, named, np.ascontiguousarray(values[:, place_of[one]], np.float64)))
+    return found
+
+
+def _both(one: str, first: Coded, other: str, second: Coded) -> Single:
+    """A feature for every pair of values that occurs."""
+    width = len(second.distinct)
+    there = (first.codes >= 0) & (second.codes >= 0)
+    both = np.where(there, first.codes.astype(np.int64) * width + second.codes, -1)
+    occurring, codes = np.unique(both[there], return_inverse=True)
+    of_rows = np.full(len(both), -1, np.int32)
+    of_rows[there] = codes
+    names = [
+        f"{one}={first.distinct[pair // width]}*{other}={second.distinct[pair % width]}" for pair in occurring.tolist()
+    ]
+    return Single(of_rows, names)
+
+
+def n_products(categories: dict[str, int], n: int, made: Products) -> int:
+    """At most how many features products with categories make. categories: how many values each has; n: of rows."""
+    return sum(
+        min(n, categories.get(one, 1) * categories.get(other, 1))
+        for one, other in made.pairs
+        if one in categories or other in categories
+    )
+
 
 SCALES = ("auto", "standard", "max-abs", "none")
 ON_MISSING = ("fill", "raise")

@@ -3,14 +3,14 @@
 Whoever reads a table, from a file or from memory, makes its rows here.
 """
 
-from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.scan.words import Rule
+from perceptrons.features.cells import Coded, Further, Strings, strings_of
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import (
     Found,
@@ -31,73 +31,12 @@ from perceptrons.features.term_weights import TermWeights
 from perceptrons.features.text import HashedText
 
 
-class Coded(NamedTuple):
-    """A column of strings: which of the distinct ones each row has, -1 for none."""
-
-    codes: np.ndarray  # int32 (rows,)
-    distinct: list[Any]  # strings; labels may be tuples of them
-
-
-class Further(NamedTuple):
-    """Features of which a row has any number."""
-
-    rows: np.ndarray  # int64
-    codes: np.ndarray  # int32: which of the names
-    amounts: np.ndarray  # float64
-    names: list[str]
-
-
-class Strings(NamedTuple):
-    """Texts in one array of bytes: that of row i is content[begin[i]:end[i]]."""
-
-    content: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
-
-
 class Single(NamedTuple):
     """Features of which a row has one, or none: which of the names, -1 for none, and its value (None: 1)."""
 
     codes: np.ndarray  # int32 (rows,)
     names: list[str]
     amounts: np.ndarray | None = None  # float64 (rows,)
-
-
-class Contents(NamedTuple):
-    """The cells of a piece of a table that are features. A number is NaN where it is missing."""
-
-    numbers: np.ndarray  # (rows, numbers)
-    categories: dict[str, Coded]
-    further: list[Further]
-    texts: list[Strings]  # of each column of texts
-
-    @property
-    def n(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def nbytes(self) -> int:
-        """About what it takes in memory."""
-        parts = [column.codes.nbytes for column in self.categories.values()]
-        parts += [part.amounts.nbytes + part.rows.nbytes + part.codes.nbytes for part in self.further]
-        parts += [int((column.end - column.begin).sum()) for column in self.texts]
-        return self.numbers.nbytes + sum(parts)
-
-    def part(self, keep: np.ndarray) -> "Contents":
-        """Only these rows. keep: a flag for every row."""
-        if keep.all():
-            return self
-        row_of = np.cumsum(keep) - 1
-        return Contents(
-            self.numbers[keep],
-            {name: Coded(codes[keep], distinct) for name, (codes, distinct) in self.categories.items()},
-            [
-                Further(row_of[part.rows[there]], part.codes[there], part.amounts[there], part.names)
-                for part in self.further
-                for there in (keep[part.rows],)
-            ],
-            [Strings(content, begin[keep], end[keep]) for content, begin, end in self.texts],
-        )
 
 
 class Named(NamedTuple):
@@ -257,13 +196,6 @@ def _prefixed(names: Names, prefix: bytes) -> list[bytes]:
     """The names with something before each."""
     arena = names.arena.tobytes()
     return [prefix + arena[a:b] for a, b in pairwise(names.ends.tolist())]
-
-
-def strings_of(texts: Iterable[bytes]) -> Strings:
-    """Texts as one array of bytes."""
-    texts = list(texts)
-    ends = np.cumsum([0, *map(len, texts)])
-    return Strings(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
 
 
 def text_prefixes(columns: list[str]) -> list[str]:

@@ -205,7 +205,7 @@ def place_to_write(file: "ColumnFile", tagger: "SequencePerceptron", asked: str 
 
 def learned_place(file: "ColumnFile", tagger: "SequencePerceptron", option: str) -> int:
     """The column that a tagger has learned, as it says itself, or as its labels tell: files from before do not say."""
-    from perceptrons.data.columnfile import CONLLU
+    from perceptrons.data.conll import CONLLU
 
     learned = getattr(tagger, "label_column_", None)
     if file.format == "columns":

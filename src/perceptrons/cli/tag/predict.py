@@ -22,7 +22,7 @@ def predict(asked: Any) -> None:
     tagger = load_tagger(asked.model, instead="predict")
     corpus = corpus_to_tag(tagger, asked.file, asked)
     from perceptrons.data import DataFileError
-    from perceptrons.data.compression import compression_of
+    from perceptrons.data.source import compression_of
     from perceptrons.inspection.tagger_quality import tagged
 
     if asked.confidence and not asked.json and corpus.file.format == "conllu":

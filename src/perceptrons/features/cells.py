@@ -1,14 +1,16 @@
-"""Records, value by value, become the cells of a table: slow, but it finds what does not fit, and where.
+"""The cells of a table by column: numbers, coded strings, lists and texts; read from records, and hashed row by row.
 
-JSON Lines and records in memory are read here alike; `table_rows.py` makes rows of the cells.
+JSON Lines and records in memory are read here value by value: slow, but it finds what does not fit, and where.
+`table_rows.py` makes rows of cells.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.features.table_rows import Coded, Contents, Further, strings_of
+from perceptrons.engine.hashing import hash_names
+from perceptrons.engine.streaming.blocks import mixed, row_hashes
 from perceptrons.features.values import (
     LARGEST,
     Missing,
@@ -22,6 +24,75 @@ from perceptrons.features.values import (
     written,
 )
 from perceptrons.features.values import NUMBER as WRITTEN_NUMBER
+
+
+class Coded(NamedTuple):
+    """A column of strings: which of the distinct ones each row has, -1 for none."""
+
+    codes: np.ndarray  # int32 (rows,)
+    distinct: list[Any]  # strings; labels may be tuples of them
+
+
+class Further(NamedTuple):
+    """Features of which a row has any number."""
+
+    rows: np.ndarray  # int64
+    codes: np.ndarray  # int32: which of the names
+    amounts: np.ndarray  # float64
+    names: list[str]
+
+
+class Strings(NamedTuple):
+    """Texts in one array of bytes: that of row i is content[begin[i]:end[i]]."""
+
+    content: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+
+
+class Contents(NamedTuple):
+    """The cells of a piece of a table that are features. A number is NaN where it is missing."""
+
+    numbers: np.ndarray  # (rows, numbers)
+    categories: dict[str, Coded]
+    further: list[Further]
+    texts: list[Strings]  # of each column of texts
+
+    @property
+    def n(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def nbytes(self) -> int:
+        """About what it takes in memory."""
+        parts = [column.codes.nbytes for column in self.categories.values()]
+        parts += [part.amounts.nbytes + part.rows.nbytes + part.codes.nbytes for part in self.further]
+        parts += [int((column.end - column.begin).sum()) for column in self.texts]
+        return self.numbers.nbytes + sum(parts)
+
+    def part(self, keep: np.ndarray) -> "Contents":
+        """Only these rows. keep: a flag for every row."""
+        if keep.all():
+            return self
+        row_of = np.cumsum(keep) - 1
+        return Contents(
+            self.numbers[keep],
+            {name: Coded(codes[keep], distinct) for name, (codes, distinct) in self.categories.items()},
+            [
+                Further(row_of[part.rows[there]], part.codes[there], part.amounts[there], part.names)
+                for part in self.further
+                for there in (keep[part.rows],)
+            ],
+            [Strings(content, begin[keep], end[keep]) for content, begin, end in self.texts],
+        )
+
+
+def strings_of(texts: Iterable[bytes]) -> Strings:
+    """Texts as one array of bytes."""
+    texts = list(texts)
+    ends = np.cumsum([0, *map(len, texts)])
+    return Strings(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
+
 
 NOT_A_NUMBER = "is not a number: correct it, or list the key in categories (--categories)"
 ELSE = "convert it to numbers or strings, or leave it out with ignore (--ignore)"
@@ -239,3 +310,41 @@ def _put_list(entries: Entries, row: int, name: str, values: list[Any]) -> None:
         raise MisfitError(f"the list does not contain only strings: {ELSE}")
     for text in dict.fromkeys(_text(value) for value in values):
         entries.add(row, f"{name}={text}", 1.0)
+
+
+SEEDS = 1, 2
+
+
+def record_keys(contents: Contents) -> np.ndarray:
+    """uint64 (rows,): a sum over all cells, so that their order in the file does not matter for categories."""
+    keys = row_hashes(np.where(np.isnan(contents.numbers), -(0.5**1000), contents.numbers))
+    with np.errstate(over="ignore"):
+        for name, (codes, distinct) in contents.categories.items():
+            of_texts = _of_names([f"{name}={text}".encode("utf-8", "surrogatepass") for text in distinct])
+            keys += np.append(of_texts, np.uint64(0))[codes]
+        for part in contents.further:
+            of_texts = _of_names([text.encode("utf-8", "surrogatepass") for text in part.names])
+            bits = part.amounts.astype(np.float64).view(np.uint64)
+            np.add.at(keys, part.rows, mixed(of_texts[part.codes] + bits))
+        for place, column in enumerate(contents.texts, 1):
+            keys += mixed(_of_texts(column) + np.uint64(place))
+    return keys
+
+
+def _of_names(names: list[bytes]) -> np.ndarray:
+    ends = np.cumsum([0, *map(len, names)])
+    return _of_arena(np.frombuffer(b"".join(names) or b"\0", np.uint8), ends)
+
+
+def _of_texts(column: Strings) -> np.ndarray:
+    content = column.content.tobytes()
+    return _of_names([content[a:b] for a, b in zip(column.begin.tolist(), column.end.tolist(), strict=True)])
+
+
+def _of_arena(arena: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """64 bits of every name."""
+    parts = [np.empty(len(ends) - 1, np.uint32) for _ in SEEDS]
+    with np.errstate(over="ignore"):
+        for seed, hashes in zip(SEEDS, parts, strict=True):
+            hash_names(arena, ends, seed, hashes)
+    return mixed(parts[0].astype(np.uint64) << np.uint64(32) | parts[1])

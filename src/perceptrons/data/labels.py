@@ -1,18 +1,23 @@
-"""Several labels per example: how a file says them, and what the reader makes of them.
+"""Labels of files, as they are written and as they are learned: one or several per example, whole numbers or strings.
 
 A format gives the distinct labels of a piece as texts; a tuple of texts stands for several labels, or for none.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.streaming.blocks import FILES
 from perceptrons.engine.training.labels import Target
-from perceptrons.features.values import shown
+from perceptrons.features.values import is_label, no_label, shown
+from perceptrons.inspection.evaluation import WHOLE
+
+if TYPE_CHECKING:
+    from perceptrons.data.table import Block
+
 
 Label = str | tuple[str, ...]  # one label as it is written ("": none), or a set of them
 COMMA = ","
@@ -26,14 +31,14 @@ def check_separator(separator: Any) -> None:
         raise ValueError(f"label_separator={separator!r}: {what}.")
 
 
-def split(text: str, separator: str) -> tuple[str, ...]:
+def split_labels(text: str, separator: str) -> tuple[str, ...]:
     """The labels of a text, without the spaces around them; none of an empty one."""
     return tuple(part.strip() for part in text.split(separator)) if text.strip() else ()
 
 
 def split_all(labels: Iterable[Label], separator: str) -> list[Label]:
     """The same for distinct texts; those that have no separator stay one label each."""
-    return [split(text, separator) if isinstance(text, str) and separator in text else text for text in labels]
+    return [split_labels(text, separator) if isinstance(text, str) and separator in text else text for text in labels]
 
 
 def as_set(label: Label) -> tuple[str, ...]:
@@ -45,7 +50,7 @@ def any_sets(labels: Iterable[Label]) -> bool:
     return any(isinstance(label, tuple) for label in labels)
 
 
-def in_words(label: Label) -> str:
+def format_labels(label: Label) -> str:
     """A label or label set for a message: the first labels, quoted."""
     if isinstance(label, str):
         return shown(label)
@@ -91,7 +96,7 @@ def sorted_sets(classes: np.ndarray, sets: sp.csr_matrix) -> tuple[np.ndarray, s
     return known, among(sets, places, len(known))
 
 
-def joined(blocks: list[Any]) -> tuple[sp.csr_matrix, np.ndarray]:
+def joined_label_sets(blocks: list[Any]) -> tuple[sp.csr_matrix, np.ndarray]:
     """The indicator matrix of all blocks, and the labels of its columns."""
     named = [block.classes for block in blocks if len(block.classes)]
     classes = np.unique(np.concatenate(named)) if named else np.empty(0, np.int64)
@@ -149,9 +154,115 @@ class Several:
 
     def why_not(self, label: Label) -> str:
         """What is wrong with a label set where an example has one label."""
-        what = f"several labels, {in_words(label)}" if label else "a list without a label"
+        what = f"several labels, {format_labels(label)}" if label else "a list without a label"
         if self._of_model:
             return f"{what}, but the model was trained on one label per example: give one"
         if self.asked is False:
             return f"{what}, but multilabel=False means one label per example: give one"
         return f"{what}, but earlier examples have one label each: give multilabel=True (--multilabel)"
+
+
+FEW_CLASSES = 20  # this number of classes is always accepted
+
+
+class Labels:
+    """Labels as they are written, and as they are learned: whole numbers if all of them look like it.
+
+    A stream decides by its first block. While `wait` is set, labels stay as they are written until `settle`, so that a
+    whole table decides by all of its labels.
+    """
+
+    def __init__(self, text: bool):
+        self.wait = False
+        self._text, self._settled = text, False  # by all labels that were read as a whole
+        self._whole: bool | None = None
+
+    def begin(self) -> None:
+        """Labels are read from the beginning."""
+        if not self._settled:
+            self._whole = False if self._text else None
+
+    def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
+        """The labels, and what is wrong with those that are none."""
+        wrong = {
+            number: f"{no_label(text)}: add one, or remove the record"
+            for number, text in enumerate(texts)
+            if not is_label(text) or not is_text(text)
+        }
+        sound = [text for number, text in enumerate(texts) if number not in wrong]
+        if self._whole is None and sound and not self.wait:
+            self._whole = all(WHOLE.fullmatch(text) for text in sound)
+        if self.wait or not self._whole:
+            return np.array(["" if number in wrong else text for number, text in enumerate(texts)], str), wrong
+        for number, text in enumerate(texts):
+            if number not in wrong and not WHOLE.fullmatch(text):
+                what = "is not a whole number, unlike all labels before it"
+                wrong[number] = f"label {shown(text)} {what}: if labels are text, give text_labels=True (--text-labels)"
+        return whole_numbers(texts), wrong
+
+    def read_sets(self, labels: list[Label]) -> tuple[np.ndarray, sp.csr_matrix, dict[int, str]]:
+        """The same where examples may have several: the labels, the sets of them, and what is wrong with sets."""
+        texts, sets = members(labels)
+        classes, wrong = self.read(texts)
+        places = np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))
+        bad = np.isin(sets.indices, list(wrong))
+        why = {int(place): wrong[int(k)] for place, k in zip(places[bad], sets.indices[bad], strict=True)}
+        if not wrong:
+            return *sorted_sets(classes, sets), why
+        keep = np.setdiff1d(np.arange(len(classes)), list(wrong))
+        return *sorted_sets(classes[keep], sets[:, keep]), why
+
+    def settle(self, blocks: list["Block"]) -> None:
+        """Decide by the labels of these blocks."""
+        if self._whole is None:
+            written = {text for block in blocks if is_written(block.classes) for text in block.labels()}
+            self._whole = all(map(WHOLE.fullmatch, written)) if written else None
+        self.wait, self._settled = False, self._whole is not None
+
+    def settled(self, block: "Block") -> "Block":
+        """A block whose labels were read before that was decided."""
+        if not self._whole or not is_written(block.classes):
+            return block
+        assert block.classes is not None
+        classes = whole_numbers(block.classes.tolist())
+        if block.sets is None:
+            return block._replace(classes=classes)
+        classes, sets = sorted_sets(classes, block.sets)
+        return block._replace(classes=classes, sets=sets)
+
+
+def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
+    """Why the labels of n examples are too many to be classes (prices, ids or texts?); None if they may be classes."""
+    if len(labels) <= FEW_CLASSES or len(labels) <= n / 2:
+        return None
+    some = ", ".join(shown(str(label)) for label in list(labels)[:2])
+    where = "" if column is None else f" in column {shown(column)}"
+    name = "" if column is None else "name the right column with label_column (--label-column), "
+    return (
+        f"{len(labels):,} different labels{where} among {n:,} examples, such as {some}, do not look like classes: "
+        f"{name}{'or ' * bool(name)}allow them with many_classes=True (--many-classes)"
+    )
+
+
+def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
+    """Whole numbers if all labels look like it, else strings."""
+    if not keep_text and all(WHOLE.fullmatch(text) for text in set(texts)):
+        return whole_numbers(texts)
+    return np.array(texts, dtype=str)
+
+
+def whole_numbers(texts: list[str]) -> np.ndarray:
+    """Labels as whole numbers; 0 for those that are none."""
+    return np.array([int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0 for text in texts], np.int64)
+
+
+def is_written(classes: np.ndarray | None) -> bool:
+    """Are these labels as they are written?"""
+    return classes is not None and classes.dtype.kind == "U"
+
+
+def is_text(text: str) -> bool:
+    """UTF-8, and without NUL, which NumPy's strings drop at the end."""
+    if "\0" in text:
+        return False
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -1,0 +1,384 @@
+"""Texts with labels: one per line, or one per file of a folder. Compiled code finds labels and cuts texts into words.
+
+A line is "__label__x __label__y some text", as in fastText, or a label, a tab and a text. In a folder each file is one
+example, and the folder that it lies in is its label: `mails/spam/1.txt` below `mails` has the label spam, and so has
+`mails/spam/2024/2.txt`. A folder without folders holds texts without labels.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from perceptrons.data import source
+from perceptrons.data.labels import COMMA, Label, split_all
+from perceptrons.data.reader import PieceReader
+from perceptrons.data.source import Identity, NotAFile, Piece, TextFile, opened
+from perceptrons.data.table import Bad, DataFileError, Parsed, Texts, no_text, texts_of
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
+from perceptrons.engine.wording import count
+from perceptrons.features import Columns, HashedText
+from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
+
+SPACES = b" \t\n\v\f\r\0"
+LABEL = re.compile(rb"(?<![^ \t-\r\0])__label__([^ \t-\r\0]*)")
+MARK = "__label__"
+BETWEEN = re.compile(r"[ \t-\r\0]+__label__")
+IN_WORDS, BEFORE_TAB, IN_FILES = FORMS = ("fasttext", "tab", "files")
+
+
+class LabelledTextReader(PieceReader):
+    """Reads lines of text in UTF-8 that have a label each.
+
+    text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for
+    every word. columns: those of a model that is to predict. form: "fasttext" if labels are words that begin with
+    __label__, anywhere in the line, one or several; "tab" if they stand before a tab; None: by the first line.
+    ("files", where each file is a text, is for `TextFilesReader`.)
+    Without need_labels a line may be a text and no more; a block has labels if all its lines have.
+    """
+
+    format = "text"
+
+    def __init__(
+        self,
+        paths: tuple[Any, ...],
+        *,
+        text: HashedText | dict[str, Any] | None = None,
+        hash_bits: int | None = None,
+        columns: Columns | None = None,
+        form: str | None = None,
+        **shared: Any,
+    ):
+        super().__init__(paths, **shared)
+        if form not in (None, *FORMS):
+            raise ValueError(
+                f"form={form!r}: choose 'fasttext', 'tab' or 'files', or None to detect it from the first line."
+            )
+        self.text = clone(text) if isinstance(text, HashedText) else HashedText(**(text or {}))
+        if hash_bits is not None:
+            self.text.set_params(bits=hash_bits or None)
+        if columns is not None:
+            if hash_bits is not None and hash_bits != (columns.bits or 0):
+                raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
+            self.text.set_params(bits=columns.bits, signed=columns.signed, seed=columns.seed)
+        elif self.text.bits is None and self.text.min_count > 1:
+            raise ValueError(
+                "min_count needs to count the words of all texts first, but a stream is read once: leave it out."
+            )
+        self._rule = self.text.rule()
+        self._given, self._asked = columns, form
+        self._rooms = Workspaces()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.form = self._asked
+        self.columns = self.text.new_columns() if self._given is None else self._given
+        self.n_features = self.columns.n_columns
+
+    def recipe(self) -> dict[str, Any]:
+        text = {name: _plain(value) for name, value in self.text.get_params().items()}
+        recipe = {"format": self.format, "form": self.form, "text": text, "text_labels": self.text_labels}
+        return recipe | self._shared()
+
+    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        facts, arrays = super().known()
+        return facts | {"form": self.form}, arrays
+
+    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        super()._know(facts, arrays)
+        self.form = facts["form"]
+
+    def _pieces(self) -> Iterator[Piece]:
+        for piece in super()._pieces():
+            if self.form is None:
+                begins = piece.content[: piece.size].tobytes().lstrip(SPACES)
+                if begins:
+                    self.form = IN_WORDS if _has_label(begins) else BEFORE_TAB
+            yield piece
+
+    def _parse(self, piece: Piece) -> Parsed:
+        n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
+        found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 4)))
+        in_words = self.form == IN_WORDS
+        with np.errstate(over="ignore"):  # NumPy would warn where nothing is compiled
+            _, n_rows, n_bad, n_inside = scan_labelled(piece.content, piece.size, in_words, self.need_labels, found)
+        content, named = piece.content, piece.content
+        if n_inside:
+            content, named = _taken_out(content, found.inside[:n_inside], found.labels)
+        begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
+        numbers, names = local_names(named, begin, end, self._rooms.labels)
+        labels = Texts(numbers, self._split(texts_of(names), in_words))
+        begin, end = np.ascontiguousarray(found.texts[:n_rows].T)
+        local = cut_text(content, begin, end, self._rule, self._rooms.words)
+        bad = [
+            Bad(line, *_describe_line(piece.content[first:last].tobytes(), in_words))
+            for line, first, last in found.bad[:n_bad].tolist()
+        ]
+        return Parsed(n_lines, found.lines[:n_rows], labels, local, None, bad)
+
+    def _split(self, texts: list[str], in_words: bool) -> list[Label]:
+        """Texts that hold several labels as sets."""
+        if in_words:
+            return [tuple(BETWEEN.split(text)) if MARK in text and BETWEEN.search(text) else text for text in texts]
+        return split_all(texts, self._several.separator or COMMA) if self._several.asked else list(texts)
+
+    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+        lines = piece.content[: piece.size].tobytes().split(b"\n")
+        return {row: _describe_line(lines[parsed.lines[row]], self.form == IN_WORDS) for row in rows}
+
+    def _matrix(self, parsed: Parsed) -> Any:
+        assert self.columns is not None
+        found = self.columns.find(parsed.rows.names)
+        self.n_features = self.columns.n_columns
+        return assemble(parsed.rows, found, self.n_features, self.text.values, self.text.norm)
+
+
+def _has_label(text: bytes) -> bool:
+    """Does it begin with a label, or is its first line a text without one, where others have them?"""
+    return text.startswith(PREFIX.tobytes()) or (b"\t" not in text.partition(b"\n")[0] and bool(LABEL.search(text)))
+
+
+def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Texts without the labels among their words, and where the labels are: those with words between are written again.
+
+    labels: where those of each row are, which is changed.
+    """
+    texts, more, size = content.copy(), list[bytes](), len(content)
+    for first, last, row, scattered in inside.tolist():
+        if not scattered:
+            texts[first:last] = SPACES[0]
+            continue
+        found = list(LABEL.finditer(content[first:last].tobytes()))
+        for one in found:
+            texts[first + one.start() : first + one.end()] = SPACES[0]
+        more.append(b" ".join(one[0] for one in found)[len(PREFIX) :])
+        labels[row] = size, size + len(more[-1])
+        size += len(more[-1])
+    return texts, np.concatenate([content, np.frombuffer(b"".join(more), np.uint8)]) if more else content
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it."""
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _describe_line(line: bytes, in_words: bool) -> tuple[str, int]:
+    """What is wrong with a line, and the column, counted from 1."""
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = len(line[: error.start].decode("utf-8")) + 1
+        return f"{no_text(error)}, or remove the line", place
+    labels = list(LABEL.finditer(line))
+    if in_words:
+        for label in labels:
+            if not label[1]:
+                what = "__label__ without a name: write the label after it, or remove the line"
+                return what, _column(line, label.start())
+        what = "there is no label (a word that begins with __label__): add one, or remove the line"
+        return f"{what}, or give --multilabel if examples may have several labels or none", 1
+    if b"\t" in line:
+        return "there is no label before the tab: add one, or remove the line", 1
+    hint = "fasttext form, give form='fasttext'" if labels else "write the label, a tab and the text"
+    return f"there is no tab between a label and a text: {hint}", 1
+
+
+def _column(line: bytes, place: int) -> int:
+    return len(line[:place].decode("utf-8")) + 1
+
+
+LONGEST_TEXT = 2**26  # bytes of one file
+READ_BYTES = 2**20  # bytes of it that are read at a time
+NO_CLASS_FOLDER = (
+    "it is not in a folder that names its class: create one folder per class, or, if each file holds many examples, "
+    "give the files by a pattern such as 'folder/*.csv'"
+)
+
+
+class Member(NamedTuple):
+    """A file in a folder, and the label that the folder gives it."""
+
+    name: str  # relative to the folder
+    label: str | None
+
+
+class Folder(type(Path())):  # type: ignore[misc]
+    """A folder of texts. Its examples are counted from 1 in the order of `members`, as lines of a file are.
+
+    Files of one class do not follow each other, as online learning would see one class for long and forget the others.
+    The k-th of n files of a class comes where k/n of all files have come, so that every part of the stream has the
+    classes in their proportions, and the first block has all of them. Within a class, and without classes, names are in
+    alphabetical order.
+    """
+
+    members: list[Member]
+    beside: list[str]  # files that lie beside the folders of the classes
+    encoding: str | None
+
+    @classmethod
+    def of(cls, path: Path) -> "Folder":
+        folder = cls(path)
+        folder.encoding = getattr(path, "encoding", None)
+        folder.members, folder.beside = _listed(path)
+        return folder
+
+    def member(self, number: int) -> Path:
+        """The file of an example."""
+        path = Path(self / self.members[number - 1].name)
+        return path if self.encoding is None else TextFile.of(path, self.encoding)
+
+    def text(self, number: int) -> str | None:
+        """The text of an example, as far as it is one."""
+        content, why = _content(self.member(number))
+        return None if why is not None else content.decode("utf-8", "replace").strip()
+
+    def place(self, line: int | None, column: int) -> str:
+        """How messages call an example."""
+        return str(self) if line is None else str(self.member(line))
+
+    def identity(self) -> Identity:
+        """What tells that the files are still those that they were."""
+        members, digest, size = _listed(self)[0], hashlib.blake2b(digest_size=7), 0
+        for member in members:
+            status = os.stat(self / member.name)
+            digest.update(repr((member.name, status.st_size, status.st_mtime_ns)).encode("utf-8", "surrogateescape"))
+            size += status.st_size
+        return Identity(size, int.from_bytes(digest.digest(), "little"))
+
+
+def _listed(folder: Path) -> tuple[list[Member], list[str]]:
+    """The files of a folder in the order in which they are read, and those that belong to no class."""
+    with os.scandir(folder) as entries:
+        visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    files = [entry.name for entry in visible if entry.is_file()]
+    classes = [entry.name for entry in visible if entry.is_dir()]
+    if not classes:
+        return [Member(name, None) for name in files], []
+    places = []
+    for label in classes:
+        names = _below(folder, label)
+        places += [(place / len(names), label, name) for place, name in enumerate(names)]
+    return [Member(name, label) for _, label, name in sorted(places)], files
+
+
+def _below(folder: Path, label: str) -> list[str]:
+    """The files of a class, at any depth. Links to folders are not followed: they may lead back."""
+    found = []
+    for where, folders, files in os.walk(folder / label):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = [os.path.join(where, name) for name in files if not name.startswith(".")]
+        found += [os.path.relpath(path, folder) for path in paths if os.path.isfile(path)]
+    return sorted(found)
+
+
+class _Files(Piece):
+    """The texts of some files, one behind the other: text k is content[ends[k]:ends[k + 1]]."""
+
+    ends: list[int]
+    labels: list[str | None]
+    unread: dict[int, str]  # files that could not be read whole, and why
+
+
+class TextFilesReader(LabelledTextReader):
+    """Reads folders of texts, and single files as texts without a label. Parameters: those of LabelledTextReader."""
+
+    def __init__(self, paths: tuple[Any, ...], *, form: str | None = None, **more: Any):
+        super().__init__(paths, form=IN_FILES, **more)
+        self.files = [
+            Folder.of(path) if not isinstance(path, NotAFile) and path.is_dir() else path for path in self.files
+        ]
+
+    @property
+    def notices(self) -> list[str]:
+        return [
+            f"{count(len(path.beside), 'file')} outside the class folders left out, such as {path.beside[0]}"
+            for path in self.files
+            if isinstance(path, Folder) and path.beside
+        ]
+
+    def _nothing(self) -> DataFileError:
+        return DataFileError(self.files[0], "there are no files in it: create one folder per class, with files in them")
+
+    def _state(self, path: Path) -> Identity | None:
+        return path.identity() if isinstance(path, Folder) else super()._state(path)
+
+    def _pieces(self) -> Iterator[Piece]:
+        for path in self.files:
+            self._begin_file(path)
+            members = path.members if isinstance(path, Folder) else [Member("", None)]
+            parts: list[tuple[bytes, str | None, str | None]] = []
+            size, first = 0, True
+            for number, member in enumerate(members, 1):
+                content, why = _content(path.member(number) if isinstance(path, Folder) else path)
+                if parts and size + len(content) > source.PIECE:
+                    yield _join_texts(path, parts, first)
+                    parts, size, first = [], 0, False
+                parts.append((content, member.label, why))
+                size += len(content)
+            if parts:
+                yield _join_texts(path, parts, first)
+
+    def _parse(self, piece: Piece) -> Parsed:
+        assert isinstance(piece, _Files)
+        bad = []
+        for k, label in enumerate(piece.labels):
+            what = piece.unread.get(k) or _describe_bytes(piece.content[piece.ends[k] : piece.ends[k + 1]].tobytes())
+            if what is None and label is None and self.need_labels:
+                what = NO_CLASS_FOLDER
+            if what is not None:
+                bad.append(Bad(k, what))
+        lines = np.setdiff1d(np.arange(len(piece.labels)), [one.line for one in bad])
+        ends, named = np.array(piece.ends), [piece.labels[k] for k in lines.tolist()]
+        labels, distinct = None, dict[str, int]()
+        if all(label is not None for label in named):
+            codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in named], np.int32)
+            labels = Texts(codes, list(distinct))
+        local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._rooms.words)
+        return Parsed(len(piece.labels), lines, labels, local, None, bad)
+
+
+def _content(path: Path) -> tuple[bytes, str | None]:
+    """What is in a file, and why it is not a text, if that is known."""
+    parts, size = list[bytes](), 0
+    try:
+        with opened(path) as file:
+            while size <= LONGEST_TEXT and (part := file.read(READ_BYTES)):
+                parts.append(part)
+                size += len(part)
+    except DataFileError as error:
+        return b"", str(error).removeprefix(f"{path}: ")
+    if size > LONGEST_TEXT:
+        return b"", f"more than {LONGEST_TEXT:,} bytes, too many for one text: split it"
+    return b"".join(parts).removeprefix(b"\xef\xbb\xbf"), None
+
+
+def _join_texts(path: Path, parts: list[tuple[bytes, str | None, str | None]], first: bool) -> _Files:
+    content = np.frombuffer(b"".join([*(part for part, _, _ in parts), bytes(ROOM)]), np.uint8)
+    piece = _Files(path, content, len(content) - ROOM, first)
+    piece.ends = np.cumsum([0, *(len(part) for part, _, _ in parts)]).tolist()
+    piece.labels = [label for _, label, _ in parts]
+    piece.unread = {k: why for k, (_, _, why) in enumerate(parts) if why is not None}
+    return piece
+
+
+def _describe_bytes(content: bytes) -> str | None:
+    """What is wrong with the bytes of a text, if anything is."""
+    place, what = content.find(b"\0"), "a NUL byte, so this is not a text"
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        place, what = error.start, no_text(error)
+    else:
+        what += ": remove the file, leave it out with on_error='skip' (--on-error skip), or give its --encoding"
+    if place < 0:
+        return None
+    line, column = content.count(b"\n", 0, place) + 1, place - content.rfind(b"\n", 0, place)
+    return f"line {line}, byte {column}: {what}"
