@@ -6,7 +6,6 @@ import pytest
 import perceptrons
 from perceptrons import Checkpoint, Perceptron
 from perceptrons.data import source, stream
-from perceptrons.data.source import Spare
 
 
 @pytest.fixture
@@ -41,18 +40,6 @@ def test_blocks_that_are_kept_stay_what_they_are_though_memory_is_used_again(svm
     assert len(kept) > 5
     for block, value in zip(kept, values, strict=True):
         assert np.array_equal(block.X.data, value)
-
-
-def test_memory_is_taken_again_only_when_nobody_has_a_part_of_it():
-    spare = Spare()
-    first = spare.take(10, np.float64)
-    part = first[3:5]
-    place = first.ctypes.data
-    del first
-    assert spare.take(10, np.float64).ctypes.data != place
-    del part
-    assert spare.take(10, np.float64).ctypes.data == place
-    assert spare.take(10, np.int32).dtype == np.int32
 
 
 @pytest.mark.parametrize(("name", "text", "options"), [

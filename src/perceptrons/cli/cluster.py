@@ -16,6 +16,7 @@ from perceptrons.cli.screen import count, plain, say
 
 if TYPE_CHECKING:
     from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint
+    from perceptrons.data.table import DataPath
 
 SECONDS = 10  # to wait for a scheduler
 QUIET = "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED"
@@ -121,20 +122,20 @@ def by_workers(files: list[Path], asked: Any) -> tuple[list[Path], dict[str, Any
         raise BadInputError(
             "--format npz: workers cannot read npz files, which are loaded as a whole: use another format."
         )
-    found = _found(files) if asked.dask is not None else reader.files
+    found: list[DataPath] = _found(files) if asked.dask is not None else reader.files
     how = {name: value for name, value in reader.asked.items() if value is not None}
     if asked.many_classes:
         how["many_classes"] = True
-    return [Path(os.path.abspath(path)) for path in found], how
+    return [Path(os.path.abspath(str(path))) for path in found], how
 
 
-def _found(data: list[Path]) -> list[Path]:
+def _found(data: list[Path]) -> "list[DataPath]":
     """The files that names and patterns stand for; a pattern without any here may have some there."""
     from perceptrons.data.source import find_files
 
-    files = []
+    files: list[DataPath] = []
     for path in data:
-        found = [path]
+        found: list[DataPath] = [path]
         with suppress(ValueError):
             found = find_files((path,))
         files += found

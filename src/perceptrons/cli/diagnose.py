@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from perceptrons.data import Table
+    from perceptrons.data.table import DataPath
     from perceptrons.theory.diagnose import Diagnosis
 
 FEATURES = 5  # lines at most of features that make the radius
@@ -46,7 +47,7 @@ def diagnose(asked: Any) -> None:
             found = theory.diagnose(
                 table.X, table.y, fit_intercept=not asked.no_intercept, max_seconds=max_seconds,
                 feature_names=names_of_table(table), lines=named_lines(table.files, table.of_file, table.lines),
-                tell=waiting.say, decimals=are_short_decimals(table.files),
+                tell=waiting.say, decimals=are_short_decimals(table.files, table.source.get("encoding")),
             )  # fmt: skip
     if certificate is not None:
         save_text(found.certificate.to_json() + "\n", certificate)
@@ -57,14 +58,15 @@ def diagnose(asked: Any) -> None:
         show(found, table, certificate, screen())
 
 
-def are_short_decimals(files: "list[Path]") -> bool:
+def are_short_decimals(files: "list[DataPath]", encoding: str | None) -> bool:
     """Are the files text without a number of more than 15 digits, so that float64 distinguishes any two decimals?"""
+    from perceptrons.data.source import decoded_from
     from perceptrons.data.source import opened as opened_file
 
     for path in files:
-        if not path.is_file():
+        if not isinstance(path, Path) or not path.is_file():
             return False  # standard input cannot be read twice
-        with opened_file(path) as file:
+        with opened_file(path, encoding=decoded_from(encoding)) as file:
             end = b""
             while part := file.read(1 << 20):
                 if LONG_NUMBER.search(end + part) or b"\0" in part:

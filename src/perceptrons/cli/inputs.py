@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
     from perceptrons.data.reader import Reader
-    from perceptrons.data.table import Block
+    from perceptrons.data.table import Block, DataPath
 
 STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set
@@ -56,13 +56,12 @@ def _as_typed(names: dict[str, str]) -> Iterator[None]:
         raise BadInputError(f"{names[name]} {rest}") from error
 
 
-def check_files(files: Sequence[Path]) -> None:
+def check_files(files: "Sequence[DataPath]") -> None:
     """Refuse what cannot be read before any work is done. Pipes are not opened: they can be only once."""
     from perceptrons.data.source import STDIN as INPUT
-    from perceptrons.data.table import HasPlaces
 
     for path in files:
-        if path in (INPUT, STDIN) or isinstance(path, HasPlaces):  # a folder, whose files are listed already
+        if path in (INPUT, STDIN) or not isinstance(path, Path):  # a folder, whose files are listed already
             continue
         with refusing_to_open(path):
             path.stat()
@@ -125,7 +124,7 @@ def name_of(reader: "Reader | Table") -> str:
     return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"
 
 
-def for_machines(files: Sequence[Path]) -> str | list[str]:
+def for_machines(files: "Sequence[DataPath]") -> str | list[str]:
     """The data as JSON names them."""
     return str(files[0]) if len(files) == 1 else [str(path) for path in files]
 

@@ -3,13 +3,16 @@
 import hashlib
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
 from perceptrons.cli.files import check_output, load_model, save_text
 from perceptrons.cli.inputs import STDIN, check_seconds, no_example, opened, say_skipped
 from perceptrons.cli.options import READING, command_text, takes
 from perceptrons.cli.screen import Waiting, visible
+
+if TYPE_CHECKING:
+    from perceptrons.data.table import DataPath
 
 AGAIN = (
     *READING, "features", "image_shape", "no_images", "title", "max_seconds:page", "max_examples",
@@ -62,13 +65,14 @@ def report(asked: Any) -> None:
         print(f"{visible(str(output))}: {size} in one file; open it in a browser.")
 
 
-def checksum(path: Path) -> str:
+def checksum(path: "DataPath") -> str:
     """The SHA-256 of a file; of a folder that of the names and checksums of its files."""
     from perceptrons.data.text import Folder
 
     if isinstance(path, Folder):
         listed = [f"{checksum(path.member(number))} {one.name}" for number, one in enumerate(path.members, 1)]
         return hashlib.sha256("\n".join(sorted(listed)).encode("utf-8", "surrogateescape")).hexdigest()
+    assert isinstance(path, Path)
     with refusing_to_open(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

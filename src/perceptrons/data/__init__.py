@@ -24,7 +24,7 @@ TABLES = ("csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx
 FORMATS = {
     **dict.fromkeys(TABLES, "table_reader.TableReader"),
     "svmlight": "svmlight.SvmlightReader", "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader",
-    "text": "labelled.LabelledTextReader", "npz": "npz.ArrayReader",
+    "text": "text.LabelledTextReader", "npz": "npz.ArrayReader",
 }  # fmt: skip
 STREAMS = FORMATS  # every format can be read block by block
 MEMORY = {"frame": "table_reader.TableReader", "records": "table_reader.TableReader", "arrays": "npz.ArrayReader"}
@@ -185,7 +185,7 @@ def stream(
     if held is not None and format is not None:
         raise ValueError(f"format={format!r} is for files: leave it out for examples in memory.")
     paths, kinds = (given, FORMATS) if held is None else ((held,), MEMORY)
-    format = format if held is None else held.name[1:-1]
+    format = format if held is None else held.kind
     if like is not None:
         prepare = False
         format, paths, hash_bits, options = like_model(like, paths, format, hash_bits, options, grow)
@@ -212,7 +212,7 @@ def stream(
         chosen["label_column"] = label_names(chosen.pop("labels"))
     module, name = kinds[format].split(".")
     if format == "text" and (is_folder(paths[0]) or chosen.get("form") == "files"):
-        module, name = "folder", "TextFilesReader"
+        name = "TextFilesReader"
     if module == "table_reader":
         chosen |= {"format": format, "prepare": prepare}
     shared = {
@@ -251,11 +251,11 @@ def in_memory(given: tuple[Any, ...]) -> InMemory | None:
                 "pair (X, y)."
             )
         if _is_frame(one):
-            return InMemory.of(one, "frame")
+            return InMemory("frame", one)
         if isinstance(one, tuple) and len(one) == 2 and not _is_frame(one[0]):
-            return InMemory.of(one, "arrays")
+            return InMemory("arrays", one)
         if isinstance(one, list) and all(isinstance(record, Mapping) for record in one):
-            return InMemory.of(one, "records")
+            return InMemory("records", one)
         what = "give the name of a file, an open stream, a frame, a list of dicts, or a pair of arrays (X, y)"
         raise TypeError(f"{type(one).__name__} cannot be read: {what}.")
     return None
@@ -373,7 +373,7 @@ def _known_by_place(model: Any, format: str) -> dict[str, Any]:
 
 def _format_by_name(path: Any) -> str | None:
     """The format that the ending of a name stands for, if any."""
-    return ENDINGS.get(_ending(OpenStream.of(path, 1) if is_stream(path) else Path(path)))
+    return ENDINGS.get(_ending(_named(path)))
 
 
 def named_as_text(path: Any) -> bool:
@@ -412,10 +412,14 @@ def found_format(paths: tuple[Any, ...], encoding: str | None) -> tuple[str, tup
 
 def unknown_format(path: Any, what: str) -> DataFileError:
     """The error for a file of which nobody knows the format: all that there are, and how to say it."""
-    path = OpenStream.of(path, 1) if is_stream(path) else Path(path)
-    return DataFileError(path, f"{what} choose one of {', '.join(FORMATS)} (--format)")
+    return DataFileError(_named(path), f"{what} choose one of {', '.join(FORMATS)} (--format)")
+
+
+def _named(path: Any) -> Path:
+    """Return the name of a file or of an open stream."""
+    return Path(str(OpenStream(path, 1)) if is_stream(path) else path)
 
 
 def _ending(path: Path) -> str:
-    """The ending of a name that says the format, in lower case: that before .gz and the like."""
+    """Return the ending of a name that tells the format, in lower case: that before .gz and the like."""
     return Path(path.stem if compression_of(path) else path.name).suffix.lower()

@@ -15,7 +15,7 @@ import numpy as np
 from perceptrons.data import source
 from perceptrons.data.csv import CsvTable, Form, piece_of, quoted_cell, with_a_record
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import DataFileError, no_text
+from perceptrons.data.table import DataFileError, DataPath, no_text
 from perceptrons.data.table_columns import MAX_COLUMNS, Asked, Layout, Origin, likely_labels, locate, settle
 from perceptrons.features.cells import Roles
 from perceptrons.features.values import shown
@@ -47,15 +47,15 @@ class ArffTable(CsvTable):
 
     def __init__(self) -> None:
         super().__init__(tabs=False)
-        self._headers: dict[Path, _Header] = {}
+        self._headers: dict[DataPath, _Header] = {}
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         self._headers[path] = header = _Header(path)
         yield from with_a_record(self._rows(path, header, prompt))
 
-    def _rows(self, path: Path, header: "_Header", prompt: bool) -> Iterator[Piece]:
+    def _rows(self, path: DataPath, header: "_Header", prompt: bool) -> Iterator[Piece]:
         """The rows as CSV, below as many blank lines as the header has."""
-        for piece in pieces(path, prompt):
+        for piece in pieces(path, prompt, encoding=self.encoding):
             text, first = piece.content[: piece.size].tobytes(), False
             if not header.ended:
                 text, first = header.take(text), header.ended
@@ -69,7 +69,7 @@ class ArffTable(CsvTable):
                     first = False
         header.check_ended()
 
-    def nothing(self, path: Path) -> tuple[str, int]:
+    def nothing(self, path: DataPath) -> tuple[str, int]:
         return "there are no rows below @data: write one row per example", self._headers[path].line + 1
 
     def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
@@ -88,7 +88,7 @@ class ArffTable(CsvTable):
 class _Header:
     """The lines up to @data, while they are read."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: DataPath):
         self._path, self.line, self.ended = path, 0, False
         self.attributes: list[Attribute] = []
         self._names: set[str] = set()

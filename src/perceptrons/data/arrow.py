@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
-from perceptrons.data.source import PIECE, STDIN, OpenStream, Piece, identity, opened
-from perceptrons.data.table import DataFileError
+from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened
+from perceptrons.data.table import DataFileError, DataPath
 from perceptrons.data.table_columns import (
     Asked,
     Cells,
@@ -50,9 +50,9 @@ class ArrowTable(TableFormat):
     def __init__(self, format: str):
         super().__init__()
         self._batches = parquet_batches if format == "parquet" else arrow_batches
-        self._used: dict[Path, list[str]] = {}
+        self._used: dict[DataPath, list[str]] = {}
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         first = True
         for batch in self._batches(path, lambda: self._used[path]):
             yield Piece(path, batch, batch.num_rows, first)
@@ -110,7 +110,7 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> N
         if place in layout.numbers:
             fits, wanted = is_number(kind), "numbers are required: correct it, or list it in categories (--categories)"
         elif place in layout.texts:
-            fits, wanted = is_text(kind) or single, "text is required: correct it, or leave it out"
+            fits, wanted = is_string(kind) or single, "text is required: correct it, or leave it out"
         elif place == layout.label or name in layout.labels:
             fits, wanted = (
                 single or is_number(kind) or pa.types.is_temporal(kind) or is_label_list(kind),
@@ -140,27 +140,27 @@ def is_number(kind: Any) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
-def is_text(kind: Any) -> bool:
+def is_string(kind: Any) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def is_category(kind: Any) -> bool:
     """Strings, truth values, categories of pandas and lists of strings."""
     if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type) or is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)
-    return is_text(kind) or pa.types.is_boolean(kind) or is_list(kind)
+        return is_string(kind.value_type) or is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)
+    return is_string(kind) or pa.types.is_boolean(kind) or is_list(kind)
 
 
 def is_list(kind: Any) -> bool:
     """A list of strings."""
-    return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_text(kind.value_type)
+    return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_string(kind.value_type)
 
 
 def is_label_list(kind: Any) -> bool:
     """A list of strings, whole numbers or truth values, as labels may be."""
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
         return False
-    return is_text(kind.value_type) or pa.types.is_integer(kind.value_type) or pa.types.is_boolean(kind.value_type)
+    return is_string(kind.value_type) or pa.types.is_integer(kind.value_type) or pa.types.is_boolean(kind.value_type)
 
 
 def values_of(array: Any) -> np.ndarray:
@@ -186,7 +186,7 @@ def as_text(array: Any) -> Any:
     """Strings of what a column holds; nothing is an empty string."""
     if pa.types.is_float64(array.type):
         array = pa.array([None if value is None else repr(value) for value in array.to_pylist()], pa.string())
-    elif not is_text(array.type):
+    elif not is_string(array.type):
         array = array.cast(pa.string())
     return array.fill_null("") if array.null_count else array
 
@@ -241,7 +241,7 @@ def strings(column: Any) -> Strings:
 # ---- files in batches
 
 
-def parquet_batches(path: Path, used: Used) -> Iterator[Any]:
+def parquet_batches(path: DataPath, used: Used) -> Iterator[Any]:
     """The batches of a Parquet file."""
     options: dict[str, Any] = {"pre_buffer": False, "buffer_size": PIECE, "page_checksum_verification": True}
     with _clear_errors(path, "Parquet"), _unchanged(path), pyarrow.parquet.ParquetFile(path, **options) as file:
@@ -250,9 +250,9 @@ def parquet_batches(path: Path, used: Used) -> Iterator[Any]:
         yield from _checked(file.iter_batches(_rows_of(file, columns), columns=columns), columns)
 
 
-def arrow_batches(path: Path, used: Used) -> Iterator[Any]:
+def arrow_batches(path: DataPath, used: Used) -> Iterator[Any]:
     """The batches of a file of Arrow (Feather) or of a stream, which may be packed and come from a pipe."""
-    if path != STDIN and not isinstance(path, OpenStream) and _begins(path) == FILE:
+    if isinstance(path, Path) and path != STDIN and _begins(path) == FILE:
         with _clear_errors(path, "Arrow"), _unchanged(path), pa.OSFile(str(path)) as raw:
             file = pyarrow.ipc.open_file(raw)
             yield _no_rows(file.schema)
@@ -329,7 +329,7 @@ def _checked(batches: Iterable[Any], columns: list[str]) -> Iterator[Any]:
 
 
 @contextmanager
-def _clear_errors(path: Path, name: str) -> Iterator[None]:
+def _clear_errors(path: DataPath, name: str) -> Iterator[None]:
     """pyarrow's errors as ours."""
     try:
         yield
@@ -343,7 +343,7 @@ def _clear_errors(path: Path, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _unchanged(path: Path) -> Iterator[None]:
+def _unchanged(path: DataPath) -> Iterator[None]:
     before = identity(path)
     yield
     if identity(path) != before:

@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import Bad, DataFileError, no_text
+from perceptrons.data.table import Bad, DataFileError, DataPath, no_text
 from perceptrons.data.table_columns import (
     Asked,
     Cells,
@@ -85,7 +84,9 @@ def delimiter_of(piece: Piece, tabs: bool) -> str:
     return usual if usual in line else next((other for other in ",;\t" if other in line), usual)
 
 
-def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[Piece, str]]:
+def csv_pieces(
+    path: DataPath, tabs: bool, prompt: bool = False, encoding: str | None = None
+) -> Iterator[tuple[Piece, str]]:
     """Yield the pieces of a file and the delimiter of their cells; pieces are joined where a quoted cell continues.
 
     The first has a record at least, unless the file has none. The cut depends on the bytes alone. Quotes that are never
@@ -93,7 +94,7 @@ def csv_pieces(path: Path, tabs: bool, prompt: bool = False) -> Iterator[tuple[P
     """
     kept: Piece | None = None
     delimiter, begun, is_open = "", False, False
-    for piece in pieces(path, prompt):
+    for piece in pieces(path, prompt, encoding=encoding):
         if kept is not None:
             piece = joined_pieces(kept, piece)
         kept, is_open, whole = None, False, piece.size
@@ -315,16 +316,16 @@ class CsvTable(TableFormat):
     def __init__(self, tabs: bool):
         super().__init__()
         self._tabs = tabs
-        self._forms: dict[Path, Form] = {}
+        self._forms: dict[DataPath, Form] = {}
         self._rooms = Workspaces()
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
-        for piece, delimiter in csv_pieces(path, self._tabs, prompt):
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
+        for piece, delimiter in csv_pieces(path, self._tabs, prompt, self.encoding):
             if piece.first:
                 self._forms[path] = Form(delimiter, False, [], 1)
             yield piece
 
-    def nothing(self, path: Path) -> tuple[str, int]:
+    def nothing(self, path: DataPath) -> tuple[str, int]:
         form = self._forms.get(path)
         if form is None or not form.names:
             return "the file is empty: write one row per example", 1
@@ -458,7 +459,7 @@ def _first_rows(piece: Piece, records: Records, rows: np.ndarray, form: Form) ->
     return [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
 
 
-def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
+def _told_header(path: DataPath, line: int, cells: list[str]) -> list[str]:
     """The names in the first row, which is a header, though they may be numbers."""
     names = [cell.strip() for cell in cells]
     seen: set[str] = set()
@@ -469,7 +470,7 @@ def _told_header(path: Path, line: int, cells: list[str]) -> list[str]:
     return names
 
 
-def header_of(path: Path, line: int, cells: list[str]) -> list[str] | None:
+def header_of(path: DataPath, line: int, cells: list[str]) -> list[str] | None:
     """The names of the columns if the first row is a header: if none of its cells is a number."""
     names = [cell.strip() for cell in cells]
     if any(map(_is_number, names)):
@@ -508,8 +509,10 @@ class WhitespaceTable(CsvTable):
     def __init__(self) -> None:
         super().__init__(tabs=True)
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
-        for piece in with_a_record(piece_of(piece, _tabbed(piece)) for piece in pieces(path, prompt)):
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
+        for piece in with_a_record(
+            piece_of(piece, _tabbed(piece)) for piece in pieces(path, prompt, encoding=self.encoding)
+        ):
             if piece.first:
                 self._forms[path] = Form("\t", False, [], 1)
             yield piece

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ import pyarrow.json
 from perceptrons.data.arrow import coded, coded_lists, is_list, listed_features, one_chunk, strings, values_of
 from perceptrons.data.records import FULL, Form, Key, Record, RecordFormat
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import Bad, no_text
+from perceptrons.data.table import Bad, DataPath, no_text
 from perceptrons.data.table_columns import Cells, Faults, Layout
 from perceptrons.features.cells import Contents, Known, Roles
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
@@ -46,8 +45,8 @@ class JsonTable(RecordFormat):
     def n_lines(self, piece: Piece) -> int:
         return int(np.count_nonzero(piece.content[: piece.size] == NEWLINE))
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
-        return pieces(path, prompt)
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
+        return pieces(path, prompt, encoding=self.encoding)
 
     def form(self, keys: dict[str, Key], n: int, known: Known) -> Form:
         return Form(known, _shape(keys, n, known))

@@ -187,7 +187,7 @@ class Labels:
         wrong = {
             number: f"{no_label(text)}: add one, or remove the record"
             for number, text in enumerate(texts)
-            if not is_label(text) or not is_text(text)
+            if not is_label(text) or not is_encodable(text)
         }
         sound = [text for number, text in enumerate(texts) if number not in wrong]
         if self._whole is None and sound and not self.wait:
@@ -261,7 +261,7 @@ def is_written(classes: np.ndarray | None) -> bool:
     return classes is not None and classes.dtype.kind == "U"
 
 
-def is_text(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     """UTF-8, and without NUL, which NumPy's strings drop at the end."""
     if "\0" in text:
         return False

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from perceptrons.data.labels import sorted_sets
 from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory
-from perceptrons.data.table import Block, DataFileError, Outcome
+from perceptrons.data.table import Block, DataFileError, DataPath, Outcome
 from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.features.values import LARGEST
 
@@ -59,7 +59,7 @@ class ArrayReader(Reader):
                 self._check_classes(path, block.labels(), len(block.codes))
             yield block, []
 
-    def _block(self, path: Path) -> Block:
+    def _block(self, path: DataPath) -> Block:
         X, y = _given(path) if isinstance(path, InMemory) else _arrays(path, self._part)
         if y is None and self.need_labels:
             what = "there is no array of labels: save it as y next to X"
@@ -86,7 +86,7 @@ class ArrayReader(Reader):
         codes, classes = (None, None) if y is None else self._coded(path, y, X.shape[0])
         return self._as_several(Block(X, codes, classes, None, path, None))
 
-    def _with_indicator(self, path: Path, X: Any, y: Any) -> Block:
+    def _with_indicator(self, path: DataPath, X: Any, y: Any) -> Block:
         """A block whose examples may have several labels: their numbers are those of the columns of y."""
         n = X.shape[0]
         flags = sp.csr_matrix(y) if y.dtype.kind in "biuf" else sp.csr_matrix((0, 0))
@@ -105,7 +105,7 @@ class ArrayReader(Reader):
             classes, sets = sorted_sets(classes.astype(str), sets)
         return Block(X, np.arange(n, dtype=np.int32), classes, None, path, None, sets=sets)
 
-    def _coded(self, path: Path, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def _coded(self, path: DataPath, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The labels as numbers of the distinct ones."""
         distinct, codes = np.unique(_labels(path, y, n), return_inverse=True)
         codes = codes.astype(np.int32)
@@ -125,7 +125,8 @@ def _given(path: InMemory) -> tuple[Any, np.ndarray | None]:
     return X, y.astype(str) if y is not None and y.dtype.kind == "O" else y
 
 
-def _arrays(path: Path, part: str) -> tuple[Any, np.ndarray | None]:
+def _arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
+    assert isinstance(path, Path)
     with path.open("rb") as file:  # a file that cannot be opened is an OSError, all else below is about its contents
         try:
             with np.load(file, allow_pickle=False) as archive:
@@ -161,7 +162,7 @@ def _names(names: dict[str, str], part: str) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _check_values(path: Path, X: Any) -> None:
+def _check_values(path: DataPath, X: Any) -> None:
     values = X.data if sp.issparse(X) else X.ravel()
     if values.dtype.kind != "f":
         return
@@ -177,7 +178,7 @@ def _check_values(path: Path, X: Any) -> None:
         raise DataFileError(path, f"{what}: replace it, scale it, or remove the example")
 
 
-def _labels(path: Path, y: np.ndarray, n: int) -> np.ndarray:
+def _labels(path: DataPath, y: np.ndarray, n: int) -> np.ndarray:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.shape != (n,):

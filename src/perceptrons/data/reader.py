@@ -12,9 +12,7 @@ import scipy.sparse as sp
 
 from perceptrons.data.labels import Label, Labels, Several, joined_label_sets, not_classes, sorted_sets
 from perceptrons.data.source import (
-    STDIN,
     Identity,
-    NotAFile,
     Piece,
     Share,
     decoded_from,
@@ -27,6 +25,7 @@ from perceptrons.data.table import (
     Bad,
     Block,
     DataFileError,
+    DataPath,
     Outcome,
     Parsed,
     Skipped,
@@ -69,11 +68,11 @@ class Reader(ABC):
     ):  # fmt: skip
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error={on_error!r}: choose 'raise' or 'skip'.")
-        self.files, self.encoding = find_files(paths, encoding), decoded_from(encoding)
+        self.files, self.encoding = find_files(paths), decoded_from(encoding)
         self.on_error, self.text_labels, self.need_labels, self.prompt = on_error, text_labels, need_labels, prompt
         self.many_classes = many_classes  # may nearly every example have a label of its own?
         self.skipped, self.complaints = 0, list[str]()
-        self._seen: dict[Path, Identity | None] = {}
+        self._seen: dict[DataPath, Identity | None] = {}
         self._labels, self._several = Labels(text_labels), Several(multilabel, label_separator, of_model)
         self._held: deque[Outcome] = deque()  # what `read` has read, and where it stopped
         self._rest: Generator[Outcome, None, None] | None = None
@@ -250,18 +249,18 @@ class Reader(ABC):
 
     def fingerprint(self) -> list[Any]:
         """What tells whether other files, or changed ones, are read now, or the same in another way."""
-        named = [path for path in self.files if path != STDIN and not isinstance(path, NotAFile)]
+        named = [path for path in self.files if identity(path) is not None]
         return [[[str(path), *(self._identity(path) or ())] for path in named], len(named), self.asked]
 
-    def _check_classes(self, path: Path, labels: Collection[Any], n: int) -> None:
+    def _check_classes(self, path: DataPath, labels: Collection[Any], n: int) -> None:
         """Refuse labels that are not classes; asked once, of the first block or of the whole."""
         self.many_classes = True
         what = not_classes(labels, n, self.recipe().get("label_column"))
         if what is not None:
             raise DataFileError(path, what)
 
-    def _begin_file(self, path: Path) -> None:
-        if (path == STDIN or only_once(path)) and path in self._seen:
+    def _begin_file(self, path: DataPath) -> None:
+        if only_once(path) and path in self._seen:
             raise DataFileError(path, "it has already been read, and can be read only once: use a cache")
         self._identity(path)
 
@@ -270,11 +269,8 @@ class Reader(ABC):
         encoding = {} if self.encoding is None else {"encoding": self.encoding}
         return encoding | self._several.recipe()
 
-    def _state(self, path: Path) -> Identity | None:
-        return identity(path)
-
-    def _identity(self, path: Path) -> Identity | None:
-        now = self._state(path)
+    def _identity(self, path: DataPath) -> Identity | None:
+        now = identity(path)
         if self._seen.setdefault(path, now) != now:
             raise DataFileError(path, "the file has changed since it was first read: start again")
         return now
@@ -319,7 +315,7 @@ class PieceReader(Reader):
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
             self._begin_file(path)
-            yield from pieces(path, self.prompt, self.share)
+            yield from pieces(path, self.prompt, self.share, self.encoding)
 
     def _block(
         self, piece: Piece, parsed: Parsed, line: int
@@ -374,9 +370,9 @@ class PieceReader(Reader):
         """What is wrong with rows that have no label, where the format has more to say of it, and the column."""
         return {}
 
-    def _lines_before(self, path: Path) -> int:
+    def _lines_before(self, path: DataPath) -> int:
         """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""
-        return 0 if self.share is None else self.share.lines_before(path)
+        return 0 if self.share is None else self.share.lines_before(Path(str(path)))
 
     def _complain(self, piece: Piece, bad: list[Bad], line: int) -> tuple[list[Skipped], DataFileError | None]:
         """Count bad records, or give the error for the first."""

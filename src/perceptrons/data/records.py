@@ -5,13 +5,12 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.data.source import InMemory, Piece
-from perceptrons.data.table import Bad
+from perceptrons.data.table import Bad, DataPath
 from perceptrons.data.table_columns import (
     USUAL_LABELS,
     Asked,
@@ -191,7 +190,7 @@ def _is_sparse(keys: dict[str, Key], n: int, roles: Roles) -> bool:
 class RecordTable(RecordFormat):
     """A list of dicts."""
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         assert isinstance(path, InMemory)
         for begin in range(0, len(path.examples), ROWS):
             rows: Any = path.examples[begin : begin + ROWS]
@@ -229,7 +228,7 @@ def _batches(frame: Any) -> Iterator[Any]:
 class FrameTable(TableFormat):
     """A frame of pandas or polars, or a table of pyarrow. A LazyFrame of polars is computed in batches."""
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         assert isinstance(path, InMemory)
         first = True
         for frame in _batches(path.examples):
@@ -238,7 +237,7 @@ class FrameTable(TableFormat):
                     yield piece._replace(first=first)
                     first = False
 
-    def _frame_pieces(self, path: Path, frame: Any) -> Iterator[Piece]:
+    def _frame_pieces(self, path: DataPath, frame: Any) -> Iterator[Piece]:
         names = list(getattr(frame, "column_names", frame.columns))
         for name, times in Counter(map(str, names)).items():
             if times > 1:

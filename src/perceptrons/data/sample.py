@@ -4,14 +4,13 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.data.labels import joined_label_sets, target_of
-from perceptrons.data.source import BOM, opened
-from perceptrons.data.table import Block, HasPlaces, joined, joined_rows
+from perceptrons.data.source import BOM, decoded_from, opened
+from perceptrons.data.table import Block, DataPath, HasPlaces, joined, joined_rows
 from perceptrons.data.text import LABEL, Folder
 from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.matrices import widened
@@ -82,7 +81,7 @@ def labels_of(blocks: list[Block]) -> Any:
 class Originals:
     """The texts of examples: of text files behind the label, of tables the columns of texts, of others whole lines."""
 
-    def __init__(self, files: list[Path], of_row: np.ndarray, lines: np.ndarray, source: dict[str, Any]):
+    def __init__(self, files: list[DataPath], of_row: np.ndarray, lines: np.ndarray, source: dict[str, Any]):
         self._files, self._of_row, self._lines, self._source = files, of_row, lines, source
 
     def __len__(self) -> int:
@@ -101,10 +100,10 @@ class Originals:
                 found[mine[line]] = text
         return [found[row] for row in rows]
 
-    def _read(self, path: Path, wanted: list[int]) -> Iterator[tuple[int, str | None]]:
+    def _read(self, path: DataPath, wanted: list[int]) -> Iterator[tuple[int, str | None]]:
         """The records that begin on these lines, in one reading of the file."""
         format, columns = str(self._source.get("format")), self._columns()
-        with opened(path) as file:
+        with opened(path, encoding=decoded_from(self._source.get("encoding"))) as file:
             unbuffered: Any = file
             lines, line = io.BufferedReader(unbuffered), 0
             header: list[str] = []

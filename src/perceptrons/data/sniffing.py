@@ -14,6 +14,7 @@ from perceptrons.data.source import (
     STDIN,
     Beginning,
     OpenStream,
+    decoded_from,
     find_files,
     is_stream,
     opened,
@@ -39,16 +40,16 @@ def first_bytes(paths: tuple[Any, ...], encoding: str | None) -> tuple[bytes, tu
     """
     first = paths[0]
     if is_stream(first) and not first.seekable():
-        first = Beginning(OpenStream.of(first, 1).bytes(), LOOK, getattr(first, "name", None))
+        first = Beginning(OpenStream(first, 1).bytes(), LOOK, getattr(first, "name", None))
     elif not is_stream(first) and str(first) == "-":
         first = Beginning(standard_input(), LOOK, str(STDIN))
     paths, source = (first, *paths[1:]), first
     if isinstance(first, Beginning):
         source = io.BytesIO(first.peek())
     content = b""
-    path = find_files((source,), encoding)[0]
+    path = find_files((source,))[0]
     try:
-        with opened(path) as file:
+        with opened(path, encoding=decoded_from(encoding)) as file:
             while len(content) < LOOK and (more := file.read(1024)):
                 content += more
     except DataFileError as error:

@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.table import DataFileError
+from perceptrons.data.table import DataFileError, DataPath, Identity, Source
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.training.memory import memory
 
@@ -90,9 +90,10 @@ COMPRESSIONS = (
 )
 
 
-def compression_of(path: Path) -> Compression | None:
-    """The compression that the ending of a name stands for."""
-    return next((known for known in COMPRESSIONS if known.ending == path.suffix.lower()), None)
+def compression_of(path: DataPath) -> Compression | None:
+    """Return the compression that the ending of a name stands for."""
+    ending = Path(str(path)).suffix.lower()
+    return next((known for known in COMPRESSIONS if known.ending == ending), None)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
@@ -177,22 +178,10 @@ def _undecodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("perceptrons.undecodable", _undecodable)
 
 
-class TextFile(type(Path())):  # type: ignore[misc]
-    """A file of text in another encoding than UTF-8."""
-
-    encoding: str
-
-    @classmethod
-    def of(cls, path: Path, encoding: str) -> "TextFile":
-        found = cls(path)
-        found.encoding = encoding
-        return found
-
-
 class Decoded(io.RawIOBase):
     """A stream of bytes in some encoding as a stream of UTF-8."""
 
-    def __init__(self, raw: Any, encoding: str, path: Path):
+    def __init__(self, raw: Any, encoding: str, path: DataPath):
         self._raw, self._path = raw, path
         self._decoder = codecs.getincrementaldecoder(encoding)("perceptrons.undecodable")
         self._kept, self._ended = memoryview(b""), False
@@ -240,48 +229,31 @@ AT_ONCE = 2**24  # bytes of a file that is read whole
 WHOLE_SHARE = 0.2  # of the memory that such a file may take: it is held several times while it is read
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 MAGIC = 16  # bytes by which compression is known
-SPARE_ARRAYS = 24  # arrays kept by a thread
-ALONE = 3  # references to an array that nobody uses: the list's, the loop's, and that of the call which counts
-COUNTED = hasattr(sys, "getrefcount") and getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
-class NotAFile(type(Path())):  # type: ignore[misc]
-    """The name by which messages call something that is read and is not a file."""
+class InMemory(Source):
+    """Examples in memory: a frame, a list of records or a pair of arrays, by the name of their kind."""
+
+    def __init__(self, kind: str, examples: Any):
+        super().__init__(f"<{kind}>")
+        self.kind, self.examples = kind, examples
 
 
-class InMemory(NotAFile):
-    """Examples in memory: a frame, a list of records or a pair of arrays."""
+class OpenStream(Source):
+    """An open stream of bytes or text. If it can seek, every reading begins where the stream stood at first."""
 
-    examples: Any
-
-    @classmethod
-    def of(cls, examples: Any, name: str) -> "InMemory":
-        path = cls(f"<{name}>")
-        path.examples = examples
-        return path
-
-
-class OpenStream(NotAFile):
-    """A stream with the name by which messages call it. One that can seek is read from where it stood, every time."""
-
-    stream: Any
-    begins: int | None
-    encoding: str | None
-
-    @classmethod
-    def of(cls, stream: Any, number: int, encoding: str | None = None) -> "OpenStream":
+    def __init__(self, stream: Any, number: int):
         name = getattr(stream, "name", None)
-        path = cls(name if isinstance(name, str) and name else f"<stream {number}>")
-        path.stream = stream
-        path.encoding = None if isinstance(stream, io.TextIOBase) else encoding
-        path.begins = stream.tell() if stream.seekable() else None
-        return path
+        super().__init__(name if isinstance(name, str) and name else f"<stream {number}>")
+        self.stream = stream
+        self.is_text = isinstance(stream, io.TextIOBase)
+        self.start: int | None = stream.tell() if stream.seekable() else None
 
     def bytes(self) -> Any:
-        """The stream as one of bytes, from where it stood."""
-        if self.begins is not None:
-            self.stream.seek(self.begins)
-        return Encoded(self.stream) if isinstance(self.stream, io.TextIOBase) else self.stream
+        """Return the stream as one of bytes, from its start; text is encoded as UTF-8."""
+        if self.start is not None:
+            self.stream.seek(self.start)
+        return Encoded(self.stream) if self.is_text else self.stream
 
 
 def is_stream(given: Any) -> bool:
@@ -289,84 +261,55 @@ def is_stream(given: Any) -> bool:
     return hasattr(given, "read") and hasattr(given, "seekable")
 
 
-def only_once(path: Path) -> bool:
-    """Is it an open stream that cannot be read again?"""
-    return isinstance(path, OpenStream) and path.begins is None
-
-
-class Spare:
-    """Arrays of one thread, taken again as soon as nobody has them, or a part of them, any more.
-
-    Fresh memory comes page by page from the system, which takes longer than to fill it.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: list[np.ndarray] = []
-
-    def take(self, size: int, dtype: Any) -> np.ndarray:
-        """An array of at least this size; what is in it is undefined."""
-        for array in self._arrays:
-            if COUNTED and array.dtype == dtype and len(array) >= size and sys.getrefcount(array) == ALONE:
-                return array
-        array = np.empty(size, dtype)
-        if len(self._arrays) < SPARE_ARRAYS:
-            self._arrays.append(array)
-        return array
+def only_once(path: DataPath) -> bool:
+    """Return whether it cannot be read again: a stream that cannot seek."""
+    return path == STDIN or (isinstance(path, OpenStream) and path.start is None)
 
 
 class Piece(NamedTuple):
     """Whole lines of one file: content[:size] ends with a newline, and ROOM bytes follow it."""
 
-    path: Path
+    path: DataPath
     content: np.ndarray  # uint8
     size: int
     first: bool  # does it begin the file?
 
 
-class Identity(NamedTuple):
-    """What tells that a file is still the one it was."""
+def find_files(paths: tuple[Any, ...]) -> list[DataPath]:
+    """Return the files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted.
 
-    size: int
-    changed: int
-
-
-def find_files(paths: tuple[str | os.PathLike[str], ...], encoding: str | None = None) -> list[Path]:
-    """The files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted.
-
-    A stream that is open already becomes an `OpenStream`; examples in memory stay what they are. encoding: that of the
-    text in them, if it is not UTF-8; `opened` then decodes it.
+    An open stream becomes an `OpenStream`; examples in memory stay what they are.
     """
-    encoding = decoded_from(encoding)
     if not paths:
         raise ValueError("There is nothing to read: give at least one file, or - for standard input.")
-    files: list[Path] = []
+    files: list[DataPath] = []
     for number, path in enumerate(paths, 1):
         if isinstance(path, InMemory):
             files.append(path)
             continue
         if is_stream(path):
-            files.append(OpenStream.of(path, number, encoding))
+            files.append(OpenStream(path, number))
             continue
-        given = os.fspath(path)
-        if given == "-":
+        name = os.fspath(path)
+        if name == "-":
             files.append(STDIN)
-        elif glob.has_magic(given) and not os.path.lexists(given):
-            found = sorted(name for name in glob.glob(given, recursive=True) if not os.path.isdir(name))
-            if not found:
-                raise DataFileError(Path(given), "no file matches the pattern: correct the pattern")
-            files += map(Path, found)
+        elif glob.has_magic(name) and not os.path.lexists(name):
+            matches = sorted(match for match in glob.glob(name, recursive=True) if not os.path.isdir(match))
+            if not matches:
+                raise DataFileError(Path(name), "no file matches the pattern: correct the pattern")
+            files += map(Path, matches)
         else:
-            files.append(Path(given))
+            files.append(Path(name))
     if files.count(STDIN) > 1:
         raise ValueError("Standard input can be read only once: give - once.")
-    if encoding is not None:
-        files = [path if isinstance(path, NotAFile) else TextFile.of(path, encoding) for path in files]
     return files
 
 
-def identity(path: Path) -> Identity | None:
-    """Size and time of change; None for what has none, as a pipe."""
-    if path == STDIN or isinstance(path, NotAFile):
+def identity(path: DataPath) -> Identity | None:
+    """Return size and time of change; None for what has none, as a pipe."""
+    if isinstance(path, Source):
+        return path.identity()
+    if path == STDIN:
         return None
     status = path.stat()
     return Identity(status.st_size, status.st_mtime_ns)
@@ -404,9 +347,9 @@ def _line_from(file: IO[bytes], offset: int) -> int:
     return offset - 1 + len(line)
 
 
-def can_be_shared(path: Path) -> bool:
-    """Is it a plain file, of which any part can be read?"""
-    if path == STDIN or isinstance(path, NotAFile | TextFile) or not path.is_file():
+def can_be_shared(path: DataPath) -> bool:
+    """Return whether any part of it can be read by itself: a file that is not compressed."""
+    if isinstance(path, Source) or path == STDIN or not path.is_file():
         return False
     with path.open("rb") as file:
         start = file.read(16)
@@ -414,15 +357,18 @@ def can_be_shared(path: Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path, share: Share | None = None) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked and in UTF-8, as they are read. A file that is not whole or changes is an error."""
+def opened(path: DataPath, share: Share | None = None, encoding: str | None = None) -> Iterator[Any]:
+    """Open a file for reading bytes, uncompressed and in UTF-8. A file that is cut short or changes is an error.
+
+    encoding: that of the text in it, if it is not UTF-8 (see `decoded_from`). A stream of text needs none.
+    """
     with _bytes_of(path, share) as file:
-        encoding = getattr(path, "encoding", None)
-        yield file if encoding is None else Decoded(file, encoding, path)  # type: ignore[misc]
+        is_utf8 = encoding is None or (isinstance(path, OpenStream) and path.is_text)
+        yield file if is_utf8 else Decoded(file, str(encoding), path)
 
 
 @contextmanager
-def _bytes_of(path: Path, share: Share | None) -> Iterator[IO[bytes]]:
+def _bytes_of(path: DataPath, share: Share | None) -> Iterator[Any]:
     if isinstance(path, OpenStream):
         with _unpacked(path, path.bytes()) as file:
             yield file
@@ -431,6 +377,7 @@ def _bytes_of(path: Path, share: Share | None) -> Iterator[IO[bytes]]:
         with _unpacked(path, standard_input()) as file:
             yield file
         return
+    assert isinstance(path, Path)
     with path.open("rb", buffering=0) as raw:
         before = os.fstat(raw.fileno())
         source: Any = _unpacked(path, raw) if share is None else _Within(raw, *share.within(path))
@@ -454,7 +401,7 @@ def standard_input() -> Any:
 
 
 @contextmanager
-def _unpacked(path: Path, raw: Any) -> Iterator[Any]:
+def _unpacked(path: DataPath, raw: Any) -> Iterator[Any]:
     begins = Beginning(raw)
     compression = next((known for known in COMPRESSIONS if known.magic.match(begins.peek())), compression_of(path))
     if compression is None:
@@ -518,7 +465,7 @@ class _Within(io.RawIOBase):
         return n
 
 
-def read_bytes(path: Path, begin: bytes = b"") -> bytes:
+def read_bytes(path: DataPath, begin: bytes = b"") -> bytes:
     """The whole file, unpacked. A small compressed file may be a huge one: it must fit in memory several times.
 
     begin: how the file must begin. Of one that does not, only the first bytes are read.
@@ -537,16 +484,18 @@ def read_bytes(path: Path, begin: bytes = b"") -> bytes:
     return b"".join(parts)
 
 
-def pieces(path: Path, prompt: bool = False, share: Share | None = None) -> Iterator[Piece]:
+def pieces(
+    path: DataPath, prompt: bool = False, share: Share | None = None, encoding: str | None = None
+) -> Iterator[Piece]:
     """Cut a file into the longest runs of whole lines within PIECE bytes, at least one line each.
 
     prompt: give whole lines as soon as they are there, for a pipe that somebody types into; the cut then depends on
-    when they came. share: only that much of the file.
+    when they came. share: only that much of the file. encoding: as in `opened`.
     """
-    with opened(path, share) as file:
-        rest, first, ended, spare = np.empty(0, np.uint8), True, False, Spare()
+    with opened(path, share, encoding) as file:
+        rest, first, ended = np.empty(0, np.uint8), True, False
         while len(rest) or not ended:
-            content, size, ended = _filled(file, rest, PIECE, ended, prompt, spare)
+            content, size, ended = _filled(file, rest, PIECE, ended, prompt)
             while not (cut := _behind_last_line(content, min(size, PIECE)) or _behind_first_line(content, size)):
                 if not size:
                     return
@@ -554,7 +503,7 @@ def pieces(path: Path, prompt: bool = False, share: Share | None = None) -> Iter
                     raise DataFileError(
                         path, f"a line of more than {LONGEST_LINE:,} bytes: this does not look like a file of lines"
                     )
-                content, size, ended = _filled(file, content[:size], 2 * size, ended, prompt, Spare())
+                content, size, ended = _filled(file, content[:size], 2 * size, ended, prompt)
             rest = content[cut:size]
             begin = len(BOM) if first and content[: len(BOM)].tobytes() == BOM else 0
             if cut > begin:
@@ -562,12 +511,10 @@ def pieces(path: Path, prompt: bool = False, share: Share | None = None) -> Iter
             first = False
 
 
-def _filled(
-    file: Any, rest: np.ndarray, room: int, ended: bool, prompt: bool, spare: Spare
-) -> tuple[np.ndarray, int, bool]:
+def _filled(file: Any, rest: np.ndarray, room: int, ended: bool, prompt: bool) -> tuple[np.ndarray, int, bool]:
     """The rest and what comes behind it, up to `room` bytes in all; its size, and whether the file ends there."""
     size = len(rest)
-    content = spare.take(max(room, size) + 1 + ROOM, np.uint8)
+    content = np.empty(max(room, size) + 1 + ROOM, np.uint8)
     content[:size] = rest
     memory = content.data
     while size < room and not ended:

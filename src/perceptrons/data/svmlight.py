@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.arrow import is_text
+from perceptrons.data.labels import is_encodable
 from perceptrons.data.labels import COMMA, split_all
 from perceptrons.data.reader import PieceReader
-from perceptrons.data.source import PIECE, Piece, Spare
+from perceptrons.data.source import PIECE, Piece
 from perceptrons.data.table import Bad, Parsed, Texts, no_text, texts_of
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
@@ -132,7 +132,6 @@ class SvmlightReader(PieceReader):
         """Room for what a piece may hold; for the values so that they need not be copied."""
         kept = getattr(self._rooms, "kept", None)
         if kept is None or len(kept[-1]) <= size // 4:
-            self._rooms.spare = Spare()
             values, lines = max(size, PIECE) // 4 + 1, max(size, PIECE) + 1  # a line may be empty
             kept = self._rooms.kept = (
                 np.empty(lines + 1, np.int32),
@@ -141,8 +140,8 @@ class SvmlightReader(PieceReader):
                 np.empty((lines, 3), np.int64),
                 np.empty((values, 3), np.int64),
             )
-        room, spare = max(size, PIECE) // 4 + 1, self._rooms.spare
-        return Found(spare.take(room, np.dtype(self.dtype)), spare.take(room, index_type), *kept)
+        room = max(size, PIECE) // 4 + 1
+        return Found(np.empty(room, self.dtype), np.empty(room, index_type), *kept)
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
         columns = parsed.rows[1]
@@ -217,7 +216,7 @@ def _has_zero(parsed: Parsed, several: bool) -> bool:
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
     assert parsed.labels is not None
     texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.numbers[rows])]
-    return any(several if isinstance(text, tuple) else is_label(text) and is_text(text) for text in texts)
+    return any(several if isinstance(text, tuple) else is_label(text) and is_encodable(text) for text in texts)
 
 
 def _separated_by_commas(parsed: Parsed) -> dict[int, tuple[str, int]]:

@@ -16,9 +16,33 @@ from perceptrons.features import Columns
 from perceptrons.features.named_rows import Names
 
 
+class Identity(NamedTuple):
+    """Size and time of the last change of a file: other values mean that it is another one."""
+
+    size: int
+    changed: int
+
+
+class Source:
+    """Something to read examples from that is not a file: an open stream, examples in memory or a folder of texts."""
+
+    def __init__(self, name: str):
+        self.name = name  # in messages
+
+    def __str__(self) -> str:
+        return self.name
+
+    def identity(self) -> Identity | None:
+        """Return what changes with the contents, or None if there is nothing that would show it."""
+        return None
+
+
+DataPath = Path | Source  # where examples come from
+
+
 @runtime_checkable
 class HasPlaces(Protocol):
-    """A path that knows better than by a line what to call its examples, as a folder of files does."""
+    """A source whose examples have names of their own, as the files of a folder do."""
 
     def place(self, line: int | None, column: int) -> str: ...
 
@@ -26,7 +50,7 @@ class HasPlaces(Protocol):
 class DataFileError(ValueError):
     """A file cannot be read as examples; the message is one line, "file:line:column: what is wrong: what to do"."""
 
-    def __init__(self, path: Path, what: str, line: int | None = None, column: int = 1):
+    def __init__(self, path: DataPath, what: str, line: int | None = None, column: int = 1):
         self.path, self.line, self.column = path, line, None if line is None else column
         place = f"{path}: " if line is None else f"{path}:{line}:{column}: "
         if isinstance(path, HasPlaces):
@@ -48,14 +72,14 @@ class Table:
         The names of the features; None if they have no names or are hashed.
     label_name : str or None
         The name of the label column.
-    path : Path
+    path : Path or Source
         The first file, or the name of the data in messages.
     lines : array of shape (n_examples,) or None
         The line on which each example starts, numbered from 1; the row in Parquet, Arrow and frames. None if there is
         neither.
     weight : array of shape (n_examples,) or None
         The weights of the examples; None if all are 1.
-    files : list of Path
+    files : list of Path or Source
         All files.
     of_file : array of shape (n_examples,) or None
         The number of the file of each example, numbered from 0; None if there is only one file.
@@ -76,10 +100,10 @@ class Table:
     y: Any
     feature_names: list[str] | None
     label_name: str | None
-    path: Path
+    path: DataPath
     lines: np.ndarray | None = None
     weight: np.ndarray | None = None
-    files: list[Path] = field(default_factory=list)
+    files: list[DataPath] = field(default_factory=list)
     of_file: np.ndarray | None = None
     source: dict[str, Any] = field(default_factory=dict)
     columns: Columns | None = None
@@ -153,7 +177,7 @@ def check_classes(table: Table, many_classes: bool) -> None:
         raise DataFileError(table.path, what)
 
 
-def named_lines(files: list[Path], of_file: np.ndarray | None, lines: np.ndarray | None) -> Any:
+def named_lines(files: list[DataPath], of_file: np.ndarray | None, lines: np.ndarray | None) -> Any:
     """The line of every example; of several files with the name of the file; in a folder the name of its file."""
     folders = any(isinstance(path, HasPlaces) for path in files)
     if lines is None or not (folders or (of_file is not None and len(files) > 1)):
@@ -229,7 +253,7 @@ class Block(NamedTuple):
     codes: np.ndarray | None  # int32
     classes: np.ndarray | None
     weight: np.ndarray | None
-    path: Path
+    path: DataPath
     lines: np.ndarray | None  # where each example begins, from 1
     keys: np.ndarray | None = None  # uint64: a hash of each record, where the rows are scaled by the data
     sets: sp.csr_matrix | None = None
@@ -266,7 +290,7 @@ class Bad(NamedTuple):
 class Skipped(NamedTuple):
     """A record that was left out."""
 
-    path: Path
+    path: DataPath
     line: int  # from 1
     why: str  # "file:line:column: what is wrong: what to do"
 

@@ -5,14 +5,13 @@ What they are is settled by the first block; each format of tables (a `TableForm
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.data.labels import Label, as_set, split_labels
 from perceptrons.data.source import Piece
-from perceptrons.data.table import Bad, DataFileError, Parsed, Texts
+from perceptrons.data.table import Bad, DataFileError, DataPath, Parsed, Texts
 from perceptrons.engine.wording import count
 from perceptrons.features.cells import NEVER, Coded, Contents, Roles
 from perceptrons.features.preparation import Preparation
@@ -75,7 +74,7 @@ class Layout(NamedTuple):
 class Origin(NamedTuple):
     """A file, for messages."""
 
-    path: Path
+    path: DataPath
     line: int | None = None
     header: bool = True
 
@@ -425,6 +424,7 @@ class TableFormat(ABC):
 
     names: list[str] | None = None  # of the columns of the first file, where a file may be without names
     unnamed = False  # has the first file no names?
+    encoding: str | None = None  # of the text in files; None: UTF-8
     decimal: str | None = None  # "." or ",", where numbers are text; None: as the first rows have it
 
     def __init__(self) -> None:
@@ -432,7 +432,7 @@ class TableFormat(ABC):
         self.missing = NEVER  # what stands for a missing number
 
     @abstractmethod
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         """Cut a file into pieces of whole records, of bounded size."""
 
     @abstractmethod
@@ -442,7 +442,7 @@ class TableFormat(ABC):
         Where the piece does not tell, the next one is asked: roles are None then, or the layout if no name is known.
         """
 
-    def nothing(self, path: Path) -> tuple[str, int]:
+    def nothing(self, path: DataPath) -> tuple[str, int]:
         """What is wrong where there is no example, and the line."""
         return "there are no examples in it: write one record per example", 1
 

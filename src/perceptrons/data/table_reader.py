@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from perceptrons.data.labels import COMMA
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import STDIN, OpenStream, Piece
-from perceptrons.data.table import Block, DataFileError, Parsed, Skipped, Table
+from perceptrons.data.table import Block, DataFileError, DataPath, Parsed, Skipped, Table
 from perceptrons.data.table_columns import (
     Asked,
     Cells,
@@ -414,7 +413,7 @@ class TableReader(PreparingReader):
 
     def _begin(self) -> None:
         self._form = table_format(self.format)
-        self._form.decimal = self._decimal
+        self._form.decimal, self._form.encoding = self._decimal, self.encoding
         self._wanted, self._wish = self._told, self._wished
         self._form.missing = self._wanted.missing
         self._roles: Roles | None = None
@@ -688,7 +687,7 @@ def _with_several(shared: dict[str, Any]) -> dict[str, Any]:
     return shared | {"multilabel": True}
 
 
-def _check_files(files: list[Path], format: str) -> None:
+def _check_files(files: list[DataPath], format: str) -> None:
     for path in files if format == "parquet" else ():
         if path == STDIN or isinstance(path, OpenStream):
             raise DataFileError(path, "Parquet cannot be read from a stream: give the file, or an Arrow stream")

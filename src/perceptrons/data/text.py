@@ -18,8 +18,8 @@ from sklearn.base import clone
 from perceptrons.data import source
 from perceptrons.data.labels import COMMA, Label, split_all
 from perceptrons.data.reader import PieceReader
-from perceptrons.data.source import Identity, NotAFile, Piece, TextFile, opened
-from perceptrons.data.table import Bad, DataFileError, Parsed, Texts, no_text, texts_of
+from perceptrons.data.source import Piece, opened
+from perceptrons.data.table import Bad, DataFileError, DataPath, Identity, Parsed, Source, Texts, no_text, texts_of
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
 from perceptrons.engine.wording import count
@@ -210,7 +210,7 @@ class Member(NamedTuple):
     label: str | None
 
 
-class Folder(type(Path())):  # type: ignore[misc]
+class Folder(Source):
     """A folder of texts. Its examples are counted from 1 in the order of `members`, as lines of a file are.
 
     Files of one class do not follow each other, as online learning would see one class for long and forget the others.
@@ -221,23 +221,19 @@ class Folder(type(Path())):  # type: ignore[misc]
 
     members: list[Member]
     beside: list[str]  # files that lie beside the folders of the classes
-    encoding: str | None
 
-    @classmethod
-    def of(cls, path: Path) -> "Folder":
-        folder = cls(path)
-        folder.encoding = getattr(path, "encoding", None)
-        folder.members, folder.beside = _listed(path)
-        return folder
+    def __init__(self, path: Path, encoding: str | None = None):
+        super().__init__(str(path))
+        self.path, self.encoding = path, encoding
+        self.members, self.beside = _listed(path)
 
     def member(self, number: int) -> Path:
-        """The file of an example."""
-        path = Path(self / self.members[number - 1].name)
-        return path if self.encoding is None else TextFile.of(path, self.encoding)
+        """Return the file of an example."""
+        return self.path / self.members[number - 1].name
 
     def text(self, number: int) -> str | None:
         """The text of an example, as far as it is one."""
-        content, why = _content(self.member(number))
+        content, why = _content(self.member(number), self.encoding)
         return None if why is not None else content.decode("utf-8", "replace").strip()
 
     def place(self, line: int | None, column: int) -> str:
@@ -246,9 +242,9 @@ class Folder(type(Path())):  # type: ignore[misc]
 
     def identity(self) -> Identity:
         """What tells that the files are still those that they were."""
-        members, digest, size = _listed(self)[0], hashlib.blake2b(digest_size=7), 0
+        members, digest, size = _listed(self.path)[0], hashlib.blake2b(digest_size=7), 0
         for member in members:
-            status = os.stat(self / member.name)
+            status = os.stat(self.path / member.name)
             digest.update(repr((member.name, status.st_size, status.st_mtime_ns)).encode("utf-8", "surrogateescape"))
             size += status.st_size
         return Identity(size, int.from_bytes(digest.digest(), "little"))
@@ -293,7 +289,7 @@ class TextFilesReader(LabelledTextReader):
     def __init__(self, paths: tuple[Any, ...], *, form: str | None = None, **more: Any):
         super().__init__(paths, form=IN_FILES, **more)
         self.files = [
-            Folder.of(path) if not isinstance(path, NotAFile) and path.is_dir() else path for path in self.files
+            Folder(path, self.encoding) if isinstance(path, Path) and path.is_dir() else path for path in self.files
         ]
 
     @property
@@ -307,9 +303,6 @@ class TextFilesReader(LabelledTextReader):
     def _nothing(self) -> DataFileError:
         return DataFileError(self.files[0], "there are no files in it: create one folder per class, with files in them")
 
-    def _state(self, path: Path) -> Identity | None:
-        return path.identity() if isinstance(path, Folder) else super()._state(path)
-
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
             self._begin_file(path)
@@ -317,7 +310,7 @@ class TextFilesReader(LabelledTextReader):
             parts: list[tuple[bytes, str | None, str | None]] = []
             size, first = 0, True
             for number, member in enumerate(members, 1):
-                content, why = _content(path.member(number) if isinstance(path, Folder) else path)
+                content, why = _content(path.member(number) if isinstance(path, Folder) else path, self.encoding)
                 if parts and size + len(content) > source.PIECE:
                     yield _join_texts(path, parts, first)
                     parts, size, first = [], 0, False
@@ -345,11 +338,11 @@ class TextFilesReader(LabelledTextReader):
         return Parsed(len(piece.labels), lines, labels, local, None, bad)
 
 
-def _content(path: Path) -> tuple[bytes, str | None]:
+def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:
     """What is in a file, and why it is not a text, if that is known."""
     parts, size = list[bytes](), 0
     try:
-        with opened(path) as file:
+        with opened(path, encoding=encoding) as file:
             while size <= LONGEST_TEXT and (part := file.read(READ_BYTES)):
                 parts.append(part)
                 size += len(part)
@@ -360,7 +353,7 @@ def _content(path: Path) -> tuple[bytes, str | None]:
     return b"".join(parts).removeprefix(b"\xef\xbb\xbf"), None
 
 
-def _join_texts(path: Path, parts: list[tuple[bytes, str | None, str | None]], first: bool) -> _Files:
+def _join_texts(path: DataPath, parts: list[tuple[bytes, str | None, str | None]], first: bool) -> _Files:
     content = np.frombuffer(b"".join([*(part for part, _, _ in parts), bytes(ROOM)]), np.uint8)
     piece = _Files(path, content, len(content) - ROOM, first)
     piece.ends = np.cumsum([0, *(len(part) for part, _, _ in parts)]).tolist()

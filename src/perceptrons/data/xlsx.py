@@ -12,7 +12,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -21,7 +20,7 @@ import numpy as np
 from perceptrons.data.csv import header_of
 from perceptrons.data.records import ROWS, FrameTable
 from perceptrons.data.source import WHOLE_SHARE, Piece, read_bytes
-from perceptrons.data.table import DataFileError
+from perceptrons.data.table import DataFileError, DataPath
 from perceptrons.data.table_columns import Cells, Layout
 from perceptrons.engine.training.memory import memory
 from perceptrons.features.cells import Roles
@@ -53,7 +52,7 @@ class XlsxTable(FrameTable):
         self._categories = set[str]()
         self._dates = dict[str, np.dtype]()  # dates are strings already
 
-    def pieces(self, path: Path, prompt: bool) -> Iterator[Piece]:
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         rows = _rows(path)
         line, first = next(rows, (0, []))
         if not line:
@@ -84,7 +83,7 @@ class _Columns(dict[str, np.ndarray]):
     lines: np.ndarray
 
 
-def _rows(path: Path) -> Iterator[tuple[int, Row]]:
+def _rows(path: DataPath) -> Iterator[tuple[int, Row]]:
     """Yield the rows that are not empty, with their numbers from 1."""
     try:
         from python_calamine import CalamineError, SheetTypeEnum, load_workbook
@@ -111,7 +110,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
             yield line, row
 
 
-def _check_archive(path: Path, content: bytes) -> None:
+def _check_archive(path: DataPath, content: bytes) -> None:
     """Raise DataFileError for an archive that is not a workbook, or needs too much memory.
 
     All parts are uncompressed here once. zipfile checks their lengths and checksums, so that a part cannot be longer
@@ -132,7 +131,7 @@ def _check_archive(path: Path, content: bytes) -> None:
                 _check_extent(path, xml, limit)
 
 
-def _check_extent(path: Path, xml: bytes, limit: int) -> None:
+def _check_extent(path: DataPath, xml: bytes, limit: int) -> None:
     """Raise DataFileError if the cells of a sheet are so far apart that the area between them needs too much memory."""
     positions = POSITION.findall(xml)
     last_row = max((int(digits[:20]) for _, digits in positions if digits), default=0)
@@ -191,7 +190,7 @@ def _plain(cell: Any) -> Any:
     return str(cell) if isinstance(cell, datetime.timedelta) else cell
 
 
-def _piece(path: Path, names: list[str], rows: list[tuple[int, Row]], is_first: bool) -> Piece:
+def _piece(path: DataPath, names: list[str], rows: list[tuple[int, Row]], is_first: bool) -> Piece:
     table = np.full((len(rows), len(names)), None, object)
     for k, (line, row) in enumerate(rows):
         unnamed = next((k for k in range(len(names), len(row)) if row[k] is not None), None)
@@ -212,7 +211,7 @@ def _as_numbers(cells: np.ndarray) -> np.ndarray:
 
 
 @contextmanager
-def _readable_errors(path: Path, calamine_error: type[Exception]) -> Iterator[None]:
+def _readable_errors(path: DataPath, calamine_error: type[Exception]) -> Iterator[None]:
     """Raise DataFileError for whatever zipfile, the XML parser or calamine find wrong in a file."""
     try:
         yield

@@ -169,7 +169,9 @@ def look(files: Any, reading: dict[str, Any]) -> tuple[list[str], dict[str, Any]
     for block in reader:
         kind = {} if block.classes is None else {"text_labels": block.classes.dtype.kind in "UO"}
         recipe = {**reading, **reader.recipe(), **kind, "many_classes": True}  # which was checked here
-        divisible = reader.format in BY_LINE and all(can_be_shared(path) for path in reader.files)
+        divisible = (
+            reader.format in BY_LINE and reader.encoding is None and all(can_be_shared(path) for path in reader.files)
+        )
         return names, {name: value for name, value in recipe.items() if value is not None}, divisible, reader.notices
     raise ValueError(f"{', '.join(names)}: there are no examples in it.")
 
