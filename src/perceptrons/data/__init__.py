@@ -147,7 +147,7 @@ def stream(
         are an error.
     prepare : bool, default=False
         Whether to prepare tables for training, as the command does: numbers are scaled, missing values filled,
-        identifiers left out, and dates become features. Other data do not change. `TableReader` has the options for
+        identifiers left out, and dates become features. Other data do not change. `ColumnOptions` has the options for
         each step: scale, on_missing, missing, keep, interactions, powers.
     grow : bool, default=False
         With like: read examples to keep training the model. New words, categories and columns are added after the
@@ -333,7 +333,7 @@ def _has_text_classes(model: Any) -> bool:
 
 def _same_categories(told: str | list[str], known: list[str]) -> list[str]:
     """All categories of a model, if those that are told are among them."""
-    from perceptrons.data.table_reader import listed
+    from perceptrons.features.column_options import listed
 
     for name in listed(told):
         if name not in known:
@@ -365,7 +365,7 @@ def _known_by_place(model: Any, format: str) -> dict[str, Any]:
     n_features = int(model.n_features_in_)
     if format not in NAMED:
         return {"n_features": n_features}
-    from perceptrons.data.table_columns import ModelColumns
+    from perceptrons.features.column_options import ModelColumns
 
     names = getattr(model, "feature_names_in_", None)
     return {"model": ModelColumns(None if names is None else [str(name) for name in names], n_features)}

@@ -6,6 +6,7 @@ A row becomes a line of CSV on the same line of the file, so that places in mess
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -16,8 +17,9 @@ from perceptrons.data import source
 from perceptrons.data.csv import CsvTable, Form, piece_of, quoted_cell, with_a_record
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, DataPath, no_text
-from perceptrons.data.table_columns import MAX_COLUMNS, Asked, Layout, Origin, likely_labels, locate, settle
+from perceptrons.data.table_columns import MAX_COLUMNS, Layout, Origin, likely_labels, locate, settle
 from perceptrons.features.cells import Roles
+from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import shown
 
 NUMBERS, STRINGS = ("numeric", "real", "integer"), ("string", "date")
@@ -72,17 +74,17 @@ class ArffTable(CsvTable):
     def nothing(self, path: DataPath) -> tuple[str, int]:
         return "there are no rows below @data: write one row per example", self._headers[path].line + 1
 
-    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         header, form = self._headers[piece.path], self._forms[piece.path]
         origin = Origin(piece.path, form.line - 1)
         if roles is None:
-            if asked.label is None and asked.numbers is None and asked.labelled:
-                asked = asked._replace(label=header.label_columns(asked.several))
+            if options.label_column is None and options.numbers is None and options.labelled:
+                options = replace(options, label_column=header.label_columns(options.several))
             roles = settle(
-                origin, form.names, asked, lambda places: [header.attributes[place].number for place in places],
+                origin, form.names, options, lambda places: [header.attributes[place].number for place in places],
                 likely_labels(form.names),
             )  # fmt: skip
-        return roles, locate(origin, form.names, roles, asked, form)
+        return roles, locate(origin, form.names, roles, options, form)
 
 
 class _Header:

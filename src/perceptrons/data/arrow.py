@@ -21,7 +21,6 @@ import pyarrow.parquet
 from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened
 from perceptrons.data.table import DataFileError, DataPath
 from perceptrons.data.table_columns import (
-    Asked,
     Cells,
     Faults,
     Layout,
@@ -32,6 +31,7 @@ from perceptrons.data.table_columns import (
     settle,
 )
 from perceptrons.features.cells import Coded, Contents, Further, Roles, Strings
+from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import LARGEST, shown, what_is_wrong
 
 ROWS, BYTES = 2**16, 2 * PIECE  # of a batch, at most and about
@@ -58,7 +58,7 @@ class ArrowTable(TableFormat):
             yield Piece(path, batch, batch.num_rows, first)
             first = False
 
-    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         schema: Any = piece.content.schema  # type: ignore[attr-defined]
         names, origin = list(schema.names), Origin(piece.path)
         for name, times in Counter(names).items():
@@ -67,10 +67,10 @@ class ArrowTable(TableFormat):
         if roles is None:
             numbers = [is_number(kind) for kind in schema.types]
             roles = settle(
-                origin, names, asked, lambda places: [numbers[place] for place in places], likely_labels(names)
+                origin, names, options, lambda places: [numbers[place] for place in places], likely_labels(names)
             )
-        layout = locate(origin, names, roles, asked)
-        _check_types(origin, schema, layout, asked)
+        layout = locate(origin, names, roles, options)
+        _check_types(origin, schema, layout, options)
         self._used[piece.path] = [names[place] for place in layout.used()]
         return roles, layout
 
@@ -100,11 +100,11 @@ class ArrowTable(TableFormat):
         return Cells(n, np.arange(n), Contents(numbers, categories, further, texts), labels, faults, [])
 
 
-def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> None:
+def _check_types(origin: Origin, schema: Any, layout: Layout, options: ColumnOptions) -> None:
     """Can the columns be what they are to be?"""
     for place in layout.used():
         name, kind = layout.names[place], schema.types[place]
-        if pa.types.is_null(kind) and asked.missing.texts and place != layout.label:
+        if pa.types.is_null(kind) and options.missing_values.texts and place != layout.label:
             continue  # all values are missing
         single = is_category(kind) and not is_list(kind)
         if place in layout.numbers:
@@ -117,8 +117,8 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, asked: Asked) -> N
                 "labels are required: name another column",
             )
         else:
-            dated = pa.types.is_temporal(kind) and (asked.look or name in asked.categories)
-            fits = is_category(kind) or dated or (name in asked.categories and is_number(kind))
+            dated = pa.types.is_temporal(kind) and (options.infers_kinds or name in options.categories)
+            fits = is_category(kind) or dated or (name in options.categories and is_number(kind))
             wanted = "features must be numbers or strings: convert the column, or leave it out with ignore (--ignore)"
             if pa.types.is_temporal(kind):
                 wanted = f"{wanted}, or list it in categories (--categories)"

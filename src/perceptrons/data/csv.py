@@ -15,7 +15,6 @@ import numpy as np
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import Bad, DataFileError, DataPath, no_text
 from perceptrons.data.table_columns import (
-    Asked,
     Cells,
     Faults,
     Layout,
@@ -38,6 +37,7 @@ from perceptrons.engine.scan.csv import (
     scan_rows,
 )
 from perceptrons.features.cells import Coded, Contents, Roles, Strings
+from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.named_rows import Workspace, Workspaces, local_names
 from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
 
@@ -331,10 +331,10 @@ class CsvTable(TableFormat):
             return "the file is empty: write one row per example", 1
         return "there is a header, but no rows below it: write one row per example", form.line + 1
 
-    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         records = records_of(piece, self._forms[piece.path].delimiter)
         if piece.first:
-            self._forms[piece.path] = self._form(piece, records, asked, roles)
+            self._forms[piece.path] = self._form(piece, records, options, roles)
         form = self._forms[piece.path]
         if not form.names:
             return roles, None
@@ -344,23 +344,23 @@ class CsvTable(TableFormat):
             rows[np.argmax(records.cells > 0)] = False
         form = self._forms[piece.path] = form._replace(decimal=self._decimal_of(piece, records, rows, form))
         if roles is None:
-            if asked.numbers is None and not rows.any():
+            if options.numbers is None and not rows.any():
                 return None, Layout(form.names, None, [], [], [], form)
             roles = settle(
-                origin, form.names, asked,
+                origin, form.names, options,
                 lambda places: _are_numbers(piece, records, rows, form, self.missing)[places].tolist(), form.names,
             )  # fmt: skip
         if self.names is None:
-            self.names, self.unnamed = form.names, not form.header and asked.names is None
-        return roles, locate(origin, form.names, roles, asked, form)
+            self.names, self.unnamed = form.names, not form.header and options.names is None
+        return roles, locate(origin, form.names, roles, options, form)
 
     def _decimal_of(self, piece: Piece, records: Records, rows: np.ndarray, form: Form) -> str:
-        """Return what separates decimals: as asked, or as the first rows have it where cells have other separators."""
+        """Return what separates decimals: the option, or what the first rows have if cells are separated otherwise."""
         if self.decimal is None and form.delimiter != "," and have_decimal_commas(piece, records, rows, form):
             self.decimal = ","
         return self.decimal or "."
 
-    def _form(self, piece: Piece, records: Records, asked: Asked, roles: Roles | None) -> Form:
+    def _form(self, piece: Piece, records: Records, options: ColumnOptions, roles: Roles | None) -> Form:
         """How a file is written, by its first record."""
         form = self._forms[piece.path]
         filled = np.flatnonzero(records.cells)
@@ -371,8 +371,8 @@ class CsvTable(TableFormat):
         texts = [cell.decode("utf-8", "replace") for cell in cells]
         header = None
         has_commas = (form.delimiter != "," or self.decimal == ",") and any(map(DECIMAL_COMMA.fullmatch, cells))
-        if asked.header or (asked.header is None and not has_commas):
-            header = _told_header(piece.path, line, texts) if asked.header else header_of(piece.path, line, texts)
+        if options.header or (options.header is None and not has_commas):
+            header = (_told_header if options.header else header_of)(piece.path, line, texts)
             if header is not None and wrong is not None:
                 raise DataFileError(piece.path, BEHIND, line, wrong + 1)
             for place, cell in enumerate(cells if header is not None else ()):
@@ -381,12 +381,12 @@ class CsvTable(TableFormat):
                 except UnicodeDecodeError as error:
                     raise DataFileError(piece.path, no_text(error), line, place + 1) from error
         check_width(Origin(piece.path, line), [""] * len(cells))
-        names = header or self._names_without_header(len(cells), asked, roles)
+        names = header or self._names_without_header(len(cells), options, roles)
         return Form(form.delimiter, header is not None, names, line)
 
-    def _names_without_header(self, width: int, asked: Asked, roles: Roles | None) -> list[str]:
-        known = asked.names or self.names or []
-        label = asked.label if roles is None else roles.label
+    def _names_without_header(self, width: int, options: ColumnOptions, roles: Roles | None) -> list[str]:
+        known = options.names or self.names or []
+        label = options.label_column if roles is None else roles.label
         labels = label if isinstance(label, list) else [label] if roles is None else [label, *roles.labels]
         for names in (known, [name for name in known if name not in labels]):
             if len(names) == width:

@@ -13,7 +13,6 @@ from perceptrons.data.source import InMemory, Piece
 from perceptrons.data.table import Bad, DataPath
 from perceptrons.data.table_columns import (
     USUAL_LABELS,
-    Asked,
     Cells,
     Faults,
     Layout,
@@ -26,6 +25,7 @@ from perceptrons.data.table_columns import (
     text_columns,
 )
 from perceptrons.features.cells import NEVER, NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import (
     LARGEST,
     Missing,
@@ -79,25 +79,25 @@ class RecordFormat(TableFormat):
     def n_lines(self, piece: Piece) -> int:
         """The number of lines of a piece."""
 
-    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         records = [record for record in self.records(piece) if record.bad is None]
         if not records:
             return roles, None
-        keys = _keys(records, asked.missing)
+        keys = _keys(records, options.missing_values)
         if roles is None:
-            roles = _settle(Origin(piece.path, records[0].line + 1), keys, len(records), asked)
-        sparse = not asked.prepared and _is_sparse(keys, len(records), roles) and not roles.only_numbers
-        self._report_unknown(keys, roles, asked, sparse)
-        missing = NEVER if sparse else asked.missing
-        several = roles.labels if asked.need_labels or {*roles.labels} <= keys.keys() else []
+            roles = _settle(Origin(piece.path, records[0].line + 1), keys, len(records), options)
+        sparse = options.preparation is None and _is_sparse(keys, len(records), roles) and not roles.only_numbers
+        self._report_unknown(keys, roles, options, sparse)
+        missing = NEVER if sparse else options.missing_values
+        several = roles.labels if options.need_labels or {*roles.labels} <= keys.keys() else []
         known = Known(
             roles.with_label_columns(several),
-            frozenset(asked.ignore),
-            asked.closed,
-            asked.need_labels and not roles.labels,
+            frozenset(options.ignore),
+            options.closed,
+            options.need_labels and not roles.labels,
             sparse,
             missing=missing,
-            several=asked.several,
+            several=options.several,
         )
         label = None if roles.label is None else 0
         form = self.form(keys, len(records), known)
@@ -107,13 +107,13 @@ class RecordFormat(TableFormat):
         """What is known of n records, for `cells`."""
         return Form(known)
 
-    def _report_unknown(self, keys: dict[str, Key], roles: Roles, asked: Asked, sparse: bool) -> None:
+    def _report_unknown(self, keys: dict[str, Key], roles: Roles, options: ColumnOptions, sparse: bool) -> None:
         """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
-        if asked.further is None or sparse:
+        if options.other_keys is None or sparse:
             return
-        known = {*roles.numbers, *roles.categories, *roles.texts, *asked.ignore, roles.label, *roles.labels}
+        known = {*roles.numbers, *roles.categories, *roles.texts, *options.ignore, roles.label, *roles.labels}
         lacking = [name for name in known if name and name not in keys]
-        unknown = [name for name in keys if name not in known and name not in asked.further]
+        unknown = [name for name in keys if name not in known and name not in options.other_keys]
         for number, name in enumerate(unknown):
             hint = did_you_mean(name, lacking) if number < MAX_HINTS else ""
             self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and is left out{hint}")
@@ -150,30 +150,30 @@ def _keys(records: list[Record], missing: Missing) -> dict[str, Key]:
     return keys
 
 
-def _settle(origin: Origin, keys: dict[str, Key], n: int, asked: Asked) -> Roles:
+def _settle(origin: Origin, keys: dict[str, Key], n: int, options: ColumnOptions) -> Roles:
     seen = [name for name, key in keys.items() if key.kinds.total() > key.kinds["null"]]
-    named = [*asked.categories, *asked.ignore]
-    if asked.numbers is not None:
-        label = [asked.label] if isinstance(asked.label, str) else asked.label or []
-        named += [*asked.numbers, *text_columns(seen, asked), *label]
-    if asked.model is not None:
-        named += asked.model.names or []
+    named = [*options.categories, *options.ignore]
+    if options.numbers is not None:
+        label = [options.label_column] if isinstance(options.label_column, str) else options.label_column or []
+        named += [*options.numbers, *text_columns(seen, options), *label]
+    if options.model is not None:
+        named += options.model.names or []
     names = list(dict.fromkeys([*seen, *named]))
 
     def is_number(places: list[int]) -> list[bool]:
         return [are_mostly_numbers(keys[names[place]].kinds) for place in places]
 
-    if asked.model is not None and asked.model.names is None:
+    if options.model is not None and options.model.names is None:
         raise origin.error(
             "the model knows its features by position, but the keys of records have no position: give a table"
         )
     labels = [name for name in reversed(USUAL_LABELS) if name in seen]
-    if asked.label is None and asked.need_labels and not labels and asked.model is None:
+    if options.label_column is None and options.need_labels and not labels and options.model is None:
         usual = f"{', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}"
         what = f"no key is called {usual}: name the key of the labels with label_column (--label-column)"
         raise origin.error(f"{what}; there are {listed(seen, 10)}")
-    roles = settle(origin, names, asked, is_number, labels)
-    if asked.optional is None or asked.numbers is None:
+    roles = settle(origin, names, options, is_number, labels)
+    if options.optional is None or options.numbers is None:
         always = {name for name in seen if keys[name].kinds.total() == n}
         every = _is_sparse(keys, n, roles)
         features = [*roles.numbers, *roles.categories]
@@ -250,19 +250,19 @@ class FrameTable(TableFormat):
             part: Any = {name: values[begin : begin + ROWS] for name, values in columns.items()}
             yield Piece(path, part, min(ROWS, frame.shape[0] - begin), begin == 0)
 
-    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         columns: Any = piece.content
-        names, origin, self._need_labels = list(columns), Origin(piece.path), asked.need_labels
-        self._several = asked.several
+        names, origin, self._need_labels = list(columns), Origin(piece.path), options.need_labels
+        self._several = options.several
         if roles is None:
             roles = settle(
-                origin, names, asked, lambda places: [self._is_number(names[place], columns) for place in places],
+                origin, names, options, lambda places: [self._is_number(names[place], columns) for place in places],
                 likely_labels(names),
             )  # fmt: skip
-        layout = locate(origin, names, roles, asked)
+        layout = locate(origin, names, roles, options)
         for place in layout.used():
             kind = self._dates.get(names[place], columns[names[place]].dtype)
-            dated = kind.kind == "M" and (asked.look or names[place] in asked.categories)
+            dated = kind.kind == "M" and (options.infers_kinds or names[place] in options.categories)
             if kind.kind in "mMcV" and not dated and place not in (layout.label, *layout.texts):
                 raise origin.error(f"column {shown(names[place])} holds {kind}, but {NOT_FEATURES}")
         return roles, layout

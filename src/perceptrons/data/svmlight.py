@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.labels import is_encodable
-from perceptrons.data.labels import COMMA, split_all
+from perceptrons.data.labels import COMMA, is_encodable, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Piece
 from perceptrons.data.table import Bad, Parsed, Texts, no_text, texts_of

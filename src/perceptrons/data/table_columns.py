@@ -14,44 +14,14 @@ from perceptrons.data.source import Piece
 from perceptrons.data.table import Bad, DataFileError, DataPath, Parsed, Texts
 from perceptrons.engine.wording import count
 from perceptrons.features.cells import NEVER, Coded, Contents, Roles
+from perceptrons.features.column_options import ColumnOptions, ModelColumns
 from perceptrons.features.preparation import Preparation
-from perceptrons.features.values import Missing, did_you_mean, is_label, listed, no_label, shown
+from perceptrons.features.values import did_you_mean, is_label, listed, no_label, shown
 
 USUAL_LABELS = ("label", "y", "target", "class")
 MAX_COLUMNS = 2**17
 LARGEST_NARROW = 1e30
 LABEL_CELLS = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}  # of several label columns
-
-
-class ModelColumns(NamedTuple):
-    """The features of a model that learned from arrays: numbers, by name or by position."""
-
-    names: list[str] | None
-    n_features: int
-
-
-class Asked(NamedTuple):
-    """What the caller of `TableReader` said of the columns; see there."""
-
-    label: str | list[str] | None  # several names: label columns, whose cells are 1 or 0
-    texts: list[str] | str | None
-    numbers: list[str] | None
-    categories: list[str]
-    ignore: list[str]
-    names: list[str] | None
-    header: bool | None
-    need_labels: bool
-    closed: bool  # have features that are not named here no column, so that nobody need look at them?
-    optional: list[str] | None = None  # columns that a record may lack; None: not known
-    # other keys that have columns in the model that is to predict, if there is one
-    further: frozenset[str] | None = None
-    model: ModelColumns | None = None  # the model that is to predict, if it did not learn from files
-    missing: Missing = NEVER  # what stands for a missing value
-    prepared: bool = False  # is it known how cells become features?
-    labelled: bool = True  # is one of the columns the label?
-    look: bool = False  # is what columns are to be decided by what they look like?
-    grow: bool = False  # are columns features, too, that are not named here?
-    several: bool = False  # may an example have several labels, or none?
 
 
 class Layout(NamedTuple):
@@ -92,7 +62,7 @@ def check_width(origin: Origin, names: list[str]) -> None:
 def settle(
     origin: Origin,
     names: list[str],
-    asked: Asked,
+    options: ColumnOptions,
     is_number: Callable[[list[int]], list[bool]],
     labels: list[str],
 ) -> Roles:
@@ -101,19 +71,21 @@ def settle(
     is_number: for columns at these places, by what they hold. labels: columns that may be the label if none is named,
     the likeliest last.
     """
-    texts = text_columns(names, asked)
-    if asked.model is not None:
-        return _roles_for(origin, names, asked, asked.model)
-    if asked.numbers is not None:
-        label, several = _labels(origin, names, asked, labels, {*asked.numbers, *asked.categories, *texts})
-        roles = Roles(label, list(asked.numbers), list(asked.categories), texts, asked.optional or [], several)
-        return _grown(origin, names, roles, asked, is_number) if asked.grow else roles
-    _all_there(origin, names, [*texts, *asked.categories, *asked.ignore])
-    label, several = _labels(origin, names, asked, labels, {*asked.categories, *asked.ignore, *texts})
+    texts = text_columns(names, options)
+    if options.model is not None:
+        return _roles_for(origin, names, options, options.model)
+    if options.numbers is not None:
+        label, several = _labels(origin, names, options, labels, {*options.numbers, *options.categories, *texts})
+        roles = Roles(
+            label, list(options.numbers), list(options.categories), texts, list(options.optional or ()), several
+        )
+        return _grown(origin, names, roles, options, is_number) if options.grow else roles
+    _all_there(origin, names, [*texts, *options.categories, *options.ignore])
+    label, several = _labels(origin, names, options, labels, {*options.categories, *options.ignore, *texts})
     for name in [*several, label]:
         if name in texts:
             raise origin.error(f"column {shown(str(name))} cannot be both label and text: choose another for one")
-    others, told = {label, *several, *asked.ignore, *texts}, set(asked.categories)
+    others, told = {label, *several, *options.ignore, *texts}, set(options.categories)
     features = [place for place, name in enumerate(names) if name not in others]
     undecided = [place for place in features if names[place] not in told]
     numbers = {place for place, number in zip(undecided, is_number(undecided), strict=True) if number}
@@ -130,10 +102,10 @@ def settle(
 
 
 def _grown(
-    origin: Origin, names: list[str], roles: Roles, asked: Asked, is_number: Callable[[list[int]], list[bool]]
+    origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, is_number: Callable[[list[int]], list[bool]]
 ) -> Roles:
     """The columns that a model knows, and behind them the others."""
-    known = {roles.label, *roles.labels, *roles.numbers, *roles.categories, *roles.texts, *asked.ignore}
+    known = {roles.label, *roles.labels, *roles.numbers, *roles.categories, *roles.texts, *options.ignore}
     new = [place for place, name in enumerate(names) if name not in known]
     flags = is_number(new)
     numbers = [names[place] for place, number in zip(new, flags, strict=True) if number]
@@ -146,10 +118,10 @@ def _grown(
     return grown
 
 
-def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColumns) -> Roles:
+def _roles_for(origin: Origin, names: list[str], options: ColumnOptions, model: ModelColumns) -> Roles:
     """The columns for a model that learned from arrays: by name where there are names, otherwise by position."""
     n = model.n_features
-    label, several = (None, []) if asked.label is None else _labels(origin, names, asked, [], set())
+    label, several = (None, []) if options.label_column is None else _labels(origin, names, options, [], set())
     if model.names is not None and (origin.header or set(model.names) <= {*names}):
         known, features = set(model.names), model.names
         missing = [name for name in model.names if name not in {*names}]
@@ -166,7 +138,7 @@ def _roles_for(origin: Origin, names: list[str], asked: Asked, model: ModelColum
         if len(features) != n:
             what = f"{count(len(names), 'column')} here, but the model has {count(n, 'feature')}"
             raise origin.error(f"{what}: give one column per feature, optionally followed by the label")
-    if label is None and not several and asked.need_labels:
+    if label is None and not several and options.need_labels:
         raise origin.error("there is no label column: add it, or name it with label_column (--label-column)")
     return Roles(label, list(features), [], [], [], several)
 
@@ -181,26 +153,26 @@ def _check_names(origin: Origin, roles: Roles) -> None:
                 raise origin.error(f"columns {both} could produce features of the same name: rename one")
 
 
-def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: Any = None) -> Layout:
+def locate(origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, form: Any = None) -> Layout:
     """Where the columns of these roles are in another file."""
     place_of = {name: place for place, name in enumerate(names)}
     label = None if roles.label is None else place_of.get(roles.label)
     used = {*roles.numbers, *roles.categories, *roles.texts}
     missing = [name for name in (*roles.numbers, *roles.categories, *roles.texts) if name not in place_of]
     lacking = [name for name in roles.labels if name not in place_of]
-    if asked.need_labels:
+    if options.need_labels:
         missing += lacking
-    if label is None and asked.need_labels and not missing and roles.label is not None:
+    if label is None and options.need_labels and not missing and roles.label is not None:
         what = f"no column is called {shown(roles.label)}: there are {listed(names)}"
         raise origin.error(f"{what}: name the column of the labels with label_column (--label-column)")
-    if label is None and asked.need_labels and not roles.labels:
+    if label is None and options.need_labels and not roles.labels:
         missing += ["the label" if roles.label is None else roles.label]
     if missing and not origin.header:
         what = f"there is no header, so {listed(missing)} cannot be found: add one, or give the columns of training"
         raise origin.error(what)
     if missing:
         hints = "".join(did_you_mean(name, [one for one in names if one not in used]) for name in missing[:1])
-        where = "the first file has" if asked.numbers is None else "the model was trained on"
+        where = "the first file has" if options.numbers is None else "the model was trained on"
         raise origin.error(f"there is no column {listed(missing)}, which {where}{hints}: add the missing columns")
     if not roles.numbers and not roles.categories and not roles.texts:
         raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
@@ -211,7 +183,7 @@ def locate(origin: Origin, names: list[str], roles: Roles, asked: Asked, form: A
     return Layout(names, label, numbers, categories, texts, form, labels=several)
 
 
-def locate_again(layout: Layout, roles: Roles, ignore: list[str]) -> Layout:
+def locate_again(layout: Layout, roles: Roles, ignore: Sequence[str]) -> Layout:
     """Where the columns are, now that some are left out."""
     if not layout.names:  # records: keys have no places
         read = roles.with_label_columns(layout.labels)
@@ -225,9 +197,9 @@ def locate_again(layout: Layout, roles: Roles, ignore: list[str]) -> Layout:
     )
 
 
-def text_columns(names: list[str], asked: Asked) -> list[str]:
+def text_columns(names: list[str], options: ColumnOptions) -> list[str]:
     """The columns of text, each once: names, or several names separated by commas."""
-    given = [asked.texts] if isinstance(asked.texts, str) else asked.texts or []
+    given = [options.text_column] if isinstance(options.text_column, str) else options.text_column or []
     parts = [[name] if name in names else [part.strip() for part in name.split(",")] for name in given]
     return list(dict.fromkeys(name for part in parts for name in part))
 
@@ -246,30 +218,30 @@ def _all_there(origin: Origin, names: list[str], wanted: list[str]) -> None:
 
 
 def _labels(
-    origin: Origin, names: list[str], asked: Asked, labels: list[str], taken: set[str]
+    origin: Origin, names: list[str], options: ColumnOptions, labels: list[str], taken: set[str]
 ) -> tuple[str | None, list[str]]:
     """Return the label column, or several: one of both is empty."""
-    if not asked.labelled:
+    if not options.labelled:
         return None, []
-    if asked.label is None:
+    if options.label_column is None:
         free = [name for name in labels if name not in taken]
-        return free[-1] if free and (asked.numbers is None or asked.need_labels) else None, []
-    if isinstance(asked.label, str):
-        return _label(origin, names, asked, asked.label), []
-    several = [_label(origin, names, asked, one) for one in asked.label]
+        return free[-1] if free and (options.numbers is None or options.need_labels) else None, []
+    if isinstance(options.label_column, str):
+        return _label(origin, names, options, options.label_column), []
+    several = [_label(origin, names, options, one) for one in options.label_column]
     for place, name in enumerate(several):
         if name in several[:place]:
             raise origin.error(f"label_column (--label-column) names {shown(name)} twice: name each column once")
     return None, several
 
 
-def _label(origin: Origin, names: list[str], asked: Asked, label: str) -> str:
+def _label(origin: Origin, names: list[str], options: ColumnOptions, label: str) -> str:
     """Return the name of the column that the caller names as label, or by its number."""
     if label in names:
         return label
     if label.isascii() and label.isdecimal() and 1 <= int(label) <= len(names):
         return names[int(label) - 1]
-    if not asked.need_labels or asked.numbers is not None:
+    if not options.need_labels or options.numbers is not None:
         return label
     if not origin.header:
         what = f"there is no header, so no column is called {shown(label)}: give its number, from 1 to {len(names)}"
@@ -436,7 +408,7 @@ class TableFormat(ABC):
         """Cut a file into pieces of whole records, of bounded size."""
 
     @abstractmethod
-    def look(self, piece: Piece, asked: Asked, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
         """What the columns are, unless it is settled, and where they are in the file that begins with this piece.
 
         Where the piece does not tell, the next one is asked: roles are None then, or the layout if no name is known.

@@ -9,8 +9,9 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.training.inputs import as_configured
+from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.from_memory import given_rows
-from perceptrons.features.preparation import Wish, products
+from perceptrons.features.preparation import products
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
@@ -141,7 +142,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """Raise ValueError for parameters outside their domains."""
         powers = 1 if self.powers is None else self.powers
         products((), powers, [], [])
-        Wish(self.scale or "auto", self.on_missing or "fill").check()
+        ColumnOptions(prepare=True, scale=self.scale, on_missing=self.on_missing)
         for name in ("missing", "categories", "ignore", "keep", "text_column", "interactions"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str) or all(isinstance(one, str) for one in value)):

@@ -5,7 +5,7 @@ Each format is a `TableFormat` in its own file.
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,10 +16,8 @@ from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import STDIN, OpenStream, Piece
 from perceptrons.data.table import Block, DataFileError, DataPath, Parsed, Skipped, Table
 from perceptrons.data.table_columns import (
-    Asked,
     Cells,
     Layout,
-    ModelColumns,
     Shape,
     TableFormat,
     locate_again,
@@ -29,13 +27,13 @@ from perceptrons.data.table_columns import (
 from perceptrons.engine.streaming.threads import in_order
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import Contents, Roles, record_keys
+from perceptrons.features.column_options import ColumnOptions, listed
 from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.preparation import (
     ColumnFacts,
     Decided,
     Derived,
     Preparation,
-    Wish,
     facts_of,
     measured,
     planned,
@@ -122,8 +120,7 @@ class PreparingReader(PieceReader):
 
     _roles: Roles | None
     _derived: Derived
-    _wish: Wish
-    _known: Preparation | None
+    _options: ColumnOptions
     _preparation: Preparation | None
     _dense: bool
 
@@ -222,7 +219,7 @@ class PreparingReader(PieceReader):
             rows = self.learn_from(waiting)
         parts = [block.X.contents.part(keep) for block, keep in zip(waiting, rows, strict=True)]
         try:
-            self._prepare(measured(parts, self._roles, self._derived, self._wish, self._known))
+            self._prepare(measured(parts, self._roles, self._derived, self._options))
         except ValueError as error:
             raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
         return rows
@@ -236,7 +233,7 @@ LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as
 class TableReader(PreparingReader):
     """Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
 
-    What a column is, the first block decides: a number is a feature with the name of its column; strings, truth values
+    The first block decides what a column is: a number is a feature with the name of its column; strings, truth values
     and categories are features "column=value" of value 1, one for each value, an empty one too. In CSV a column is of
     numbers if more than half of its cells that are not empty are, in JSON if more than half of its values are; a cell
     that does not fit is a bad record there and later. Dates, lists and bytes are refused.
@@ -247,70 +244,14 @@ class TableReader(PreparingReader):
     Parameters
     ----------
     paths : tuple of paths
-    format : {"csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx"}
+    format : {"csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "frame", "records"}
         "arrow" is the file format (Feather) or the stream.
-    label_column : str, int or list, optional
-        Name of the column with the labels, or its number from 1. Several columns hold 1 or 0 each, and their names are
-        the labels. Otherwise the last one that is not named below; but
-        "label", "y", "target" or "class" if there is such a column and the format is not CSV or TSV. JSON must have one
-        of these, as its keys have no order.
-    text_column : str or list of str, optional
-        Columns of text; several names have commas between them. Their words are features by the rules of `text`: of
-        one column by themselves, of several as "column=word". Numbers are then called "column=", as "column" is a word.
-    categories, ignore : str or list of str, optional
-        Columns that are categories whatever they look like; columns to leave out.
-    numbers : str or list of str, optional
-        Columns of numbers. If given, nothing is left to decide: other columns that are named nowhere are left out.
-    optional : list of str, optional
-        JSON: numbers and categories that a record may lack; they are then 0. Otherwise those that a record of the first
-        block lacks, or all if records have few of them. Any other key that is missing counts as null.
-    names : list of str, optional
-        CSV: what the columns are called in a file without a header. Otherwise "1", "2", ..., or as in the first file.
-    header : bool, optional
-        CSV: does the first row hold names? Otherwise it does if none of its cells is a number.
-    decimal : {".", ","}, optional
-        CSV: what separates decimals. Otherwise a comma if cells are separated by something else, a column of the first
-        rows has decimal commas, and none has decimal points.
-    prefix : bool, default=True
-        Keep the words of several columns of text apart, by the name of their column. False reads the texts of a row
-        as one text.
-    text : HashedText or dict, optional
-        How texts become features, or its parameters.
     hash_bits : int, optional
-        Features to 2^hash_bits columns; 0 to remember names. Otherwise as `text` says; without texts none is hashed.
+        Features to 2^hash_bits columns; 0 to remember names. Default: as `text` says; without texts none is hashed.
     columns : Columns, optional
         Those of a model that is to predict.
-    model : ModelColumns, optional
-        The features of a model that is to predict and learned from arrays.
-    prepare : bool, default=False
-        Make the table ready to learn from, as the command does: scale="auto", on_missing="fill", and columns are looked
-        at. Identifiers, free text and empty columns are left out, which `notices` says, but strings that are the only
-        feature become texts; dates become numbers and
-        categories; yes and no, true and false, become 1 and 0.
-    scale : {"auto", "standard", "max-abs", "none"}, optional
-        Numbers are left as they are ("none"), divided by their largest absolute value ("max-abs"), or get mean 0 and
-        deviation 1 ("standard", and "auto"), as measured on all examples that are read, or on the first block of a
-        stream. "standard" and "auto" also weight the words of texts by their inverse document frequency (idf), and
-        scale every column of texts to length 1 by itself.
-    on_missing : {"raise", "fill"}, optional
-        A missing number is a malformed record, or becomes the mean of its column; a feature "column=missing" is 1 then,
-        if the column had missing numbers where it was measured.
-    missing : str or list of str, optional
-        What stands for a missing value, beside empty cells, ?, NA, N/A, NaN, null, none and -.
-    keep : str or list of str, optional
-        With prepare: columns that are not left out, whatever they look like.
-    interactions : str or list of str, optional
-        Products of columns: "a*b", "a*" (a with every other) or "*" (all pairs).
-    powers : int, optional
-        Numbers also to the powers 2 up to this. Powers and products of numbers are scaled like numbers.
-    preparation : dict, optional
-        All this as it was measured for a model that is to predict.
-    labelled : bool, default=True
-        Is one of the columns the label? False makes features of all.
-    grow : bool, default=False
-        Use columns that the model does not know, too, beside those that `numbers` and `categories` name.
-    **shared
-        As every `Reader` has them.
+    **more
+        The fields of `ColumnOptions`, and what every `Reader` has.
 
     Notes
     -----
@@ -328,7 +269,7 @@ class TableReader(PreparingReader):
     >>> import pathlib, tempfile
     >>> from perceptrons.data import stream
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
-    >>> _ = path.write_text("height,color,kind\\n1.5,red,tall\\n0.5,blue,flat\\n")
+    >>> _ = path.write_text("height,color,kind\n1.5,red,tall\n0.5,blue,flat\n")
     >>> reader = stream(path)
     >>> [(block.X.toarray().tolist(), block.y.tolist()) for block in reader]
     [([[1.5, 1.0, 0.0], [0.5, 0.0, 1.0]], ['tall', 'flat'])]
@@ -337,100 +278,51 @@ class TableReader(PreparingReader):
     """
 
     def __init__(
-        self,
-        paths: tuple[Any, ...],
-        *,
-        format: str,
-        label_column: str | int | list[str] | None = None,
-        text_column: str | list[str] | None = None,
-        categories: str | list[str] | None = None,
-        ignore: str | list[str] | None = None,
-        numbers: str | list[str] | None = None,
-        optional: str | list[str] | None = None,
-        names: list[str] | None = None,
-        header: bool | None = None,
-        decimal: str | None = None,
-        prefix: bool = True,
-        text: HashedText | dict[str, Any] | None = None,
-        hash_bits: int | None = None,
-        columns: Columns | None = None,
-        model: ModelColumns | None = None,
-        prepare: bool = False,
-        scale: str | None = None,
-        on_missing: str | None = None,
-        missing: str | list[str] | None = None,
-        keep: str | list[str] | None = None,
-        interactions: str | list[str] | None = None,
-        powers: int | None = None,
-        preparation: dict[str, Any] | None = None,
-        labelled: bool = True,
-        grow: bool = False,
-        **shared: Any,
-    ):
-        labels = [str(one) for one in (label_column if isinstance(label_column, list) else [label_column]) if one]
-        if len(labels) > 1:
-            shared = _with_several(shared)
-        super().__init__(paths, **shared)
+        self, paths: tuple[Any, ...], *, format: str, hash_bits: int | None = None, columns: Columns | None = None,
+        **more: Any,
+    ):  # fmt: skip
+        names = {field.name for field in fields(ColumnOptions)} - {"need_labels"}
+        options = ColumnOptions(**{name: more.pop(name) for name in [*more] if name in names})
+        super().__init__(paths, **(_with_several(more) if isinstance(options.label_column, list) else more))
         self.format, self._form = format, table_format(format)
         _check_files(self.files, format)
-        if decimal not in (None, ".", ","):
-            raise ValueError(f"decimal={decimal!r}: choose '.' or ','.")
-        self._decimal = decimal
-        self._prefix, self._asked_text = prefix, _text(text, bool(text_column))
-        self._given, self._given_bits = columns, _bits(hash_bits, self._asked_text, columns)
-        self._asked_bits, self._keep = hash_bits, listed(keep)
-        self._wished = _wish(prepare, scale, on_missing, missing, interactions, powers)
-        self._known = None if preparation is None else Preparation.from_dict(preparation)
-        if grow and self._known is not None:
-            self._wished = self._known.wish()
-        further = None
+        self._given_columns, self._given_bits = columns, hash_bits
+        self._bits = _bits(hash_bits, options.text, columns)
+        keys = None
         if columns is not None and columns.frozen and format == "jsonl":
-            named = [*listed(numbers), *listed(categories), *listed(text_column)]
-            further = further_keys(columns, named, words=bool(text_column))
-        self._told = Asked(
-            labels[0] if len(labels) == 1 else labels or None,
-            text_column or None,
-            None if numbers is None else listed(numbers),
-            listed(categories),
-            listed(ignore),
-            names,
-            header,
-            self.need_labels,
-            model is not None or (columns is not None and columns.frozen and columns.bits is None and not further),
-            None if optional is None else listed(optional),
-            further,
-            model,
-            self._wished.words if self._known is None else self._known.words,
-            self._known is not None,
-            labelled,
-            (prepare and not grow and self._known is None and numbers is None and model is None)
-            or (grow and self._known is not None and bool(self._known.words.texts)),
-            grow,
-            bool(self._several.asked),
-        )
+            named = [*(options.numbers or ()), *options.categories, *listed(options.text_column)]
+            keys = further_keys(columns, named, words=options.text is not None)
+        fixed = columns is not None and columns.frozen and columns.bits is None and not keys
+        if options.grow and options.preparation is not None:
+            options = options.for_new_columns(options.preparation)
+        self._given_options = replace(
+            options, need_labels=self.need_labels, several=bool(self._several.asked), other_keys=keys,
+            closed=options.model is not None or fixed,
+        )  # fmt: skip
         self._rooms = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
+        self._options = self._given_options
         self._form = table_format(self.format)
-        self._form.decimal, self._form.encoding = self._decimal, self.encoding
-        self._wanted, self._wish = self._told, self._wished
-        self._form.missing = self._wanted.missing
+        self._form.decimal, self._form.encoding = self._options.decimal, self.encoding
+        self._form.missing = self._options.missing_values
         self._roles: Roles | None = None
         self._settled = False  # is it known how columns are prepared, but for what is measured?
-        self._derived = Derived() if self._known is None else self._known.derived
+        known = self._options.preparation
+        self._derived = Derived() if known is None else known.derived
         self._preparation: Preparation | None = None
         self._dense, self._number_names = False, number_names([])
         self.left_out: list[ColumnFacts] = []
         self.decided: Decided | None = None
-        self.hash_bits = self._given_bits
-        self._read_text_by(self._asked_text)
-        self._read_as_text = ""  # what to say of columns that are texts though nobody called them so
+        self.hash_bits = self._bits
+        self._read_text_by(self._options.text)
+        self._read_as_text = ""  # notice of columns that are read as texts though nobody asked for it
 
     def _read_text_by(self, text: HashedText | None) -> None:
         """Set how texts become features, and begin with no columns unless they are given."""
         self._text, self._rule = text, None if text is None else text.rule()
-        columns = self._given
+        columns = self._given_columns
         if columns is None and text is not None:
             columns = Columns(self.hash_bits or None, text.signed, text.seed)
         self._take(columns or Columns(self.hash_bits or None))
@@ -439,38 +331,38 @@ class TableReader(PreparingReader):
         self.columns, self.n_features = columns, columns.n_columns
 
     def recipe(self) -> dict[str, Any]:
-        wanted, roles = self._wanted, self._roles
+        options, roles = self._options, self._roles
         text = None if self._text is None else self._text.get_params() | {"bits": self.hash_bits or None}
         recipe: dict[str, Any] = {
             "format": self.format,
-            "label_column": wanted.label if roles is None else list(roles.labels) or roles.label,
-            "text_column": wanted.texts if roles is None else roles.texts or None,
-            "categories": wanted.categories if roles is None else roles.categories,
-            "numbers": wanted.numbers if roles is None else roles.numbers,
-            "ignore": wanted.ignore,
-            "optional": wanted.optional if roles is None else roles.optional,
-            "prefix": self._prefix,
+            "label_column": options.label_column if roles is None else list(roles.labels) or roles.label,
+            "text_column": options.text_column if roles is None else roles.texts or None,
+            "categories": options.categories if roles is None else roles.categories,
+            "numbers": options.numbers if roles is None else roles.numbers,
+            "ignore": options.ignore,
+            "optional": options.optional if roles is None else roles.optional,
+            "prefix": options.prefix,
             "text": text,
             "hash_bits": self.hash_bits,
             "text_labels": self.text_labels,
-            **self._preparing(),
+            **self._preparation_recipe(),
             **self._shared(),
         }
         if self.format in ("csv", "tsv", "whitespace"):
-            recipe |= {"names": self._form.names or wanted.names, "header": wanted.header}
+            recipe |= {"names": self._form.names or options.names, "header": options.header}
             recipe |= {} if self._form.decimal is None else {"decimal": self._form.decimal}
         return recipe
 
-    def _preparing(self) -> dict[str, Any]:
-        """What the recipe says of the preparation: as it is asked for, or, once it is known, as it is."""
-        keep = {"keep": self._keep} if self._keep else {}
+    def _preparation_recipe(self) -> dict[str, Any]:
+        """Return how a recipe describes the preparation: as it was asked for, or, once it is known, as it is."""
+        options, usual = self._options, ColumnOptions()
+        keep = {"keep": options.keep} if options.keep else {}
         if self._preparation is not None:
             trivial = self._preparation.is_trivial
             return keep if trivial else keep | {"preparation": self._preparation.as_dict()}
-        wish, usual = self._wish, Wish()
-        told = {name: value for name, value in wish._asdict().items() if value != getattr(usual, name)}
-        told = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
-        return told | keep | ({"prepare": True} if self._wanted.look else {})
+        names = ("scale", "on_missing", "missing", "interactions", "powers")
+        chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(usual, name)}
+        return chosen | keep | ({"prepare": True} if options.infers_kinds else {})
 
     @property
     def notices(self) -> list[str]:
@@ -480,7 +372,9 @@ class TableReader(PreparingReader):
 
     def _lacking(self) -> list[str]:
         """What was done where numbers are missing."""
-        names = () if self._preparation is None or self._known is not None else self._preparation.indicators
+        names = (
+            () if self._preparation is None or self._options.preparation is not None else self._preparation.indicators
+        )
         return [f"missing numbers in {in_list(list(names))} are filled with the mean"] if names else []
 
     def _feature_names(self) -> list[str] | None:
@@ -503,11 +397,16 @@ class TableReader(PreparingReader):
             "roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": kept,
             "decimal": self._form.decimal,
         }  # fmt: skip
-        text = self._text.get_params() if self._asked_text is None and self._text is not None else None
-        return {"columns": facts, **known, "ignore": self._wanted.ignore, "text": text}, arrays
+        text = self._text.get_params() if self._given_options.text is None and self._text is not None else None
+        return {"columns": facts, **known, "ignore": self._options.ignore, "text": text}, arrays
 
     def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        if facts["columns"]["bits"] and not self.hash_bits and self._known is None and self._wish.interactions:
+        if (
+            facts["columns"]["bits"]
+            and not self.hash_bits
+            and self._options.preparation is None
+            and self._options.interactions
+        ):
             self._hash(facts["columns"]["bits"])
         if facts.get("text") is not None:
             self.hash_bits = facts["columns"]["bits"] or 0
@@ -516,7 +415,7 @@ class TableReader(PreparingReader):
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
         self._settled = self._roles is not None
         self._form.names, self._form.decimal = facts["names"], facts.get("decimal")
-        self._wanted = self._wanted._replace(ignore=facts.get("ignore", self._wanted.ignore))
+        self._options = replace(self._options, ignore=facts.get("ignore", self._options.ignore))
         if facts.get("preparation") is not None:
             self._preparation = Preparation.from_dict(facts["preparation"])
 
@@ -528,8 +427,8 @@ class TableReader(PreparingReader):
             layout = None
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
-                    self._roles, layout = self._form.look(piece, self._wanted, self._roles)
-                looked = piece.size or not self._wanted.look  # Arrow's first piece has no rows
+                    self._roles, layout = self._form.look(piece, self._options, self._roles)
+                looked = piece.size or not self._options.infers_kinds  # Arrow's first piece has no rows
                 if not self._settled and self._roles is not None and layout is not None and looked:
                     layout = self._settle(piece, layout)
                 placed = Placed(*piece)
@@ -541,16 +440,15 @@ class TableReader(PreparingReader):
         assert self._roles is not None
         self._settled = True
         if layout.sparse:  # what is not there is 0, and would be something else if it was scaled
-            self._wish = self._wish._replace(scale="none", on_missing="raise")
-            self._wanted = self._wanted._replace(missing=self._wish.words, look=False)
-            self._form.missing = self._wanted.missing
-        elif self._wanted.look:
+            self._options = self._options.without_preparation()
+            self._form.missing = self._options.missing_values
+        elif self._options.infers_kinds:
             layout = self._look(piece, layout)
             if self.unprepared:
                 return layout
-        known = self._known
+        known = self._options.preparation
         if known is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*known.names}:
-            known = planned(self._roles, self._derived, self._wish)
+            known = planned(self._roles, self._derived, self._options)
         if known is not None:
             self._prepare(known)
         return layout
@@ -562,29 +460,29 @@ class TableReader(PreparingReader):
         keep = np.ones(len(cells.lines), bool)
         keep[list(cells.faults.rows)] = False
         keep &= np.cumsum(keep) <= LOOKED_AT
-        facts = facts_of(cells.contents.part(keep), self._roles, self._wanted.missing)
-        known = self._wanted.numbers or []
-        told = {*self._keep, *self._wanted.categories, *known}
-        for name in self._keep:
+        facts = facts_of(cells.contents.part(keep), self._roles, self._options.missing_values)
+        options = self._options
+        fixed = {*options.keep, *options.categories, *(options.numbers or ())}
+        for name in self._options.keep:
             if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is not a feature column")
-        roles, derived, self.left_out = settled(self._roles, facts, told)
+        roles, derived, self.left_out = settled(self._roles, facts, fixed)
         texts = [name for name in roles.texts if name not in self._roles.texts]
         short = any(one.kind == "identifier" for one in facts if one.name in texts)
         facts = [one._replace(kind="text") if one.name in texts else one for one in facts]
-        self.decided = Decided(self._roles, roles, derived, facts, layout.names, self._wanted.missing)
+        self.decided = Decided(self._roles, roles, derived, facts, layout.names, self._options.missing_values)
         if self.unprepared:
             return layout
         if texts:
             self._begin_texts(texts, short)
         self._roles, self._derived = roles, self._derived.plus(derived)
-        self._wanted = self._wanted._replace(ignore=[*self._wanted.ignore, *(one.name for one in self.left_out)])
-        return locate_again(layout, self._roles, self._wanted.ignore)
+        self._options = self._options.ignoring([one.name for one in self.left_out])
+        return locate_again(layout, self._roles, self._options.ignore)
 
     def _begin_texts(self, names: list[str], short: bool) -> None:
         """Read columns as texts that nobody called so. short: they are names rather than sentences."""
         text = HashedText(chars=NAME_CHARS if short else None)
-        self.hash_bits = _bits(self._asked_bits, text, None)
+        self.hash_bits = _bits(self._given_bits, text, None)
         self._read_text_by(text)
         how = "".join(f" --text-column {name}" for name in names) + f" --chars {NAME_CHARS[0]}-{NAME_CHARS[1]}" * short
         by = f"words and sequences of {NAME_CHARS[0]} to {NAME_CHARS[1]} characters" if short else "words"
@@ -597,7 +495,7 @@ class TableReader(PreparingReader):
         """Now it is known how cells become features: will rows be arrays?"""
         assert self.columns is not None
         assert self._roles is not None
-        if preparation.hash_bits and self._asked_bits is None and not self.hash_bits and self._given is None:
+        if preparation.hash_bits and self._given_bits is None and not self.hash_bits and self._given_columns is None:
             self._hash(preparation.hash_bits)
         names = preparation.number_names
         self._dense = are_dense(names, self.columns, preparation.only_numbers(self._roles))
@@ -616,7 +514,7 @@ class TableReader(PreparingReader):
         assert self.columns is not None
         known, narrow = piece.preparation, self.columns.bits is not None or self._text is not None
         shape = Shape(self._dense and known is not None, narrow, self.need_labels, *self._of_labels())
-        derived = Preparation(words=self._wanted.missing, derived=self._derived) if known is None else known
+        derived = Preparation(words=self._options.missing_values, derived=self._derived) if known is None else known
         parsed = sound_cells(cells, piece.layout, shape, derived)
         keys = record_keys(parsed.rows) if self.keyed else None
         return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
@@ -634,7 +532,7 @@ class TableReader(PreparingReader):
 
     def _rows(self, contents: Contents, preparation: Preparation, room: np.ndarray | None = None) -> Rows:
         assert self._roles is not None
-        prefixes = text_prefixes(self._roles.texts) if self._prefix else []
+        prefixes = text_prefixes(self._roles.texts) if self._options.prefix else []
         return to_rows(preparation.apply(contents, room), self._dense, self._rule, prefixes, self._rooms.words)
 
     def _matrix(self, parsed: Parsed) -> Any:
@@ -669,11 +567,6 @@ class Placed(Piece):
     preparation: Preparation | None
 
 
-def listed(names: str | list[str] | None) -> list[str]:
-    """Names in a list; in a string they have commas between them."""
-    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names or [])
-
-
 def _with_several(shared: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a reader whose tables have several label columns. Raise ValueError if they contradict."""
     if shared.get("label_separator") is not None:
@@ -691,31 +584,6 @@ def _check_files(files: list[DataPath], format: str) -> None:
     for path in files if format == "parquet" else ():
         if path == STDIN or isinstance(path, OpenStream):
             raise DataFileError(path, "Parquet cannot be read from a stream: give the file, or an Arrow stream")
-
-
-def _wish(prepare: bool, scale: Any, on_missing: Any, missing: Any, interactions: Any, powers: Any) -> Wish:
-    """What is asked of the preparation."""
-    return Wish(
-        scale or ("auto" if prepare else "none"),
-        on_missing or ("fill" if prepare else "raise"),
-        tuple(listed(missing)),
-        tuple([interactions] if isinstance(interactions, str) else interactions or ()),
-        1 if powers is None else powers,
-    ).check()
-
-
-def _text(text: HashedText | dict[str, Any] | None, wanted: bool) -> HashedText | None:
-    """How texts become features; None where there are none."""
-    if not wanted:
-        if text is not None:
-            raise ValueError(
-                "text configures how words become features, but there is no text column: name it in text_column."
-            )
-        return None
-    text = HashedText(**text) if isinstance(text, dict) else text or HashedText()
-    if text.min_count > 1:
-        raise ValueError("min_count needs to see all texts before training: leave it out for a stream.")
-    return text
 
 
 def _bits(hash_bits: int | None, text: HashedText | None, columns: Columns | None) -> int:

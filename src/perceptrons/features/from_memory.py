@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from perceptrons.features.cells import NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import Workspace
-from perceptrons.features.preparation import Derived, Preparation, Wish, planned
+from perceptrons.features.preparation import Derived, Preparation, planned
 from perceptrons.features.table_rows import (
     are_dense,
     dense_rows,
@@ -79,7 +80,7 @@ def preparation_of(source: Source, roles: Roles) -> Preparation:
     """How the cells of tables become features: as it was measured, or as they are."""
     if source.get("preparation") is not None:
         return Preparation.from_dict(source["preparation"])
-    found = planned(roles, Derived(), Wish())
+    found = planned(roles, Derived(), ColumnOptions())
     assert found is not None
     return found
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from perceptrons.features.cells import Coded, Contents, Further, Roles
 from perceptrons.features.table_rows import Ready, Single, one_hot
 from perceptrons.features.term_weights import TermWeights
 from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from perceptrons.features.column_options import ColumnOptions
 
 ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
@@ -424,28 +427,6 @@ OF_PRODUCTS = ("product_centres", "product_scales")
 PRODUCTS_AT_ONCE = 256  # columns that are measured together
 
 
-class Wish(NamedTuple):
-    """What is asked of the preparation of a table."""
-
-    scale: str = "none"
-    on_missing: str = "raise"
-    missing: tuple[str, ...] = ()
-    interactions: tuple[str, ...] = ()
-    powers: int = 1
-
-    def check(self) -> "Wish":
-        """Raises ValueError for a choice that there is not."""
-        for name, choices in (("scale", SCALES), ("on_missing", ON_MISSING)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r}: choose one of {', '.join(choices)}.")
-        return self
-
-    @property
-    def words(self) -> Missing:
-        """What means that a number is missing, where it may be."""
-        return Missing.of(self.missing, self.on_missing == "fill")
-
-
 def _none() -> np.ndarray:
     return np.empty(0)
 
@@ -578,10 +559,6 @@ class Preparation:
         others = {*roles.categories} - {*self.derived.flags}
         return bool(complete and self.names and not others and not roles.texts)
 
-    def wish(self) -> Wish:
-        """What asks for the same of other columns."""
-        return Wish(self.scale, "fill" if self.words.texts else "raise", self.words.named)
-
     @property
     def is_trivial(self) -> bool:
         """Does it leave the cells as they are?"""
@@ -662,34 +639,41 @@ class Preparation:
         return replace(found, product_centres=centres, product_scales=scales)
 
 
-def planned(roles: Roles, derived: Derived, wish: Wish) -> Preparation | None:
+def planned(roles: Roles, derived: Derived, options: "ColumnOptions") -> Preparation | None:
     """The preparation, if nothing of the data has to be measured for it."""
     names = (*roles.numbers, *derived.numbers())
-    if wish.scale != "none" or wish.on_missing == "fill" or wish.interactions or derived.dates:
+    if options.scale != "none" or options.on_missing == "fill" or options.interactions or derived.dates:
         return None
     ones = np.ones(len(names))
-    made = products((), wish.powers, list(names), [])
+    made = products((), options.powers, list(names), [])
     return Preparation(
-        "none", wish.words, derived, names, 0 * ones, 0 * ones, ones, products=made, beside_words=bool(roles.texts)
+        "none",
+        options.missing_values,
+        derived,
+        names,
+        0 * ones,
+        0 * ones,
+        ones,
+        products=made,
+        beside_words=bool(roles.texts),
     )
 
 
-def measured(
-    parts: Sequence[Contents], roles: Roles, derived: Derived, wish: Wish, known: Preparation | None = None
-) -> Preparation:
+def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, options: "ColumnOptions") -> Preparation:
     """The preparation by the rows that are learned from. parts: as `Preparation.derive` made them, in their order.
 
-    How the rows are divided into parts does not matter. known: of columns that a model has learned already.
+    How the rows are divided into parts does not matter. What a model knows of its columns stays as it is.
     """
+    known = options.preparation
     names = [*roles.numbers, *derived.numbers()]
-    scale = {"auto": "standard"}.get(wish.scale, wish.scale)
+    scale = {"auto": "standard"}.get(options.scale, options.scale)
     found = moments(number_chunks(parts), parts[0].numbers.shape[1] if parts else 0)
     first = np.where([name.endswith(".days") and name.removesuffix(".days") in derived.dates for name in names],
                      found.low, 0.0)  # days count from the first  # fmt: skip
     centres, scales = found.scaling(scale, first)
     indicators = [name for name, lacks in zip(names, found.lacks.tolist(), strict=True) if lacks]
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
-    made = products(wish.interactions, wish.powers, names, list(categories)) if known is None else known.products
+    made = products(options.interactions, options.powers, names, list(categories)) if known is None else known.products
     if known is not None:
         place_of = {name: place for place, name in enumerate(known.names)}
         old = [place_of.get(name, -1) for name in names]
@@ -700,7 +684,7 @@ def measured(
         indicators = [name for name in names if name in (known_indicators if name in place_of else new_indicators)]
     many = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
-        scale, wish.words, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made,
+        scale, options.missing_values, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made,
         beside_words=bool(roles.texts), hash_bits=HASH_BITS if many else None,
         term_weights=None if known is None else known.term_weights,
         weigh_terms=known is None and bool(roles.texts) and scale == "standard",
