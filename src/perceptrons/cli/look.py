@@ -125,7 +125,7 @@ def _many(found: "Looked", asked: Any) -> bool:
 
 def _misfits(found: "Looked") -> list[str]:
     """Columns that look otherwise in all rows than in those by which train decides."""
-    from perceptrons.data.table_reader import LOOKED_AT
+    from perceptrons.data.table_reader import KIND_ROWS
 
     strange = Counter(one.column for one in found.strange)
     first = {one.column: one for one in reversed(found.strange)}
@@ -134,7 +134,7 @@ def _misfits(found: "Looked") -> list[str]:
     for column in found.columns or ():
         if column.changes and column.facts.name not in strange:
             first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
-            looks = f"looks like {first_rows} in the first {LOOKED_AT:,} rows, from which train infers its type"
+            looks = f"looks like {first_rows} in the first {KIND_ROWS:,} rows, from which train infers its type"
             said.append(f"column {column.facts.name!r} {looks}, but like {all_rows} in all rows")
     return said
 

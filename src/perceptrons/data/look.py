@@ -17,7 +17,7 @@ import numpy as np
 
 from perceptrons.data.labels import as_labels, joined_label_sets
 from perceptrons.data.table import Block, joined_rows
-from perceptrons.data.table_reader import TableReader, Unprepared
+from perceptrons.data.table_reader import TableReader, UnpreparedRows
 from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.features.cells import Coded, Contents, Further, Strings, record_keys
 from perceptrons.features.preparation import SOME, ColumnFacts, Decided, Strange, derive, facts_of, seconds_of
@@ -205,7 +205,7 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
     classes, number_of = np.unique(values, return_inverse=True)
     labels = Coded(number_of[codes].astype(np.int32), [str(one) for one in classes.tolist()])
     more = n > at_most
-    if isinstance(blocks[0].X, Unprepared):
+    if isinstance(blocks[0].X, UnpreparedRows):
         assert isinstance(reader, TableReader)
         assert reader.decided is not None
         parts = [block.X.contents for block in blocks]
@@ -222,7 +222,7 @@ def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: b
     _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
     names = [", ".join(str(one) for one in classes[y[row].indices].tolist()) for row in first.tolist()]
     labels = Coded(codes.astype(np.int32), names)
-    if isinstance(blocks[0].X, Unprepared):
+    if isinstance(blocks[0].X, UnpreparedRows):
         assert isinstance(reader, TableReader)
         assert reader.decided is not None
         found = _of_table([block.X.contents for block in blocks], reader.decided, labels, more)

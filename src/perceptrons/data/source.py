@@ -273,6 +273,7 @@ class Piece(NamedTuple):
     content: np.ndarray  # uint8
     size: int
     first: bool  # does it begin the file?
+    details: object = None  # what a format needs to parse it
 
 
 def find_files(paths: tuple[Any, ...]) -> list[DataPath]:

@@ -300,26 +300,26 @@ def no_cells(n_lines: int, bad: list[Bad]) -> Cells:
     return Cells(n_lines, np.empty(0, np.int64), Contents(np.empty((0, 0)), {}, [], []), None, Faults(), bad)
 
 
-class Shape(NamedTuple):
-    """What rows are wanted."""
+class LabelRule(NamedTuple):
+    """What labels must be."""
 
-    dense: bool  # arrays
-    narrow: bool  # of float32, in which features may share columns
-    need_labels: bool
+    needed: bool  # is an example without a label an error?
     several: bool = False  # may an example have several labels, or none?
-    separator: str | None = None  # what is between them in a text
+    separator: str | None = None  # between several labels in one text
 
 
-def sound_cells(cells: Cells, layout: Layout, shape: Shape, preparation: Preparation) -> Parsed:
+def sound_cells(
+    cells: Cells, layout: Layout, preparation: Preparation, *, is_dense: bool, is_float32: bool, labels: LabelRule
+) -> Parsed:
     """What a reader makes of the cells, as far as it does not depend on others; rows with a fault are left out."""
     column = (layout.label or 0) + 1
     if cells.labels is not None:
-        cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, shape))
-    for part in cells.contents.further if shape.dense else ():
+        cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, labels))
+    for part in cells.contents.further if is_dense else ():
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
             what = "appears here for the first time: list it in numbers or categories, or in ignore (--ignore)"
             cells.faults.add(row, 1, f"key {shown(part.names[code])} {what}")
-    if shape.narrow:
+    if is_float32:
         _find_large(cells, layout)
     contents, strange = preparation.derive(cells.contents)
     for row, name, what in strange:
@@ -330,8 +330,8 @@ def sound_cells(cells: Cells, layout: Layout, shape: Shape, preparation: Prepara
     if cells.faults.rows:
         bad += [Bad(int(cells.lines[row]), what, column) for row, (column, what) in cells.faults.rows.items()]
         cells = _without(cells, cells.faults)
-    labels = None if cells.labels is None else _occurring(cells.labels, column)
-    return Parsed(cells.n_lines, cells.lines, labels, cells.contents, None, bad)
+    texts = None if cells.labels is None else _occurring(cells.labels, column)
+    return Parsed(cells.n_lines, cells.lines, texts, cells.contents, None, bad)
 
 
 def _find_large(cells: Cells, layout: Layout) -> None:
@@ -354,19 +354,19 @@ def _occurring(labels: Coded, column: int) -> Texts:
     return Texts(number_of[labels.codes], [labels.distinct[code] for code in there.tolist()], column)
 
 
-def _checked(labels: Coded, column: int, faults: Faults, shape: Shape) -> Coded | None:
+def _checked(labels: Coded, column: int, faults: Faults, rule: LabelRule) -> Coded | None:
     """The labels without spaces around them, each distinct one once.
 
     Those that are none are faults, or, if labels are not needed, leave all rows without labels; unless an example may
     have none.
     """
-    number_of: dict[Label, int] = {() if shape.several else "": 0}
-    each = (number_of.setdefault(_clean(label, shape), len(number_of)) for label in labels.distinct)
+    number_of: dict[Label, int] = {() if rule.several else "": 0}
+    each = (number_of.setdefault(_clean(label, rule), len(number_of)) for label in labels.distinct)
     codes = np.array([*each, 0], np.int32)[labels.codes]  # code -1, for none, is the last
     texts = list(number_of)
     missing = [number for number, text in enumerate(texts) if isinstance(text, str) and not is_label(text)]
     for row in np.flatnonzero(np.isin(codes, missing)).tolist():
-        if not shape.need_labels:
+        if not rule.needed:
             return None
         if row in faults.rows:
             continue
@@ -374,13 +374,13 @@ def _checked(labels: Coded, column: int, faults: Faults, shape: Shape) -> Coded 
     return Coded(codes, texts)
 
 
-def _clean(label: Label, shape: Shape) -> Label:
+def _clean(label: Label, rule: LabelRule) -> Label:
     """A label, or the labels that a text holds, without spaces around them."""
     if isinstance(label, tuple):
         return tuple(one.strip() for one in label)
-    if not shape.several:
+    if not rule.several:
         return label.strip()
-    return as_set(label.strip()) if shape.separator is None else split_labels(label, shape.separator)
+    return as_set(label.strip()) if rule.separator is None else split_labels(label, rule.separator)
 
 
 def _without(cells: Cells, faults: Faults) -> Cells:

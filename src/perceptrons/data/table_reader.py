@@ -3,11 +3,10 @@
 Each format is a `TableFormat` in its own file.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from perceptrons.data.source import STDIN, OpenStream, Piece
 from perceptrons.data.table import Block, DataFileError, DataPath, Parsed, Skipped, Table
 from perceptrons.data.table_columns import (
     Cells,
+    LabelRule,
     Layout,
-    Shape,
     TableFormat,
     locate_again,
     sound_cells,
@@ -40,7 +39,7 @@ from perceptrons.features.preparation import (
     settled,
 )
 from perceptrons.features.table_rows import (
-    Homed,
+    LocatedRows,
     Rows,
     are_dense,
     dense_rows,
@@ -53,6 +52,10 @@ from perceptrons.features.table_rows import (
 )
 from perceptrons.features.term_weights import Occurrences, TermWeights
 from perceptrons.features.values import listed as in_list
+
+WITH_LISTS = ("jsonl", "parquet", "arrow", "frame", "records")  # formats whose cells can be lists
+NAME_CHARS = (1, 4)  # sizes of the character n-grams of names
+KIND_ROWS = 5000  # the first rows, by which the kinds of columns are inferred: as many of a file as of a frame
 
 
 def table_format(format: str) -> TableFormat:
@@ -95,8 +98,8 @@ def table_format(format: str) -> TableFormat:
     return ArrowTable(format)
 
 
-class Unprepared:
-    """The rows of a block before anything is known of the others: its cells."""
+class UnpreparedRows:
+    """The cells of a block in place of its matrix, until the preparation is measured."""
 
     def __init__(self, contents: Contents):
         self.contents = contents
@@ -106,131 +109,21 @@ class Unprepared:
     def nbytes(self) -> int:
         return self.contents.nbytes
 
-    def __getitem__(self, rows: np.ndarray) -> "Unprepared":
+    def __getitem__(self, rows: np.ndarray) -> "UnpreparedRows":
         keep = np.zeros(self.shape[0], bool)
         keep[rows] = True
-        return Unprepared(self.contents.part(keep))
+        return UnpreparedRows(self.contents.part(keep))
 
 
-HomedBlock = tuple[Block, Rows | Homed | None]
+class PieceColumns(NamedTuple):
+    """What was known of the columns when a piece was cut; threads parse it by this alone."""
+
+    roles: Roles | None
+    layout: Layout | None
+    preparation: Preparation | None
 
 
-class PreparingReader(PieceReader):
-    """A reader of cells, which become rows by a `Preparation`."""
-
-    _roles: Roles | None
-    _derived: Derived
-    _options: ColumnOptions
-    _preparation: Preparation | None
-    _dense: bool
-
-    @abstractmethod
-    def _prepare(self, preparation: Preparation) -> None:
-        """Now it is known how cells become features."""
-
-    @abstractmethod
-    def _rows(self, contents: Contents, preparation: Preparation, room: np.ndarray | None = None) -> Rows:
-        """What a thread makes of cells."""
-
-    @abstractmethod
-    def _homed(self, rows: Rows) -> Rows | Homed:
-        """The same rows, with the columns that their features have; as they are if they are arrays."""
-
-    @abstractmethod
-    def _assembled(self, rows: Rows | Homed) -> Any:
-        """The matrix of these rows."""
-
-    def _block(
-        self, piece: Piece, parsed: Parsed, line: int
-    ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
-        block, skipped, error = super()._block(piece, parsed, line)
-        if block is not None and not self._labels.wait:
-            block = self._prepared(block)
-        return block, skipped, error
-
-    def _finished(self, block: Block) -> Block:
-        return self._prepared(super()._finished(block))
-
-    def _finished_all(self, blocks: list[Block]) -> list[Block]:
-        blocks = super()._finished_all(blocks)
-        learned = self._measure(blocks)
-        rooms = self._rooms_for(blocks)
-        made = in_order(zip(blocks, rooms, strict=True), lambda one: self._rows_of(*one))
-        homed: Iterable[HomedBlock] = ((block, rows and self._homed(rows)) for (block, _), rows in made)
-        if self._preparation is not None and self._preparation.weigh_terms:
-            homed = self._weighed([*homed], learned)  # when all words have been seen
-        return [block if rows is None else block._replace(X=self._assembled(rows)) for block, rows in homed]
-
-    def _rooms_for(self, blocks: list[Block]) -> list[np.ndarray | None]:
-        """Parts of one array for the rows of each block, so that nothing has to be copied where all are numbers."""
-        waiting = [block.X.contents.numbers for block in blocks if isinstance(block.X, Unprepared)]
-        if not self._dense or len(waiting) < len(blocks) or any(part.dtype != np.float64 for part in waiting):
-            return [None] * len(blocks)
-        assert self._preparation is not None
-        ends = np.cumsum([0, *map(len, waiting)])
-        whole = np.empty((ends[-1], len(self._preparation.number_names)))
-        return [whole[begin:end] for begin, end in pairwise(ends.tolist())]
-
-    def _prepared(self, block: Block) -> Block:
-        if not isinstance(block.X, Unprepared) or self.unprepared:
-            return block
-        learned = self._measure([block])
-        rows = self._rows_of(block)
-        assert rows is not None
-        [(block, homed)] = self._weighed([(block, self._homed(rows))], learned)
-        assert homed is not None
-        return block._replace(X=self._assembled(homed))
-
-    def _rows_of(self, block: Block, room: np.ndarray | None = None) -> Rows | None:
-        """The rows of a block whose cells have waited; runs in several threads at once."""
-        if not isinstance(block.X, Unprepared):
-            return None
-        assert self._preparation is not None
-        return self._rows(block.X.contents, self._preparation, room)
-
-    def _weighed(self, found: list[HomedBlock], learned: list[np.ndarray]) -> list[HomedBlock]:
-        """Measure how words are weighed, unless it is known. learned: of every block, which rows are learned from."""
-        assert self._preparation is not None
-        if self._preparation.weigh_terms:
-            assert self.columns is not None
-            assert self._roles is not None
-            rows = [homed for _, homed in found if isinstance(homed, Homed)]
-            occurrences = (
-                Occurrences(homed.words.starts, homed.of_words.columns[homed.words.numbers], counted)
-                for homed, counted in zip(rows, learned, strict=True)
-                if homed.words is not None and homed.of_words is not None
-            )
-            others = self._preparation.n_beside_texts(self._roles.categories)
-            weights = TermWeights.measured(occurrences, self.columns.n_columns, others)
-            self._prepare(self._preparation.weighed(weights))
-        return found
-
-    def _measure(self, blocks: list[Block]) -> list[np.ndarray]:
-        """Measure on what is learned from how numbers are scaled and filled, unless it is known.
-
-        Returns for every block that waited which of its rows these are.
-        """
-        waiting = [block for block in blocks if isinstance(block.X, Unprepared)]
-        if self._preparation is not None or not waiting:
-            return []
-        assert self._roles is not None
-        rows = [np.ones(len(block.X.contents.numbers), bool) for block in waiting]
-        if self.learn_from is not None:
-            rows = self.learn_from(waiting)
-        parts = [block.X.contents.part(keep) for block, keep in zip(waiting, rows, strict=True)]
-        try:
-            self._prepare(measured(parts, self._roles, self._derived, self._options))
-        except ValueError as error:
-            raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
-        return rows
-
-
-WITH_LISTS = ("jsonl", "parquet", "arrow", "frame", "records")  # whose cells can be lists
-NAME_CHARS = (1, 4)  # sizes of the character n-grams of names
-LOOKED_AT = 5000  # rows that say what a column looks like: as many of a file as of a frame
-
-
-class TableReader(PreparingReader):
+class TableReader(PieceReader):
     """Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
 
     The first block decides what a column is: a number is a feature with the name of its column; strings, truth values
@@ -419,7 +312,7 @@ class TableReader(PreparingReader):
         if facts.get("preparation") is not None:
             self._preparation = Preparation.from_dict(facts["preparation"])
 
-    # ---- pieces to blocks
+    # ---- pieces to cells
 
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
@@ -428,22 +321,20 @@ class TableReader(PreparingReader):
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
                     self._roles, layout = self._form.look(piece, self._options, self._roles)
-                looked = piece.size or not self._options.infers_kinds  # Arrow's first piece has no rows
-                if not self._settled and self._roles is not None and layout is not None and looked:
+                has_rows = piece.size or not self._options.infers_kinds  # Arrow's first piece has no rows
+                if not self._settled and self._roles is not None and layout is not None and has_rows:
                     layout = self._settle(piece, layout)
-                placed = Placed(*piece)
-                placed.roles, placed.layout, placed.preparation = self._roles, layout, self._preparation
-                yield placed
+                yield piece._replace(details=PieceColumns(self._roles, layout, self._preparation))
 
     def _settle(self, piece: Piece, layout: Layout) -> Layout:
-        """Now it is known what the columns are, but for what they look like. How are they prepared?"""
+        """Infer the kinds of the columns by the first rows, and how they are prepared, unless it has to be measured."""
         assert self._roles is not None
         self._settled = True
-        if layout.sparse:  # what is not there is 0, and would be something else if it was scaled
+        if layout.sparse:  # a missing number is 0 there, and scaling would make something else of it
             self._options = self._options.without_preparation()
             self._form.missing = self._options.missing_values
         elif self._options.infers_kinds:
-            layout = self._look(piece, layout)
+            layout = self._infer_kinds(piece, layout)
             if self.unprepared:
                 return layout
         known = self._options.preparation
@@ -453,46 +344,72 @@ class TableReader(PreparingReader):
             self._prepare(known)
         return layout
 
-    def _look(self, piece: Piece, layout: Layout) -> Layout:
-        """Decide by the first rows what columns are."""
+    def _infer_kinds(self, piece: Piece, layout: Layout) -> Layout:
+        """Infer from the first rows which columns are dates, flags, texts or identifiers, and leave some out."""
         assert self._roles is not None
-        cells = self._cells(piece, self._roles, layout)
+        options, read = self._options, self._roles
+        cells = self._cells(piece, read, layout)
         keep = np.ones(len(cells.lines), bool)
         keep[list(cells.faults.rows)] = False
-        keep &= np.cumsum(keep) <= LOOKED_AT
-        facts = facts_of(cells.contents.part(keep), self._roles, self._options.missing_values)
-        options = self._options
-        fixed = {*options.keep, *options.categories, *(options.numbers or ())}
-        for name in self._options.keep:
-            if name not in {*self._roles.numbers, *self._roles.categories, *self._roles.texts}:
+        keep &= np.cumsum(keep) <= KIND_ROWS
+        facts = facts_of(cells.contents.part(keep), read, options.missing_values)
+        for name in options.keep:
+            if name not in {*read.numbers, *read.categories, *read.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is not a feature column")
-        roles, derived, self.left_out = settled(self._roles, facts, fixed)
-        texts = [name for name in roles.texts if name not in self._roles.texts]
-        short = any(one.kind == "identifier" for one in facts if one.name in texts)
-        facts = [one._replace(kind="text") if one.name in texts else one for one in facts]
-        self.decided = Decided(self._roles, roles, derived, facts, layout.names, self._options.missing_values)
+        fixed = {*options.keep, *options.categories, *(options.numbers or ())}
+        roles, derived, self.left_out = settled(read, facts, fixed)
+        texts = [name for name in roles.texts if name not in read.texts]
+        are_names = any(column.kind == "identifier" for column in facts if column.name in texts)
+        facts = [column._replace(kind="text") if column.name in texts else column for column in facts]
+        self.decided = Decided(read, roles, derived, facts, layout.names, options.missing_values)
         if self.unprepared:
             return layout
         if texts:
-            self._begin_texts(texts, short)
+            self._begin_texts(texts, are_names)
         self._roles, self._derived = roles, self._derived.plus(derived)
-        self._options = self._options.ignoring([one.name for one in self.left_out])
-        return locate_again(layout, self._roles, self._options.ignore)
+        self._options = options.ignoring([column.name for column in self.left_out])
+        return locate_again(layout, roles, self._options.ignore)
 
-    def _begin_texts(self, names: list[str], short: bool) -> None:
-        """Read columns as texts that nobody called so. short: they are names rather than sentences."""
-        text = HashedText(chars=NAME_CHARS if short else None)
+    def _begin_texts(self, names: list[str], are_names: bool) -> None:
+        """Read columns as texts that nobody called so. are_names: they hold names rather than sentences."""
+        text = HashedText(chars=NAME_CHARS if are_names else None)
         self.hash_bits = _bits(self._given_bits, text, None)
         self._read_text_by(text)
-        how = "".join(f" --text-column {name}" for name in names) + f" --chars {NAME_CHARS[0]}-{NAME_CHARS[1]}" * short
-        by = f"words and sequences of {NAME_CHARS[0]} to {NAME_CHARS[1]} characters" if short else "words"
+        low, high = NAME_CHARS
+        how = "".join(f" --text-column {name}" for name in names) + f" --chars {low}-{high}" * are_names
+        by = f"words and sequences of {low} to {high} characters" if are_names else "words"
         self._read_as_text = (
             f"there are no other features, so {in_list(names)}, with different values in nearly all rows, is read as "
             f"text, by {by} (as{how}): to learn each value as a category, give keep (--keep)"
         )
 
+    def _cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+        if roles is None or layout is None:
+            return self._form.cells(piece, roles, layout)
+        cells = self._form.cells(piece, roles.with_label_columns(layout.labels), layout)
+        return with_label_sets(cells, layout, self.need_labels)
+
+    def _parse(self, piece: Piece) -> Parsed:
+        assert isinstance(piece.details, PieceColumns)
+        roles, layout, known = piece.details
+        cells = self._cells(piece, roles, layout)
+        if roles is None or layout is None:
+            return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
+        assert self.columns is not None
+        derived = Preparation(words=self._options.missing_values, derived=self._derived) if known is None else known
+        separator = self._several.separator or (None if self.format in WITH_LISTS else COMMA)
+        parsed = sound_cells(
+            cells, layout, derived, is_dense=self._dense and known is not None,
+            is_float32=self.columns.bits is not None or self._text is not None,
+            labels=LabelRule(self.need_labels, bool(self._several.asked), separator),
+        )  # fmt: skip
+        keys = record_keys(parsed.rows) if self.keyed else None
+        return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
+
+    # ---- cells to rows
+
     def _prepare(self, preparation: Preparation) -> None:
-        """Now it is known how cells become features: will rows be arrays?"""
+        """Set how cells become features, and whether rows are arrays."""
         assert self.columns is not None
         assert self._roles is not None
         if preparation.hash_bits and self._given_bits is None and not self.hash_bits and self._given_columns is None:
@@ -506,48 +423,19 @@ class TableReader(PreparingReader):
         self.hash_bits = bits
         self._take(Columns(bits))
 
-    def _parse(self, piece: Piece) -> Parsed:
-        assert isinstance(piece, Placed)
-        cells = self._cells(piece, piece.roles, piece.layout)
-        if piece.roles is None or piece.layout is None:
-            return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
-        assert self.columns is not None
-        known, narrow = piece.preparation, self.columns.bits is not None or self._text is not None
-        shape = Shape(self._dense and known is not None, narrow, self.need_labels, *self._of_labels())
-        derived = Preparation(words=self._options.missing_values, derived=self._derived) if known is None else known
-        parsed = sound_cells(cells, piece.layout, shape, derived)
-        keys = record_keys(parsed.rows) if self.keyed else None
-        return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
-
-    def _cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        if roles is None or layout is None:
-            return self._form.cells(piece, roles, layout)
-        cells = self._form.cells(piece, roles.with_label_columns(layout.labels), layout)
-        return with_label_sets(cells, layout, self.need_labels)
-
-    def _of_labels(self) -> tuple[bool, str | None]:
-        """May an example have several labels, and what is between them? None where cells can be lists."""
-        usual = None if self.format in WITH_LISTS else COMMA
-        return bool(self._several.asked), self._several.separator or usual
-
-    def _rows(self, contents: Contents, preparation: Preparation, room: np.ndarray | None = None) -> Rows:
+    def _rows(self, contents: Contents, preparation: Preparation, into: np.ndarray | None = None) -> Rows:
+        """Return rows that do not depend on other blocks; runs in several threads. into: memory for the numbers."""
         assert self._roles is not None
         prefixes = text_prefixes(self._roles.texts) if self._options.prefix else []
-        return to_rows(preparation.apply(contents, room), self._dense, self._rule, prefixes, self._rooms.words)
+        return to_rows(preparation.apply(contents, into), self._dense, self._rule, prefixes, self._rooms.words)
 
-    def _matrix(self, parsed: Parsed) -> Any:
-        columns = self.columns
-        assert columns is not None
-        if parsed.rows is None or not len(parsed.lines):
-            return np.empty((0, columns.n_columns))
-        waits = isinstance(parsed.rows, Contents)
-        return Unprepared(parsed.rows) if waits else self._assembled(self._homed(parsed.rows))
-
-    def _homed(self, rows: Rows) -> Rows | Homed:
+    def _located(self, rows: Rows) -> Rows | LocatedRows:
+        """Return the rows with the columns of their features; runs in the order of the blocks."""
         assert self.columns is not None
         return rows if rows.named is None else find_columns(rows.named, rows.words, self.columns)
 
-    def _assembled(self, rows: Rows | Homed) -> Any:
+    def _assembled(self, rows: Rows | LocatedRows) -> Any:
+        """Return the matrix of these rows."""
         columns = self.columns
         assert columns is not None
         if isinstance(rows, Rows):
@@ -558,13 +446,98 @@ class TableReader(PreparingReader):
         self.n_features = columns.n_columns
         return X
 
+    def _matrix(self, parsed: Parsed) -> Any:
+        assert self.columns is not None
+        if parsed.rows is None or not len(parsed.lines):
+            return np.empty((0, self.columns.n_columns))
+        if isinstance(parsed.rows, Contents):
+            return UnpreparedRows(parsed.rows)
+        return self._assembled(self._located(parsed.rows))
 
-class Placed(Piece):
-    """A piece, and what was known of the columns when it was cut."""
+    # ---- blocks whose cells wait until the preparation is measured
 
-    roles: Roles | None
-    layout: Layout | None
-    preparation: Preparation | None
+    def _block(
+        self, piece: Piece, parsed: Parsed, line: int
+    ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
+        block, skipped, error = super()._block(piece, parsed, line)
+        if block is not None and not self._labels.wait:
+            block = self._prepared(block)
+        return block, skipped, error
+
+    def _finished(self, block: Block) -> Block:
+        return self._prepared(super()._finished(block))
+
+    def _prepared(self, block: Block) -> Block:
+        """Return the block with its matrix, measuring the preparation on it unless it is known."""
+        if not isinstance(block.X, UnpreparedRows) or self.unprepared:
+            return block
+        learned = self._measure([block])
+        assert self._preparation is not None
+        rows = self._located(self._rows(block.X.contents, self._preparation))
+        self._measure_term_weights([rows], learned)
+        return block._replace(X=self._assembled(rows))
+
+    def _finished_all(self, blocks: list[Block]) -> list[Block]:
+        blocks = super()._finished_all(blocks)
+        waiting = [block.X.contents for block in blocks if isinstance(block.X, UnpreparedRows)]
+        if not waiting:
+            return blocks
+        learned = self._measure(blocks)
+        preparation = self._preparation
+        assert preparation is not None
+        tasks = zip(waiting, self._memory_for(waiting, len(blocks)), strict=True)
+        made = in_order(tasks, lambda task: self._rows(task[0], preparation, task[1]))
+        located: Iterable[Rows | LocatedRows] = (self._located(rows) for _, rows in made)
+        if preparation.weigh_terms:
+            located = [*located]  # weights are measured when all words have been seen
+            self._measure_term_weights(located, learned)
+        matrices = (self._assembled(rows) for rows in located)
+        return [block._replace(X=next(matrices)) if isinstance(block.X, UnpreparedRows) else block for block in blocks]
+
+    def _memory_for(self, waiting: list[Contents], n_blocks: int) -> list[np.ndarray | None]:
+        """Return parts of one array for the rows of each block, so that joining arrays of numbers copies nothing."""
+        if not self._dense or len(waiting) < n_blocks or any(part.numbers.dtype != np.float64 for part in waiting):
+            return [None] * len(waiting)
+        assert self._preparation is not None
+        ends = np.cumsum([0, *(part.n for part in waiting)])
+        whole = np.empty((ends[-1], len(self._preparation.number_names)))
+        return [whole[begin:end] for begin, end in pairwise(ends.tolist())]
+
+    def _measure(self, blocks: list[Block]) -> list[np.ndarray]:
+        """Measure the preparation on the rows that are learned from, unless it is known.
+
+        Returns for every block that waited which of its rows these are.
+        """
+        waiting = [block for block in blocks if isinstance(block.X, UnpreparedRows)]
+        if self._preparation is not None or not waiting:
+            return []
+        assert self._roles is not None
+        learned = [np.ones(block.X.contents.n, bool) for block in waiting]
+        if self.learn_from is not None:
+            learned = self.learn_from(waiting)
+        parts = [block.X.contents.part(keep) for block, keep in zip(waiting, learned, strict=True)]
+        try:
+            self._prepare(measured(parts, self._roles, self._derived, self._options))
+        except ValueError as error:
+            raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
+        return learned
+
+    def _measure_term_weights(self, located: Iterable[Rows | LocatedRows], learned: list[np.ndarray]) -> None:
+        """Measure the weights of words, unless they are known. learned: which rows of each block are learned from."""
+        assert self._preparation is not None
+        if not self._preparation.weigh_terms:
+            return
+        assert self.columns is not None
+        assert self._roles is not None
+        rows = [part for part in located if isinstance(part, LocatedRows)]
+        occurrences = (
+            Occurrences(part.words.starts, part.word_columns.columns[part.words.numbers], counted)
+            for part, counted in zip(rows, learned, strict=True)
+            if part.words is not None and part.word_columns is not None
+        )
+        n_others = self._preparation.n_beside_texts(self._roles.categories)
+        weights = TermWeights.measured(occurrences, self.columns.n_columns, n_others)
+        self._prepare(self._preparation.weighed(weights))
 
 
 def _with_several(shared: dict[str, Any]) -> dict[str, Any]:

@@ -275,8 +275,8 @@ def _below(folder: Path, label: str) -> list[str]:
     return sorted(found)
 
 
-class _Files(Piece):
-    """The texts of some files, one behind the other: text k is content[ends[k]:ends[k + 1]]."""
+class FileTexts(NamedTuple):
+    """The texts of some files in a piece, one behind the other: text k is content[ends[k]:ends[k + 1]]."""
 
     ends: list[int]
     labels: list[str | None]
@@ -320,22 +320,23 @@ class TextFilesReader(LabelledTextReader):
                 yield _join_texts(path, parts, first)
 
     def _parse(self, piece: Piece) -> Parsed:
-        assert isinstance(piece, _Files)
+        texts = piece.details
+        assert isinstance(texts, FileTexts)
         bad = []
-        for k, label in enumerate(piece.labels):
-            what = piece.unread.get(k) or _describe_bytes(piece.content[piece.ends[k] : piece.ends[k + 1]].tobytes())
+        for k, label in enumerate(texts.labels):
+            what = texts.unread.get(k) or _describe_bytes(piece.content[texts.ends[k] : texts.ends[k + 1]].tobytes())
             if what is None and label is None and self.need_labels:
                 what = NO_CLASS_FOLDER
             if what is not None:
                 bad.append(Bad(k, what))
-        lines = np.setdiff1d(np.arange(len(piece.labels)), [one.line for one in bad])
-        ends, named = np.array(piece.ends), [piece.labels[k] for k in lines.tolist()]
+        lines = np.setdiff1d(np.arange(len(texts.labels)), [one.line for one in bad])
+        ends, named = np.array(texts.ends), [texts.labels[k] for k in lines.tolist()]
         labels, distinct = None, dict[str, int]()
         if all(label is not None for label in named):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in named], np.int32)
             labels = Texts(codes, list(distinct))
         local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._rooms.words)
-        return Parsed(len(piece.labels), lines, labels, local, None, bad)
+        return Parsed(len(texts.labels), lines, labels, local, None, bad)
 
 
 def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:
@@ -353,13 +354,14 @@ def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:
     return b"".join(parts).removeprefix(b"\xef\xbb\xbf"), None
 
 
-def _join_texts(path: DataPath, parts: list[tuple[bytes, str | None, str | None]], first: bool) -> _Files:
+def _join_texts(path: DataPath, parts: list[tuple[bytes, str | None, str | None]], first: bool) -> Piece:
     content = np.frombuffer(b"".join([*(part for part, _, _ in parts), bytes(ROOM)]), np.uint8)
-    piece = _Files(path, content, len(content) - ROOM, first)
-    piece.ends = np.cumsum([0, *(len(part) for part, _, _ in parts)]).tolist()
-    piece.labels = [label for _, label, _ in parts]
-    piece.unread = {k: why for k, (_, _, why) in enumerate(parts) if why is not None}
-    return piece
+    texts = FileTexts(
+        ends=np.cumsum([0, *(len(part) for part, _, _ in parts)]).tolist(),
+        labels=[label for _, label, _ in parts],
+        unread={k: why for k, (_, _, why) in enumerate(parts) if why is not None},
+    )
+    return Piece(path, content, len(content) - ROOM, first, texts)
 
 
 def _describe_bytes(content: bytes) -> str | None:

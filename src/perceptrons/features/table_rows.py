@@ -229,20 +229,20 @@ def are_dense(names: list[str], columns: Columns, only_numbers: bool) -> bool:
     return not columns.frozen or (columns.n_columns == len(names) and set(columns.names()) == set(names))
 
 
-class Homed(NamedTuple):
-    """Named features and words of which is known which columns they have."""
+class LocatedRows(NamedTuple):
+    """Named features and words, and the columns that each of them has."""
 
     named: Named
     words: Local | None
     found: Found
-    of_words: Found | None
+    word_columns: Found | None
 
 
-def find_columns(named: Named, words: Local | None, columns: Columns) -> Homed:
+def find_columns(named: Named, words: Local | None, columns: Columns) -> LocatedRows:
     """Give the names of a piece their columns: once, as names are counted."""
     if words is not None and not columns.frozen and len(words.starts) > 2:
         _number_row_by_row(named, words, columns)
-    return Homed(named, words, columns.find(named.names), None if words is None else columns.find(words.names))
+    return LocatedRows(named, words, columns.find(named.names), None if words is None else columns.find(words.names))
 
 
 def _number_row_by_row(named: Named, words: Local, columns: Columns) -> None:
@@ -263,27 +263,27 @@ def _number_row_by_row(named: Named, words: Local, columns: Columns) -> None:
 
 
 def sparse_rows(
-    homed: Homed, columns: Columns, text: HashedText | None, weights: TermWeights | None = None
+    rows: LocatedRows, columns: Columns, text: HashedText | None, weights: TermWeights | None = None
 ) -> sp.csr_matrix:
     """The matrix of named features and, where there are texts, of their words, cut as `text` says.
 
     weights: of the words and of what stands beside them; every column of texts is then scaled to length 1 by itself,
     so that a title beside a long text counts.
     """
-    named, words, found, of_words = homed
+    named, words, found, word_columns = rows
     if words is None:
         if columns.bits is not None:
             return assemble_values(*named[:3], found, columns.n_columns)
         return float64_rows(named, found, columns.n_columns)
     assert text is not None
-    assert of_words is not None
+    assert word_columns is not None
     if weights is None:
-        X = assemble(words, of_words, columns.n_columns, text.values, text.norm)
+        X = assemble(words, word_columns, columns.n_columns, text.values, text.norm)
     else:
-        amounts = worth(words.counts, text.values) * weights.of(of_words.columns)[words.numbers]
+        amounts = worth(words.counts, text.values) * weights.of(word_columns.columns)[words.numbers]
         if text.norm is not None:
-            amounts /= _norms(words, amounts * (of_words.columns >= 0)[words.numbers])
-        X = assemble_values(words.starts, words.numbers, amounts, of_words, columns.n_columns)
+            amounts /= _norms(words, amounts * (word_columns.columns >= 0)[words.numbers])
+        X = assemble_values(words.starts, words.numbers, amounts, word_columns, columns.n_columns)
         named = named._replace(amounts=named.amounts * weights.beside)
     if len(named.numbers):
         X = X + assemble_values(*named[:3], found, columns.n_columns)
