@@ -4,7 +4,6 @@ import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
-from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,18 +23,17 @@ from perceptrons.data.table_columns import (
     settle,
     text_columns,
 )
-from perceptrons.features.cells import NEVER, NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.cells import NEVER, Collector, Known, Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import (
-    LARGEST,
     Missing,
     are_mostly_numbers,
     as_iso,
     did_you_mean,
-    is_missing,
     kind_in_table,
     leaves,
     listed,
+    plain_value,
     shown,
 )
 
@@ -198,7 +196,7 @@ class RecordTable(RecordFormat):
 
     def records(self, piece: Piece) -> list[Record]:
         return [
-            Record(row, "", {str(key): _plain(value) for key, value in record.items()})
+            Record(row, "", {str(key): plain_value(value) for key, value in record.items()})
             for row, record in enumerate(piece.content)
         ]
 
@@ -272,7 +270,7 @@ class FrameTable(TableFormat):
         values = columns[name]
         if name in self._categories or values.dtype.kind != "O":
             return name not in self._categories and values.dtype.kind in "iuf"
-        return are_mostly_numbers(Counter(kind_in_table(_plain(value), self.missing) for value in values.tolist()))
+        return are_mostly_numbers(Counter(kind_in_table(plain_value(value), self.missing) for value in values.tolist()))
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         assert roles is not None
@@ -285,36 +283,10 @@ class FrameTable(TableFormat):
         )  # fmt: skip
         collector = Collector(n, known)
         for place in layout.used():
-            _put_column(collector, layout.names[place], columns[layout.names[place]], place + 1, faults)
-        contents = collector.contents()
-        if layout.numbers and all(columns[layout.names[place]].dtype == np.float32 for place in layout.numbers):
-            contents = contents._replace(numbers=contents.numbers.astype(np.float32))
+            name = layout.names[place]
+            for row, message in collector.put_column(name, columns[name]):
+                faults.add(row, place + 1, f"column {shown(name)}: {message}")
+        kinds = {columns[layout.names[place]].dtype for place in layout.numbers}
+        contents = collector.contents(narrow=kinds == {np.dtype(np.float32)})
         labels = None if layout.label is None else collector.labels()
         return Cells(n, np.arange(n), contents, labels, faults, [])
-
-
-def _put_column(collector: Collector, name: str, values: np.ndarray, column: int, faults: Faults) -> None:
-    """Put the values of a column where they belong; those that do not fit are faults."""
-    role, place = collector.role_of[name]
-    if role == NUMBER and values.dtype.kind in "iuf":
-        with np.errstate(invalid="ignore"):
-            amounts = values.astype(np.float64)
-            known = amounts[~np.isnan(amounts)] if collector.known.missing.texts else amounts
-            sound = bool((np.abs(known) <= LARGEST).all())
-        if sound:
-            collector.numbers[:, place] = amounts
-            return
-    for row, value in enumerate(values.tolist()):
-        try:
-            collector.put(row, name, role, place, _plain(value))
-        except MisfitError as error:
-            faults.add(row, column, f"column {shown(name)}: {error}")
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON would have it."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.item() if isinstance(value, np.generic) else value.tolist()
-    if is_missing(value):
-        return None
-    return value.isoformat() if isinstance(value, date) else value

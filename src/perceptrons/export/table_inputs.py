@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.cells import Collector, Known, Roles
-from perceptrons.features.from_memory import Frame, Records, preparation_of, roles_of
+from perceptrons.features.cells import Roles
+from perceptrons.features.from_memory import preparation_of, read_cells, roles_of
 from perceptrons.features.preparation import Preparation, number_products
 from perceptrons.features.table_rows import text_prefixes
-from perceptrons.features.values import shown
 
 NO_VALUE = "\ufdd0"  # stands for a category that a row lacks; Unicode reserves it, so that no cell contains it
 COLUMNS_INSTEAD = (
@@ -136,17 +135,7 @@ def _by_two_values(first: str, second: str, column_of: dict[str, int]) -> dict[t
 
 def table_cells(inputs: TableInputs, X: Any) -> tuple[np.ndarray, list[list[str]]]:
     """Return the numbers (n_rows, n_numbers) and, by column, the categories of a frame or of records."""
-    roles, source = inputs.roles, inputs.source
-    table = Frame(X) if hasattr(X, "columns") or hasattr(X, "column_names") else Records(X, roles)
-    known = Known(
-        roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed=True, need_labels=False, sparse=False,
-        strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=inputs.preparation.words,
-    )  # fmt: skip
-    collector = Collector(len(table), known)
-    table.put_into(collector, frozenset())
-    contents, invalid = inputs.preparation.derive(collector.contents())
-    for row, name, message in invalid:
-        raise ValueError(f"X, row {row}, column {shown(name)}: {message}.")
+    contents = read_cells(X, inputs.source, inputs.roles, inputs.preparation)
     cells = []
     for name in inputs.categories:
         codes, values = contents.categories[name]

@@ -4,7 +4,7 @@ JSON Lines and records in memory are read here value by value: slow, but it find
 `table_rows.py` makes rows of cells.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +14,13 @@ from perceptrons.engine.streaming.blocks import mixed, row_hashes
 from perceptrons.features.values import (
     LARGEST,
     Missing,
+    as_iso,
     did_you_mean,
     is_label,
     kind_of,
     leaves,
     no_label,
+    plain_value,
     shown,
     what_is_wrong,
     written,
@@ -269,15 +271,43 @@ class Collector:
             value = float(value) if WRITTEN_NUMBER.fullmatch(value) else value
         return np.nan if missing and value is None else _number(value)
 
-    def contents(self) -> Contents:
-        """All cells that are features."""
+    def feature_columns(self) -> list[str]:
+        """Return the names of the numbers, categories and texts."""
+        roles = self.known.roles
+        return [*roles.numbers, *roles.categories, *roles.texts]
+
+    def put_column(self, name: str, values: np.ndarray) -> Iterator[tuple[int, str]]:
+        """Put the values of a column where they belong; yield the row of each that does not fit, and why."""
+        role, place = self.role_of[name]
+        if role == NUMBER and values.dtype.kind in "iuf":
+            with np.errstate(invalid="ignore"):
+                numbers = values.astype(np.float64)
+                present = numbers[~np.isnan(numbers)] if self.known.missing.texts else numbers
+                are_allowed = bool((np.abs(present) <= LARGEST).all())
+            if are_allowed:
+                self.numbers[:, place] = numbers
+                return
+        for row, value in enumerate(values.tolist()):
+            try:
+                self.put(row, name, role, place, plain_value(value))
+            except MisfitError as error:
+                yield row, str(error)
+
+    def contents(self, narrow: bool = False) -> Contents:
+        """Return all cells that are features. narrow: numbers as float32, which they were."""
         categories = {name: column.coded() for name, column in self._categories.items()}
         further = [entries.further() for entries in (*self._lists.values(), self._others) if entries.rows]
         texts = [strings_of(text.encode("utf-8", "surrogatepass") for text in texts) for texts in self._texts]
-        return Contents(self.numbers, categories, further, texts)
+        numbers = self.numbers.astype(np.float32) if narrow else self.numbers
+        return Contents(numbers, categories, further, texts)
 
     def labels(self) -> Coded | None:
         return None if self.known.roles.label is None else self._labels.coded()
+
+
+def column_values(column: Any) -> np.ndarray:
+    """Return the values of a column of a frame; dates as strings."""
+    return as_iso(np.asarray(column))
 
 
 def _number(value: Any) -> float:

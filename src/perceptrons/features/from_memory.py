@@ -5,12 +5,11 @@ How it read files is its recipe, which model files and caches hold: anybody may 
 
 import warnings
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
 import numpy as np
 
-from perceptrons.features.cells import NUMBER, Collector, Known, MisfitError, Roles
+from perceptrons.features.cells import Collector, Contents, Known, Roles, column_values
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import Workspace
@@ -26,7 +25,7 @@ from perceptrons.features.table_rows import (
     to_rows,
 )
 from perceptrons.features.text import HashedText
-from perceptrons.features.values import LARGEST, as_iso, did_you_mean, is_missing, listed, shown
+from perceptrons.features.values import did_you_mean, listed, plain_value, shown
 
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
@@ -54,16 +53,38 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
         )
     roles = roles_of(source)
     preparation = preparation_of(source, roles)
-    table = Frame(X) if hasattr(X, "columns") or hasattr(X, "column_names") else Records(X, roles)
-    further = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
+    other_keys = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
+    contents = read_cells(X, source, roles, preparation, other_keys, closed=columns.frozen and not other_keys)
+    ready = preparation.apply(contents)
+    names, text = ready.number_names, _text_of(source, columns) if roles.texts else None
+    dense = are_dense(names, columns, preparation.only_numbers(roles)) and not contents.further
+    prefixes = text_prefixes(roles.texts) if source.get("prefix") else []
+    rows = to_rows(ready, dense, None if text is None else text.rule(), prefixes, Workspace())
+    if rows.named is None:
+        return dense_rows(rows.values, number_names(names), columns)
+    return sparse_rows(find_columns(rows.named, rows.words, columns), columns, text, preparation.term_weights)
+
+
+def read_cells(
+    X: Any, source: Source, roles: Roles, preparation: Preparation, other_keys: frozenset[str] = frozenset(),
+    closed: bool = True,
+) -> Contents:  # fmt: skip
+    """Return the cells of a frame or of records, dates and flags as what they mean. ValueError names a cell that fails.
+
+    other_keys: keys of records, beside the columns, that the model knows. closed: do only the columns have features?
+    """
     known = Known(
-        roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed=columns.frozen and not further,
-        need_labels=False, sparse=False, strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"),
-        missing=preparation.words,
+        roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed, need_labels=False, sparse=False,
+        strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=preparation.words,
     )  # fmt: skip
-    collector = Collector(len(table), known)
-    table.put_into(collector, further)
-    return _matrix(collector, preparation, table.narrow, source, columns)
+    if hasattr(X, "columns") or hasattr(X, "column_names"):
+        contents = _frame_cells(X, known)
+    else:
+        contents = _record_cells(X, known, other_keys)
+    contents, misfits = preparation.derive(contents)
+    for row, name, message in misfits:
+        raise ValueError(f"X, row {row}, column {shown(name)}: {message}.")
+    return contents
 
 
 def roles_of(source: Source) -> Roles:
@@ -85,105 +106,50 @@ def preparation_of(source: Source, roles: Roles) -> Preparation:
     return found
 
 
-def _matrix(collector: Collector, preparation: Preparation, narrow: bool, source: Source, columns: Columns) -> Any:
-    roles, contents = collector.known.roles, collector.contents()
-    if narrow:
-        contents = contents._replace(numbers=contents.numbers.astype(np.float32))
-    contents, strange = preparation.derive(contents)
-    for row, name, what in strange:
-        raise ValueError(f"X, row {row}, column {shown(name)}: {what}.")
-    ready = preparation.apply(contents)
-    names, text = ready.number_names, _text_of(source, columns) if roles.texts else None
-    dense = are_dense(names, columns, preparation.only_numbers(roles)) and not contents.further
-    prefixes = text_prefixes(roles.texts) if source.get("prefix") else []
-    rows = to_rows(ready, dense, None if text is None else text.rule(), prefixes, Workspace())
-    if rows.named is None:
-        return dense_rows(rows.values, number_names(names), columns)
-    return sparse_rows(find_columns(rows.named, rows.words, columns), columns, text, preparation.term_weights)
+def _frame_cells(X: Any, known: Known) -> Contents:
+    """Return the cells of a frame of pandas, polars or pyarrow. Columns that the model does not know do not count."""
+    roles, collector = known.roles, Collector(X.shape[0], known)
+    names = {str(name): name for name in getattr(X, "column_names", X.columns)}
+    required = [*roles.required(), *roles.texts]
+    lacking = [name for name in required if name not in names]
+    if lacking:
+        hint = did_you_mean(lacking[0], [name for name in names if name not in required])
+        raise ValueError(f"X has no column {listed(lacking)}{hint}, which the model was trained on: add it.")
+    columns = {name: column_values(X[names[name]]) for name in collector.feature_columns() if name in names}
+    for name, values in columns.items():
+        for row, message in collector.put_column(name, values):
+            raise ValueError(f"X, row {row}, column {shown(name)}: {message}.")
+    return collector.contents(narrow=bool(columns) and all(values.dtype == np.float32 for values in columns.values()))
 
 
-class Frame:
-    """A table whose columns have names: pandas, polars, pyarrow. Columns that the model does not know do not count."""
-
-    def __init__(self, X: Any):
-        names = list(getattr(X, "column_names", X.columns))
-        self._names = [str(name) for name in names]
-        self._columns = {str(name): X[name] for name in names}
-        self._n = X.shape[0]
-        self.narrow = False
-
-    def __len__(self) -> int:
-        return self._n
-
-    def put_into(self, collector: Collector, further: frozenset[str]) -> None:
-        roles = collector.known.roles
-        wanted = [*roles.required(), *roles.texts]
-        missing = [name for name in wanted if name not in self._columns]
-        if missing:
-            hint = did_you_mean(missing[0], [name for name in self._names if name not in wanted])
-            raise ValueError(f"X has no column {listed(missing)}{hint}, which the model was trained on: add it.")
-        types = []
-        for name in (*roles.numbers, *roles.categories, *roles.texts):
-            if name in self._columns:
-                types.append(self._put_column(collector, name, self._columns[name]))
-        self.narrow = bool(types) and all(kind == np.float32 for kind in types)
-
-    def _put_column(self, collector: Collector, name: str, column: Any) -> Any:
-        role, place = collector.role_of[name]
-        kind = np.dtype(object)
-        if role == NUMBER:
-            values = np.asarray(column)
-            kind = values.dtype
-            if kind.kind in "iuf":
-                values = values.astype(np.float64)
-                known = values[~np.isnan(values)] if collector.known.missing.texts else values
-                if bool((np.abs(known) <= LARGEST).all()):
-                    collector.numbers[:, place] = values
-                    return kind
-        for row, value in enumerate(_listed(column)):
-            try:
-                collector.put(row, name, role, place, value)
-            except MisfitError as error:
-                raise ValueError(f"X, row {row}, column {shown(name)}: {error}.") from error
-        return kind
-
-
-class Records:
-    """A list of dicts, or of texts for a model of one column of texts."""
-
-    narrow = False
-
-    def __init__(self, X: Any, roles: Roles):
-        if isinstance(X, Mapping):
-            raise TypeError("X is one record: put it in a list, [record], or call predict_one(record).")
-        self._records = list(X)
-        alone = len(roles.texts) == 1 and not roles.required()
-        if alone and all(isinstance(record, str) for record in self._records):
-            self._records = [{roles.texts[0]: text} for text in self._records]
-        for row, record in enumerate(self._records):
-            if not isinstance(record, Mapping):
-                what = "a text" if isinstance(record, str) else f"{shown(str(record))}"
-                raise TypeError(
-                    f"X, row {row}: {what} is not a record: this model was trained on a table, so give a dict or a "
-                    f"frame with {listed([*roles.numbers, *roles.categories, *roles.texts])}."
-                )
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def put_into(self, collector: Collector, further: frozenset[str]) -> None:
-        for row, record in enumerate(self._records):
-            plain = {str(name): _plain(value) for name, value in record.items()}
-            misfit = collector.take(row, plain)
-            if misfit is not None:
-                raise ValueError(f"X, row {row}: {misfit.what}.")
-        roles, known = collector.known.roles, {*collector.role_of, *further}
-        unknown = dict.fromkeys(str(name) for record in self._records for name in record if str(name) not in known)
-        named = [*roles.numbers, *roles.categories, *roles.texts]
-        lacking = [name for name in named if not all(name in record for record in self._records)] if unknown else []
-        if unknown and (collector.known.closed or further):
-            which = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in list(unknown)[:10]]
-            warnings.warn(f"Left out, because the model does not know them: {', '.join(which)}.", stacklevel=6)
+def _record_cells(X: Any, known: Known, other_keys: frozenset[str]) -> Contents:
+    """Return the cells of a list of dicts, or of texts for a model of one column of texts."""
+    roles = known.roles
+    features = [*roles.numbers, *roles.categories, *roles.texts]
+    if isinstance(X, Mapping):
+        raise TypeError("X is one record: put it in a list, [record], or call predict_one(record).")
+    records = list(X)
+    if len(roles.texts) == 1 and not roles.required() and all(isinstance(record, str) for record in records):
+        records = [{roles.texts[0]: text} for text in records]
+    collector = Collector(len(records), known)
+    for row, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            what = "a text" if isinstance(record, str) else f"{shown(str(record))}"
+            raise TypeError(
+                f"X, row {row}: {what} is not a record: this model was trained on a table, so give a dict or a "
+                f"frame with {listed(features)}."
+            )
+    for row, record in enumerate(records):
+        misfit = collector.take(row, {str(name): plain_value(value) for name, value in record.items()})
+        if misfit is not None:
+            raise ValueError(f"X, row {row}: {misfit.what}.")
+    keys = {*collector.role_of, *other_keys}
+    unknown = dict.fromkeys(str(name) for record in records for name in record if str(name) not in keys)
+    if unknown and (known.closed or other_keys):
+        lacking = [name for name in features if not all(name in record for record in records)]
+        names = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in list(unknown)[:10]]
+        warnings.warn(f"Left out, because the model does not know them: {', '.join(names)}.", stacklevel=7)
+    return collector.contents()
 
 
 def _text_of(source: Source, columns: Columns) -> HashedText:
@@ -196,43 +162,25 @@ def _names(names: Any) -> list[str]:
     return [names] if isinstance(names, str) else list(names or [])
 
 
-def _listed(column: Any) -> list[Any]:
-    if "datetime64" in str(getattr(column, "dtype", "")):
-        column = as_iso(np.asarray(column))
-    for name in ("to_pylist", "to_list", "tolist"):
-        if hasattr(column, name):
-            return [_plain(value) for value in getattr(column, name)()]
-    return [_plain(value) for value in column]
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON would have it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if is_missing(value):
-        return None
-    return value.isoformat() if isinstance(value, date) else value
-
-
 def check_recipe(recipe: Any) -> None:
     """Raise ValueError for a recipe of reading that no reader wrote."""
-    _demand(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
+    _require(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
     for name, value in recipe.items():
-        _demand(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
+        _require(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
         if isinstance(value, list):
-            _demand(all(isinstance(column, str) for column in value), f"columns in {name}")
+            _require(all(isinstance(column, str) for column in value), f"columns in {name}")
     if recipe.get("text") is not None:
         HashedText(**recipe["text"])._check()
     if recipe.get("preparation") is not None:
         kept = Preparation.from_dict(recipe["preparation"])
         there = [*(recipe.get("numbers") or []), *kept.derived.numbers()]
-        _demand(list(kept.names) == there, "the numbers of the table in its preparation")
+        _require(list(kept.names) == there, "the numbers of the table in its preparation")
         used = {*(recipe.get("categories") or [])}
-        _demand({*kept.derived.dates, *kept.derived.flags} <= used, "columns of the table in its preparation")
+        _require({*kept.derived.dates, *kept.derived.flags} <= used, "columns of the table in its preparation")
         known = {*there, *used, *kept.derived.categories()}
-        _demand({name for pair in kept.products.pairs for name in pair} <= known, "products of its columns")
+        _require({name for pair in kept.products.pairs for name in pair} <= known, "products of its columns")
 
 
-def _demand(holds: bool, what: str) -> None:
-    if not holds:
-        raise ValueError(f"expected {what}")
+def _require(condition: bool, expected: str) -> None:
+    if not condition:
+        raise ValueError(f"expected {expected}")

@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -164,6 +165,15 @@ def is_missing(value: Any) -> bool:
         or type(value).__name__ in ("NAType", "NaTType")
         or (isinstance(value, float) and math.isnan(value))
     )
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of NumPy, pandas or Python as JSON would have it; None for a missing one."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item() if isinstance(value, np.generic) else value.tolist()
+    if is_missing(value):
+        return None
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def written(value: Any) -> str | None:
