@@ -181,11 +181,11 @@ def stream(
     ...     print(block.X.toarray().tolist(), block.y.tolist())
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1, -1]
     """
-    held = in_memory(given)
-    if held is not None and format is not None:
+    memory_source = in_memory(given)
+    if memory_source is not None and format is not None:
         raise ValueError(f"format={format!r} is for files: leave it out for examples in memory.")
-    paths, kinds = (given, FORMATS) if held is None else ((held,), MEMORY)
-    format = format if held is None else held.kind
+    paths, kinds = (given, FORMATS) if memory_source is None else ((memory_source,), MEMORY)
+    format = format if memory_source is None else memory_source.kind
     if like is not None:
         prepare = False
         format, paths, hash_bits, options = like_model(like, paths, format, hash_bits, options, grow)
@@ -230,34 +230,34 @@ def stream(
         if like is None:
             raise
         raise ValueError(f"The model's description of its data format is invalid ({error}).") from error
-    said = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
-    reader.asked = reader.recipe() | said | {"on_error": on_error, "need_labels": need_labels}
+    plain_options = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
+    reader.asked = reader.recipe() | plain_options | {"on_error": on_error, "need_labels": need_labels}
     return reader
 
 
-def in_memory(given: tuple[Any, ...]) -> InMemory | None:
+def in_memory(inputs: tuple[Any, ...]) -> InMemory | None:
     """Examples in memory under the name of their kind; None: these are files."""
-    if len(given) == 2 and hasattr(given[0], "shape") and not _is_frame(given[0]):
-        given = (given,)  # X and y
-    for one in given:
-        if isinstance(one, str | os.PathLike):
-            _refuse_url(os.fspath(one))
+    if len(inputs) == 2 and hasattr(inputs[0], "shape") and not _is_frame(inputs[0]):
+        inputs = (inputs,)  # X and y
+    for item in inputs:
+        if isinstance(item, str | os.PathLike):
+            _refuse_url(os.fspath(item))
             continue
-        if is_stream(one):
+        if is_stream(item):
             continue
-        if len(given) > 1:
+        if len(inputs) > 1:
             raise TypeError(
                 "Examples in memory cannot be combined with other data: give one frame, one list of records or one "
                 "pair (X, y)."
             )
-        if _is_frame(one):
-            return InMemory("frame", one)
-        if isinstance(one, tuple) and len(one) == 2 and not _is_frame(one[0]):
-            return InMemory("arrays", one)
-        if isinstance(one, list) and all(isinstance(record, Mapping) for record in one):
-            return InMemory("records", one)
-        what = "give the name of a file, an open stream, a frame, a list of dicts, or a pair of arrays (X, y)"
-        raise TypeError(f"{type(one).__name__} cannot be read: {what}.")
+        if _is_frame(item):
+            return InMemory("frame", item)
+        if isinstance(item, tuple) and len(item) == 2 and not _is_frame(item[0]):
+            return InMemory("arrays", item)
+        if isinstance(item, list) and all(isinstance(record, Mapping) for record in item):
+            return InMemory("records", item)
+        hint = "give the name of a file, an open stream, a frame, a list of dicts, or a pair of arrays (X, y)"
+        raise TypeError(f"{type(item).__name__} cannot be read: {hint}.")
     return None
 
 
@@ -265,13 +265,13 @@ def _refuse_url(name: Any) -> None:
     """Raise ValueError for a name that is a URL and not a file. A path has lost one of its two slashes."""
     if isinstance(name, str) and URL.match(name) and not os.path.lexists(name):
         url = URL.sub(lambda match: f"{match[1]}://", name)
-        how = "download the file, or give an open stream, such as urllib.request.urlopen(url)"
-        raise ValueError(f"{url}: files are not read over the network: {how}")
+        hint = "download the file, or give an open stream, such as urllib.request.urlopen(url)"
+        raise ValueError(f"{url}: files are not read over the network: {hint}")
 
 
-def _is_frame(given: Any) -> bool:
+def _is_frame(data: Any) -> bool:
     """Is it a frame of pandas or polars, a LazyFrame of polars, or a table of pyarrow?"""
-    return hasattr(given, "collect_schema") or hasattr(given, "columns") or hasattr(given, "column_names")
+    return hasattr(data, "collect_schema") or hasattr(data, "columns") or hasattr(data, "column_names")
 
 
 def like_model(
@@ -284,35 +284,42 @@ def like_model(
     if recipe and learned not in {*FORMATS, *MEMORY}:
         raise ValueError(f"The model's description of its data format is invalid (format {learned[:40]!r}).")
     if format is None:
-        named = _format_by_name(paths[0])  # what the model learned from says more than what is in a file
-        if learned in FORMATS and named != "npz" and not (learned in NUMERIC and named in NUMERIC):
+        format_of_name = _format_by_name(paths[0])  # what the model learned from says more than what is in a file
+        if learned in FORMATS and format_of_name != "npz" and not (learned in NUMERIC and format_of_name in NUMERIC):
             format = learned
         else:
             format, paths = found_format(paths, options.get("encoding"))
     unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
     if format in ("npz", "arrays") or (format in NAMED and unnamed):
-        known: dict[str, Any] = _known_by_place(model, format)
+        model_options: dict[str, Any] = _known_by_place(model, format)
     else:
-        known = _known_by_recipe(model, format, recipe, grow)
+        model_options = _known_by_recipe(model, format, recipe, grow)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
-    if known.get("form") == "files" and named_as_text(paths[0]):
-        del known["form"]  # lines of text, for a model that learned from whole files
-    told = {name: value for name, value in options.items() if value is not None}  # None says nothing of its own
+    if model_options.get("form") == "files" and named_as_text(paths[0]):
+        del model_options["form"]  # lines of text, for a model that learned from whole files
+    given_options = {
+        name: value for name, value in options.items() if value is not None
+    }  # None says nothing of its own
     for name in OF_MODEL:
-        if name in told and recipe.get("preparation") is not None:
+        if name in given_options and recipe.get("preparation") is not None:
             typed = name.replace("_", "-")
             raise ValueError(f"{name} (--{typed}): the model already knows how to prepare tables: leave it out.")
-    if format in NAMED and told.get("text_column") and not (recipe.get("text_column") or recipe.get("text")):
+    if format in NAMED and given_options.get("text_column") and not (recipe.get("text_column") or recipe.get("text")):
         raise ValueError("text_column (--text-column): the model was not trained on text columns: leave it out.")
-    if isinstance(known.get("text"), dict) and isinstance(told.get("text"), dict):
-        told["text"] = known["text"] | told["text"]
-    if "categories" in told and "categories" in known:
-        told["categories"] = _same_categories(told["categories"], known["categories"])
+    if isinstance(model_options.get("text"), dict) and isinstance(given_options.get("text"), dict):
+        given_options["text"] = model_options["text"] | given_options["text"]
+    if "categories" in given_options and "categories" in model_options:
+        given_options["categories"] = _same_categories(given_options["categories"], model_options["categories"])
     for name in INTERACTIONS:
-        if format == "vw" and name in told and told[name] != known.get(name):
-            learned_with = f"with {', '.join(known[name])}" if name in known else "without"
+        if format == "vw" and name in given_options and given_options[name] != model_options.get(name):
+            learned_with = f"with {', '.join(model_options[name])}" if name in model_options else "without"
             raise ValueError(f"{name} is fixed by the model, which was trained {learned_with}: leave it out.")
-    return format, paths, hash_bits, known | told | _label_options(model, known | told)
+    return (
+        format,
+        paths,
+        hash_bits,
+        model_options | given_options | _label_options(model, model_options | given_options),
+    )
 
 
 def _label_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -322,8 +329,12 @@ def _label_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
 
     if not (isinstance(model, Classifier) and has_learned(model)):
         return {}
-    found: dict[str, Any] = {"multilabel": several_labels(model)}
-    return found if found["multilabel"] or not options.get("label_separator") else found | {"label_separator": None}
+    label_options: dict[str, Any] = {"multilabel": several_labels(model)}
+    return (
+        label_options
+        if label_options["multilabel"] or not options.get("label_separator")
+        else label_options | {"label_separator": None}
+    )
 
 
 def _has_text_classes(model: Any) -> bool:
@@ -331,33 +342,33 @@ def _has_text_classes(model: Any) -> bool:
     return getattr(getattr(classes, "dtype", None), "kind", "") in ("U", "O")
 
 
-def _same_categories(told: str | list[str], known: list[str]) -> list[str]:
+def _same_categories(requested: str | list[str], categories: list[str]) -> list[str]:
     """All categories of a model, if those that are told are among them."""
     from perceptrons.features.column_options import listed
 
-    for name in listed(told):
-        if name not in known:
+    for name in listed(requested):
+        if name not in categories:
             raise ValueError(f"categories names {name!r}, which is not a category column of the model: leave it out.")
-    return known
+    return categories
 
 
 def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool) -> dict[str, Any]:
     """What a model says of files that are like those it learned from, or at least have the same features."""
-    known = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
+    options = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
     if format in NAMED:
-        known.setdefault("prefix", False)  # as models were trained that do not say it
+        options.setdefault("prefix", False)  # as models were trained that do not say it
     if getattr(model, "columns_", None) is not None and format in OPTIONS["columns"]:
-        known["columns"] = deepcopy(model.columns_) if grow else model.columns_.as_frozen()
-        known["columns"].frozen = not grow
-        known |= {"grow": True} if grow and format in NAMED else {}
+        options["columns"] = deepcopy(model.columns_) if grow else model.columns_.as_frozen()
+        options["columns"].frozen = not grow
+        options |= {"grow": True} if grow and format in NAMED else {}
     elif format in SPARSE and not recipe.get("hash_bits"):
-        known |= {} if grow else {"n_features": model.n_features_in_}
+        options |= {} if grow else {"n_features": model.n_features_in_}
         if not recipe and str(next(iter(getattr(model, "feature_names_in_", [])), "")) == "0":
-            known["zero_based"] = True
+            options["zero_based"] = True
     elif not recipe:
-        what = f"like: this model was not trained on files of format {format}, so it does not know how to read them"
-        raise ValueError(f"{what}.")
-    return known
+        message = f"like: this model was not trained on files of format {format}, so it does not know how to read them"
+        raise ValueError(f"{message}.")
+    return options
 
 
 def _known_by_place(model: Any, format: str) -> dict[str, Any]:
@@ -388,31 +399,31 @@ def is_folder(path: Any) -> bool:
 
 def stream_format(paths: tuple[Any, ...]) -> str:
     """The format that the ending of the first name stands for."""
-    found = _format_by_name(paths[0])
-    if found is None:
+    format = _format_by_name(paths[0])
+    if format is None:
         raise unknown_format(paths[0], "the file extension does not tell the format:")
-    return found
+    return format
 
 
 def found_format(paths: tuple[Any, ...], encoding: str | None) -> tuple[str, tuple[Any, ...]]:
     """The format by the first name, or by what is in that file; and what to read, from its beginning."""
-    named = _format_by_name(paths[0]) if paths else None
-    if named is not None or not paths:
-        return named or "text", paths  # of nothing: the reader says that there is nothing to read
+    format_of_name = _format_by_name(paths[0]) if paths else None
+    if format_of_name is not None or not paths:
+        return format_of_name or "text", paths  # of nothing: the reader says that there is nothing to read
     if is_folder(paths[0]):
         return "text", paths
     from perceptrons.data.sniffing import first_bytes, format_of, why_none
 
     content, paths = first_bytes(paths, encoding)
-    found = format_of(content)
-    if found is None:
+    format = format_of(content)
+    if format is None:
         raise unknown_format(paths[0], why_none(content))
-    return found, paths
+    return format, paths
 
 
-def unknown_format(path: Any, what: str) -> DataFileError:
+def unknown_format(path: Any, message: str) -> DataFileError:
     """The error for a file of which nobody knows the format: all that there are, and how to say it."""
-    return DataFileError(_named(path), f"{what} choose one of {', '.join(FORMATS)} (--format)")
+    return DataFileError(_named(path), f"{message} choose one of {', '.join(FORMATS)} (--format)")
 
 
 def _named(path: Any) -> Path:

@@ -63,7 +63,7 @@ class ArffTable(CsvTable):
                 text, first = header.take(text), header.ended
             if header.ended:
                 if first:
-                    names = [one.name for one in header.attributes]
+                    names = [attribute.name for attribute in header.attributes]
                     self._forms[path] = Form(",", False, names, header.line + 1)
                 text = b"\n" * (header.line * first) + text
                 for content in _as_csv(text, header.attributes):
@@ -113,16 +113,16 @@ class _Header:
 
     def label_columns(self, several: bool) -> str | list[str] | None:
         """Return the columns that the header calls labels. several: is an example to have several labels?"""
-        names = [one.name for one in self.attributes]
+        names = [attribute.name for attribute in self.attributes]
         if self.n_labels is None:
             if several and len(names) > 1 and self.attributes[-1].is_flag:
-                what = "the header does not say which columns are labels, and the last one holds only 0 and 1"
-                how = "name all label columns with --labels FILE.xml, or with --label-column once for each"
-                raise DataFileError(self._path, f"{what}: {how}")
+                message = "the header does not say which columns are labels, and the last one holds only 0 and 1"
+                hint = "name all label columns with --labels FILE.xml, or with --label-column once for each"
+                raise DataFileError(self._path, f"{message}: {hint}")
             return None
         if not 0 < abs(self.n_labels) < len(names):
-            what = f"@relation says -C {self.n_labels}, but there are {len(names)} attributes"
-            raise DataFileError(self._path, f"{what}: correct the number of labels, or give --label-column")
+            message = f"@relation says -C {self.n_labels}, but there are {len(names)} attributes"
+            raise DataFileError(self._path, f"{message}: correct the number of labels, or give --label-column")
         labels = names[: self.n_labels] if self.n_labels > 0 else names[self.n_labels :]
         return labels[0] if len(labels) == 1 else labels
 
@@ -130,13 +130,13 @@ class _Header:
         if not self.ended:
             raise self._error("there is no @data: ARFF has @attribute lines, @data, and the rows below it")
 
-    def _error(self, what: str) -> DataFileError:
-        return DataFileError(self._path, what, max(self.line, 1))
+    def _error(self, message: str) -> DataFileError:
+        return DataFileError(self._path, message, max(self.line, 1))
 
     def _declare(self, line: bytes) -> None:
-        found = DECLARED.fullmatch(line)
-        keyword = "" if found is None else found[1].decode().lower()
-        if found is None or keyword not in ("relation", "attribute", "data"):
+        match = DECLARED.fullmatch(line)
+        keyword = "" if match is None else match[1].decode().lower()
+        if match is None or keyword not in ("relation", "attribute", "data"):
             raise self._error(
                 f"{shown(line.decode())} is not @relation, @attribute or @data: correct or remove the line"
             )
@@ -148,7 +148,7 @@ class _Header:
             number = N_LABELS.search(line.decode())
             self.n_labels = None if number is None else int(number[1])
         else:
-            self._add(_text(found[2] or found[3] or b"").decode().strip(), (found[4] or b"").strip())
+            self._add(_text(match[2] or match[3] or b"").decode().strip(), (match[4] or b"").strip())
 
     def _add(self, name: str, kind: bytes) -> None:
         word = kind.split(None, 1)[0].decode().lower() if kind else ""
@@ -165,8 +165,8 @@ class _Header:
         elif word in NUMBERS or word in STRINGS:
             self.attributes.append(Attribute(name, word in NUMBERS, b"0" if word in NUMBERS else b""))
         else:
-            what = f"attribute {shown(name)} has the type {shown(word)}, which is not supported"
-            raise self._error(f"{what}: choose numeric, string, date or {{a, b, ...}}")
+            message = f"attribute {shown(name)} has the type {shown(word)}, which is not supported"
+            raise self._error(f"{message}: choose numeric, string, date or {{a, b, ...}}")
 
 
 def label_names(path: str | os.PathLike[str]) -> list[str]:
@@ -174,16 +174,20 @@ def label_names(path: str | os.PathLike[str]) -> list[str]:
     path = Path(path)
     with path.open("rb") as file:
         content = file.read(MAX_XML_BYTES + 1)
-    what = 'MULAN writes one element <label name="..."> for each label column'
+    message = 'MULAN writes one element <label name="..."> for each label column'
     if len(content) > MAX_XML_BYTES or b"<!ENTITY" in content:
-        raise DataFileError(path, f"this is not a list of labels: {what}")
+        raise DataFileError(path, f"this is not a list of labels: {message}")
     try:
         elements = list(ElementTree.fromstring(content).iter())
     except ElementTree.ParseError as error:
-        raise DataFileError(path, f"this is not XML ({error}): {what}") from error
-    names = [str(one.get("name")) for one in elements if one.tag.rpartition("}")[2] == "label" and one.get("name")]
+        raise DataFileError(path, f"this is not XML ({error}): {message}") from error
+    names = [
+        str(element.get("name"))
+        for element in elements
+        if element.tag.rpartition("}")[2] == "label" and element.get("name")
+    ]
     if not names:
-        raise DataFileError(path, f"there are no labels in it: {what}")
+        raise DataFileError(path, f"there are no labels in it: {message}")
     return names
 
 
@@ -226,11 +230,11 @@ def _row(line: bytes, attributes: list[Attribute]) -> bytes:
     separated = TABBED if b"\t" in line and b"," not in line else CELL
     cells, place = [], 0
     while line:
-        found = separated.match(line, place)
-        assert found is not None  # as what has no quotes may be anything
-        quoted, plain, separator = found.groups()
+        match = separated.match(line, place)
+        assert match is not None  # as what has no quotes may be anything
+        quoted, plain, separator = match.groups()
         cells.append(_cell(quoted, plain))
-        place = found.end()
+        place = match.end()
         if not separator:
             break
     return b",".join(cells)
@@ -248,13 +252,13 @@ def _cell(quoted: bytes | None, plain: bytes | None) -> bytes:
 
 def _sparse_row(line: bytes, attributes: list[Attribute]) -> bytes:
     """A row of places, counted from 0, and values. One that makes no sense becomes a row of one cell."""
-    cells, inside = [one.usual for one in attributes], line[1:-1].strip()
+    cells, inside = [attribute.usual for attribute in attributes], line[1:-1].strip()
     place, last = 0, -1
     while place < len(inside):
-        found = PAIR.match(inside, place)
-        if found is None or not last < int(found[1]) < len(cells):
+        match = PAIR.match(inside, place)
+        if match is None or not last < int(match[1]) < len(cells):
             return quoted_cell(line)
-        last = int(found[1])
-        cells[last] = _cell(found[2], found[3])
-        place = found.end()
+        last = int(match[1])
+        cells[last] = _cell(match[2], match[3])
+        place = match.end()
     return b",".join(cells)

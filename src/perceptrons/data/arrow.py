@@ -108,22 +108,27 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, options: ColumnOpt
             continue  # all values are missing
         single = is_category(kind) and not is_list(kind)
         if place in layout.numbers:
-            fits, wanted = is_number(kind), "numbers are required: correct it, or list it in categories (--categories)"
+            fits, requirement = (
+                is_number(kind),
+                "numbers are required: correct it, or list it in categories (--categories)",
+            )
         elif place in layout.texts:
-            fits, wanted = is_string(kind) or single, "text is required: correct it, or leave it out"
+            fits, requirement = is_string(kind) or single, "text is required: correct it, or leave it out"
         elif place == layout.label or name in layout.labels:
-            fits, wanted = (
+            fits, requirement = (
                 single or is_number(kind) or pa.types.is_temporal(kind) or is_label_list(kind),
                 "labels are required: name another column",
             )
         else:
             dated = pa.types.is_temporal(kind) and (options.infers_kinds or name in options.categories)
             fits = is_category(kind) or dated or (name in options.categories and is_number(kind))
-            wanted = "features must be numbers or strings: convert the column, or leave it out with ignore (--ignore)"
+            requirement = (
+                "features must be numbers or strings: convert the column, or leave it out with ignore (--ignore)"
+            )
             if pa.types.is_temporal(kind):
-                wanted = f"{wanted}, or list it in categories (--categories)"
+                requirement = f"{requirement}, or list it in categories (--categories)"
         if not fits:
-            raise origin.error(f"column {shown(name)} holds {kind}, but {wanted}")
+            raise origin.error(f"column {shown(name)} holds {kind}, but {requirement}")
 
 
 # ---- columns as cells
@@ -173,12 +178,12 @@ def values_of(array: Any) -> np.ndarray:
 
 def find_faults(values: np.ndarray, array: Any, name: str, column: int, faults: Faults, may_lack: bool) -> None:
     """Values that no feature can have. array: where they come from; may_lack: may some be missing?"""
-    wrong = ~(np.abs(values) <= min(LARGEST, float(np.finfo(values.dtype).max)))
-    wrong &= ~(np.isnan(values) & may_lack)
-    if not wrong.any():
+    are_bad = ~(np.abs(values) <= min(LARGEST, float(np.finfo(values.dtype).max)))
+    are_bad &= ~(np.isnan(values) & may_lack)
+    if not are_bad.any():
         return
     missing = array.is_null().to_numpy(zero_copy_only=False)
-    for row in np.flatnonzero(wrong).tolist():
+    for row in np.flatnonzero(are_bad).tolist():
         faults.add(row, column, f"column {shown(name)}: {what_is_wrong('' if missing[row] else str(values[row]))}")
 
 
@@ -211,12 +216,15 @@ def coded_lists(array: Any, absent: bool = False) -> Coded:
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False))])
     there, numbers = array.is_valid().to_numpy(zero_copy_only=False), codes.tolist()
     number_of: dict[Any, int] = {}
-    found = np.full(len(array), -1, np.int32)
+    codes_of_rows = np.full(len(array), -1, np.int32)
     for row, (begin, end) in enumerate(pairwise(ends.astype(np.int64).tolist())):
         if there[row] or not absent:
-            one = tuple(numbers[begin:end]) if there[row] else ""
-            found[row] = number_of.setdefault(one, len(number_of))
-    return Coded(found, [one if isinstance(one, str) else tuple(names[k] for k in one) for one in number_of])
+            label_set = tuple(numbers[begin:end]) if there[row] else ""
+            codes_of_rows[row] = number_of.setdefault(label_set, len(number_of))
+    return Coded(
+        codes_of_rows,
+        [label_set if isinstance(label_set, str) else tuple(names[k] for k in label_set) for label_set in number_of],
+    )
 
 
 def listed_features(array: Any, name: str) -> Further:
@@ -276,8 +284,8 @@ class _Watched:
 
     def __init__(self, raw: Any):
         self._file = io.BufferedReader(raw, PIECE)
-        kept = self._file.read(len(FILE))
-        self.begin, self.last, self._kept = kept[:4], b"", b"" if kept == FILE else kept
+        first_bytes = self._file.read(len(FILE))
+        self.begin, self.last, self._kept = first_bytes[:4], b"", b"" if first_bytes == FILE else first_bytes
 
     def read(self, n: int) -> bytes:
         parts, self._kept = [self._kept[:n]], self._kept[n:]
@@ -344,7 +352,7 @@ def _clear_errors(path: DataPath, name: str) -> Iterator[None]:
 
 @contextmanager
 def _unchanged(path: DataPath) -> Iterator[None]:
-    before = identity(path)
+    identity_before = identity(path)
     yield
-    if identity(path) != before:
+    if identity(path) != identity_before:
         raise DataFileError(path, "the file changed while it was read: read it again when it is complete")

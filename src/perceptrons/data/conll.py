@@ -83,17 +83,17 @@ class ColumnFile:
         In CoNLL-U also its name: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
         """
         text, n = str(name).strip(), self.n_columns
-        named = self.format == "conllu"
-        if named and text.lower() in CONLLU:
+        has_names = self.format == "conllu"
+        if has_names and text.lower() in CONLLU:
             return CONLLU.index(text.lower())
         if not NUMBER.fullmatch(text):
-            what = f"no column is called {shown(text)}: give its number, from 1 to {n}"
-            what += f", or one of {', '.join(CONLLU)}" if named else "; only the columns of CoNLL-U have names"
-            raise DataFileError(self.path, what)
+            message = f"no column is called {shown(text)}: give its number, from 1 to {n}"
+            message += f", or one of {', '.join(CONLLU)}" if has_names else "; only the columns of CoNLL-U have names"
+            raise DataFileError(self.path, message)
         number = int(text)
         if not 1 <= abs(number) <= n:
-            what = f"there is no column {number}: columns are numbered from 1 to {n}, and from -1 (the last) to -{n}"
-            raise DataFileError(self.path, what)
+            message = f"there is no column {number}: columns are numbered from 1 to {n}, and from -1 (the last) to -{n}"
+            raise DataFileError(self.path, message)
         return number - 1 if number > 0 else number + n
 
     def column(self, place: int) -> list[str]:
@@ -138,27 +138,27 @@ class ColumnFile:
         """
         new = self._checked(labels)
         changes: list[tuple[int, int, bytes]] = []
-        added = [] if behind is None else [self._checked(behind)]
+        new_columns = [] if behind is None else [self._checked(behind)]
         if place is not None:
             changes = list(zip(self.starts[:, place].tolist(), self.ends[:, place].tolist(), new, strict=True))
         else:
-            added.insert(0, new)
-        if added and self.format == "conllu":
+            new_columns.insert(0, new)
+        if new_columns and self.format == "conllu":
             raise DataFileError(self.path, "CoNLL-U has ten columns, and none can be added: name the column to replace")
-        if added:
+        if new_columns:
             gap = (self.separator or " ").encode()
-            cells = (b"".join(gap + cell for cell in token) for token in zip(*added, strict=True))
+            cells = (b"".join(gap + cell for cell in token) for token in zip(*new_columns, strict=True))
             changes += [(end, end, text) for end, text in zip(self.ends[:, -1].tolist(), cells, strict=True)]
-            changes += [(end, end, (gap + last) * len(added)) for end, last in self.documents]
+            changes += [(end, end, (gap + last) * len(new_columns)) for end, last in self.documents]
             changes.sort(key=itemgetter(0, 1))
         pieces: list[bytes] = []
-        done = 0
+        copied = 0
         for start, end, label in changes:
-            pieces += (self.content[done:start], label)
-            done = end
-        whole = b"".join([*pieces, self.content[done:]])
+            pieces += (self.content[copied:start], label)
+            copied = end
+        content = b"".join([*pieces, self.content[copied:]])
         try:
-            return whole if self.encoding == "utf-8" else whole.decode().encode(self.encoding)
+            return content if self.encoding == "utf-8" else content.decode().encode(self.encoding)
         except UnicodeError as error:
             raise DataFileError(self.path, f"the labels cannot be written in {self.encoding} ({error})") from error
 
@@ -175,15 +175,17 @@ class ColumnFile:
         if flat and not isinstance(flat[0], str) and hasattr(flat[0], "__len__"):
             lengths = [len(sentence) for sentence in flat]
             if len(lengths) != len(self.lengths):
-                what = (
+                message = (
                     f"labels for {len(lengths)} sentences were given, but the file has {len(self.lengths)} "
                     "sentences: give labels for each"
                 )
-                raise DataFileError(self.path, what)
-            for number, (given, needed) in enumerate(zip(lengths, self.lengths.tolist(), strict=True)):
-                if given != needed:
-                    what = f"{given} labels were given for the {needed} tokens of sentence {number} (numbered from 0)"
-                    raise DataFileError(self.path, f"{what}: give one label per token")
+                raise DataFileError(self.path, message)
+            for number, (n_labels, needed) in enumerate(zip(lengths, self.lengths.tolist(), strict=True)):
+                if n_labels != needed:
+                    message = (
+                        f"{n_labels} labels were given for the {needed} tokens of sentence {number} (numbered from 0)"
+                    )
+                    raise DataFileError(self.path, f"{message}: give one label per token")
             flat = list(itertools.chain.from_iterable(flat))
         if len(flat) != self.n_tokens:
             raise DataFileError(
@@ -205,8 +207,8 @@ class ColumnFile:
             text.encode(self.encoding)
             return text.encode()
         except UnicodeEncodeError as error:
-            what = f"the label {shown(text)} cannot be written in the file's encoding, {self.encoding}: rename it"
-            raise DataFileError(self.path, what) from error
+            message = f"the label {shown(text)} cannot be written in the file's encoding, {self.encoding}: rename it"
+            raise DataFileError(self.path, message) from error
 
 
 def texts(content: bytes, starts: np.ndarray, ends: np.ndarray) -> list[str]:
@@ -347,10 +349,10 @@ class Lines(NamedTuple):
 
     def begin_with(self, word: bytes) -> np.ndarray:
         """Which lines begin with this word, whatever comes behind it."""
-        found = np.frombuffer(self.content, np.uint8)[self.starts] == word[0]
-        for line in np.flatnonzero(found) if len(word) > 1 else ():
-            found[line] = self.content.startswith(word, self.starts[line])
-        return found & ~self.blank
+        begin_with_letter = np.frombuffer(self.content, np.uint8)[self.starts] == word[0]
+        for line in np.flatnonzero(begin_with_letter) if len(word) > 1 else ():
+            begin_with_letter[line] = self.content.startswith(word, self.starts[line])
+        return begin_with_letter & ~self.blank
 
 
 def _lines(path: Path, content: bytes) -> Lines:
@@ -402,13 +404,13 @@ def _fields(lines: Lines, rows: np.ndarray, separator: str | None) -> tuple[np.n
         edges = np.flatnonzero(np.diff(gap, prepend=True, append=True))
         first, stop = (np.searchsorted(edges[0::2], places) for places in (row_starts, row_ends))
         counts = stop - first
-        which = runs(first, counts)
-        return edges[0::2][which], np.minimum(edges[1::2][which], np.repeat(row_ends, counts)), counts
+        positions = runs(first, counts)
+        return edges[0::2][positions], np.minimum(edges[1::2][positions], np.repeat(row_ends, counts)), counts
     mark = separator.encode()
     if len(mark) == 1:
         cuts = np.flatnonzero(data == mark[0])
     else:
-        cuts = np.array([found.start() for found in re.finditer(re.escape(mark), lines.content)], dtype=np.intp)
+        cuts = np.array([match.start() for match in re.finditer(re.escape(mark), lines.content)], dtype=np.intp)
     first, stop = (np.searchsorted(cuts, places) for places in (row_starts, row_ends))
     cuts = cuts[runs(first, stop - first)]
     counts = stop - first + 1
@@ -433,38 +435,40 @@ def _tokens(lines: Lines, rows: np.ndarray, sentence: np.ndarray, ids: list[str]
     names = [str(number) for number in range(int(numbers.max()) + 1)]
     for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
         if ids[place] != names[number]:
-            what = (
+            message = (
                 f"the id is {shown(ids[place])}, but {number} was expected: number the tokens of each sentence from 1"
             )
-            raise DataFileError(lines.path, f"{what}, and leave a blank line between sentences", int(rows[place]) + 1)
+            raise DataFileError(
+                lines.path, f"{message}, and leave a blank line between sentences", int(rows[place]) + 1
+            )
     return token
 
 
 def _documents(lines: Lines, rows: np.ndarray, separator: str | None, n_columns: int) -> list[tuple[int, bytes]]:
     """Where the -DOCSTART- lines with all columns end, and what is in their last column."""
-    found = []
+    documents = []
     for row in rows.tolist():
         text = lines.text(row)
         cells = re.findall(rb"[^ \t]+", text) if separator is None else text.split(separator.encode())
         if len(cells) == n_columns:
-            found.append((int(lines.starts[row]) + len(text.rstrip(b" \t")), cells[-1]))
-    return found
+            documents.append((int(lines.starts[row]) + len(text.rstrip(b" \t")), cells[-1]))
+    return documents
 
 
-def _refuse_empty(lines: Lines, others: np.ndarray) -> NoReturn:
-    what = "the file has lines, but no tokens" if others.any() else "there are no tokens in the file"
-    raise DataFileError(lines.path, f"{what}: write one token per line", 1)
+def _refuse_empty(lines: Lines, has_text: np.ndarray) -> NoReturn:
+    message = "the file has lines, but no tokens" if has_text.any() else "there are no tokens in the file"
+    raise DataFileError(lines.path, f"{message}: write one token per line", 1)
 
 
 def _refuse_ragged(
     lines: Lines, rows: np.ndarray, counts: np.ndarray, n_columns: int, separator: str | None, format: str
 ) -> NoReturn:
     """Raise the error for the first line that has not as many columns as it should."""
-    wrong = int(np.argmax(counts != n_columns))
-    found = f"{counts[wrong]} column{'s' if counts[wrong] > 1 else ''} here"
+    token = int(np.argmax(counts != n_columns))
+    width = f"{counts[token]} column{'s' if counts[token] > 1 else ''} here"
     expected = f"in line {rows[0] + 1}" if format == "columns" else "in CoNLL-U"
     between = {None: "spaces or tabs", "\t": "tabs", " ": "single spaces"}.get(separator, repr(separator))
-    what = f"{found}, but {n_columns} {expected}: every token needs the same number, separated by {between}"
-    if lines.text(rows[wrong]).startswith(b"#") and format == "columns":
-        what += "; if # starts a comment in this file, give comments=True (--comments)"
-    raise DataFileError(lines.path, what, int(rows[wrong]) + 1, min(int(counts[wrong]), n_columns) + 1)
+    message = f"{width}, but {n_columns} {expected}: every token needs the same number, separated by {between}"
+    if lines.text(rows[token]).startswith(b"#") and format == "columns":
+        message += "; if # starts a comment in this file, give comments=True (--comments)"
+    raise DataFileError(lines.path, message, int(rows[token]) + 1, min(int(counts[token]), n_columns) + 1)

@@ -58,8 +58,8 @@ class Corpus:
 
     def part(self, which: Iterable[int]) -> "Corpus":
         """Only these sentences."""
-        chosen = list(which)
-        sentences, labels = ([of[i] for i in chosen] for of in (self.sentences, self.labels))
+        numbers = list(which)
+        sentences, labels = ([of[i] for i in numbers] for of in (self.sentences, self.labels))
         return replace(self, sentences=sentences, labels=labels)
 
     def place(self, token: int) -> str:
@@ -79,12 +79,12 @@ class Corpus:
         forbidden = {(ends[i], ends[j]) for i, j in steps}
         first = 0
         for labels in self.labels if forbidden else ():
-            for at, (before, label) in enumerate(pairwise([None, *labels, None])):
-                if (before, label) in forbidden:
+            for at, (previous, label) in enumerate(pairwise([None, *labels, None])):
+                if (previous, label) in forbidden:
                     if label is None:
-                        return first + at - 1, f"{short(str(before), 28)} at the end of a sentence"
-                    where = "at the start of a sentence" if before is None else f"after {short(before, 28)}"
-                    return first + at, f"{short(label, 28)} {where}"
+                        return first + at - 1, f"{short(str(previous), 28)} at the end of a sentence"
+                    place = "at the start of a sentence" if previous is None else f"after {short(previous, 28)}"
+                    return first + at, f"{short(label, 28)} {place}"
             first += len(labels)
         return None
 
@@ -100,12 +100,13 @@ def split_corpus(corpus: Corpus, test: Corpus | None, share: float, seed: int) -
         return corpus, None, f"{all_of_it}, none held out"
     if n * share < 1 or n == 1:
         return corpus, None, f"{all_of_it}: too few to hold out {share:.0%} for testing"
-    train, rest = (corpus.part(which) for which in hold_out(np.zeros(n, np.intp), None, share, seed))
-    said = (
+    train, held_out = (corpus.part(rows) for rows in hold_out(np.zeros(n, np.intp), None, share, seed))
+    description = (
         f"{count(len(train.sentences), 'sentence')} ({count(train.n_tokens, 'token')}) for training; "
-        f"{len(rest.sentences):,} ({count(rest.n_tokens, 'token')}) held out for testing ({share:.0%}, seed {seed})"
+        f"{len(held_out.sentences):,} ({count(held_out.n_tokens, 'token')}) held out for testing "
+        f"({share:.0%}, seed {seed})"
     )
-    return train, rest, said
+    return train, held_out, description
 
 
 def column_names(file: ColumnFile, places: list[int]) -> list[str]:
@@ -124,8 +125,8 @@ def column_names(file: ColumnFile, places: list[int]) -> list[str]:
 def column_places(file: ColumnFile, names: list[str]) -> list[int] | None:
     """Where the columns of these names are, or all columns if there are no others; None if the file has not all."""
     if file.format == "conllu":
-        known = ["form"] if names == ["word"] else names
-        return [CONLLU.index(name) for name in known] if set(known) <= set(CONLLU) else None
+        known_names = ["form"] if names == ["word"] else names
+        return [CONLLU.index(name) for name in known_names] if set(known_names) <= set(CONLLU) else None
     if file.n_columns == len(names):
         return list(range(len(names)))
     numbers = [_number(name) for name in names]
@@ -136,5 +137,5 @@ def column_places(file: ColumnFile, names: list[str]) -> list[int] | None:
 
 
 def _number(name: str) -> int | None:
-    found = re.fullmatch(r"column([1-9]\d{0,8})", name, re.ASCII)
-    return int(found[1]) if found else {"word": 1, "pos": 2}.get(name)
+    match = re.fullmatch(r"column([1-9]\d{0,8})", name, re.ASCII)
+    return int(match[1]) if match else {"word": 1, "pos": 2}.get(name)

@@ -68,9 +68,9 @@ def records_of(piece: Piece, delimiter: str) -> Records:
     """Find the records of a piece."""
     content = piece.content[: piece.size]
     room = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
-    found = RecordPlaces(*np.empty((3, room), np.int64))
-    n, n_lines, whole, whole_lines = scan_records(piece.content, piece.size, ord(delimiter), found)
-    return Records(found.begins[:n], found.lines[:n], found.cells[:n], n_lines, whole, whole_lines)
+    places = RecordPlaces(*np.empty((3, room), np.int64))
+    n, n_lines, whole, whole_lines = scan_records(piece.content, piece.size, ord(delimiter), places)
+    return Records(places.begins[:n], places.lines[:n], places.cells[:n], n_lines, whole, whole_lines)
 
 
 def delimiter_of(piece: Piece, tabs: bool) -> str:
@@ -81,7 +81,7 @@ def delimiter_of(piece: Piece, tabs: bool) -> str:
     usual = "\t" if tabs else ","
     if ";" in line and usual in line and usual not in DECIMAL_COMMAS.sub("", line):
         return ";"
-    return usual if usual in line else next((other for other in ",;\t" if other in line), usual)
+    return usual if usual in line else next((candidate for candidate in ",;\t" if candidate in line), usual)
 
 
 def csv_pieces(
@@ -92,33 +92,33 @@ def csv_pieces(
     The first has a record at least, unless the file has none. The cut depends on the bytes alone. Quotes that are never
     closed are in the last piece, and an error behind it: nobody knows how much of what they swallow was meant.
     """
-    kept: Piece | None = None
-    delimiter, begun, is_open = "", False, False
+    pending: Piece | None = None
+    delimiter, has_record, is_open = "", False, False
     for piece in pieces(path, prompt, encoding=encoding):
-        if kept is not None:
-            piece = joined_pieces(kept, piece)
-        kept, is_open, whole = None, False, piece.size
-        delimiter = delimiter if begun else delimiter_of(piece, tabs)
-        if not begun or QUOTE in piece.content[: piece.size]:
+        if pending is not None:
+            piece = joined_pieces(pending, piece)
+        pending, is_open, complete = None, False, piece.size
+        delimiter = delimiter if has_record else delimiter_of(piece, tabs)
+        if not has_record or QUOTE in piece.content[: piece.size]:
             records = records_of(piece, delimiter)
             is_open = records.whole < piece.size
-            begun = begun or bool(records.cells.any())
-            whole = records.whole if begun else 0
-        if whole < piece.size:
-            kept = Piece(path, piece.content[whole:], piece.size - whole, piece.first and not whole)
-        if whole:
-            yield piece._replace(size=whole), delimiter
-        if kept is not None and kept.size > LONGEST_RECORD:
+            has_record = has_record or bool(records.cells.any())
+            complete = records.whole if has_record else 0
+        if complete < piece.size:
+            pending = Piece(path, piece.content[complete:], piece.size - complete, piece.first and not complete)
+        if complete:
+            yield piece._replace(size=complete), delimiter
+        if pending is not None and pending.size > LONGEST_RECORD:
             break
-    if kept is not None:
-        yield kept, delimiter
+    if pending is not None:
+        yield pending, delimiter
     if is_open:
         raise DataFileError(path, f"{OPEN}: what follows cannot be read")
 
 
-def joined_pieces(kept: Piece, piece: Piece) -> Piece:
-    content = np.concatenate([kept.content[: kept.size], piece.content[: piece.size], np.zeros(ROOM, np.uint8)])
-    return Piece(kept.path, content, kept.size + piece.size, kept.first)
+def joined_pieces(pending: Piece, piece: Piece) -> Piece:
+    content = np.concatenate([pending.content[: pending.size], piece.content[: piece.size], np.zeros(ROOM, np.uint8)])
+    return Piece(pending.path, content, pending.size + piece.size, pending.first)
 
 
 def cells_of(piece: Piece, records: Records, record: int, delimiter: str) -> tuple[list[bytes], int | None]:
@@ -126,22 +126,22 @@ def cells_of(piece: Piece, records: Records, record: int, delimiter: str) -> tup
     begin = int(records.begins[record])
     end = int(records.begins[record + 1]) if record + 1 < len(records.begins) else records.whole
     content = piece.content[begin:end].tobytes()
-    pattern, cells, wrong, place = _cell(delimiter), [], None, 0
+    pattern, cells, bad_cell, place = _cell(delimiter), [], None, 0
     while True:
         cell = pattern.match(content, place)
         assert cell is not None
         cells.append(cell[3] if cell[1] is None else cell[1].replace(b'""', b'"'))
-        if cell[2] and cell[2].strip() and wrong is None:
-            wrong = len(cells) - 1
+        if cell[2] and cell[2].strip() and bad_cell is None:
+            bad_cell = len(cells) - 1
         place = cell.end() + 1
         if content[place - 1 : place] != delimiter.encode():
-            return cells, wrong
+            return cells, bad_cell
 
 
 @lru_cache
 def _cell(delimiter: str) -> re.Pattern[bytes]:
-    blank, rest = " " if delimiter == "\t" else "[ \t]", f"[^{delimiter}\r\n]*+"
-    return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({rest})|({rest})'.encode())
+    blank, other = " " if delimiter == "\t" else "[ \t]", f"[^{delimiter}\r\n]*+"
+    return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({other})|({other})'.encode())
 
 
 class Rows:
@@ -177,11 +177,11 @@ class Rows:
     def read(self, begin: int, line: int) -> int:
         """Read all rows behind a place, which is in that line. Returns the number of lines."""
         piece, records = self.piece, None
-        delimiter, wanted = self.layout.form.delimiter, Wanted(self.targets, self.words)
+        delimiter, targets = self.layout.form.delimiter, Wanted(self.targets, self.words)
         while begin < piece.size:
             with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
                 self.n, n_open, begin, line = scan_rows(
-                    self.text, begin, piece.size, line, ord(delimiter), wanted, self.found, self.n
+                    self.text, begin, piece.size, line, ord(delimiter), targets, self.found, self.n
                 )
             for row, column, first, last in self.found.opened[:n_open].tolist():
                 self._put_number(row, column, self.piece.content[first:last].tobytes())
@@ -205,9 +205,9 @@ class Rows:
             if n_cells:
                 self.bad.append(wrong_width(line, n_cells, len(names)))
             return
-        cells, wrong = cells_of(self.piece, records, record, self.layout.form.delimiter)
-        if wrong is not None:
-            self.bad.append(Bad(line, BEHIND, wrong + 1))
+        cells, bad_cell = cells_of(self.piece, records, record, self.layout.form.delimiter)
+        if bad_cell is not None:
+            self.bad.append(Bad(line, BEHIND, bad_cell + 1))
             return
         self.found.lines[self.n] = line
         for column, place in enumerate(self.layout.numbers):
@@ -226,19 +226,19 @@ class Rows:
         value = float(text) if NUMBER.fullmatch(text) else np.nan
         self.found.values[row, column] = value
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
-            what, place = what_is_wrong(text), self.layout.numbers[column]
-            if DECIMAL_POINT in what:
-                what += ", or give decimal=',' (--decimal ,)"
-            if MAKE_NUMBERS in what:
-                what = f"{shown(shown_text.strip())} is not a number: correct it, or list the column in categories"
-                what += " (--categories)"
-                what += f", or list the word in missing (--missing {shown_text.strip()})" * bool(self.missing)
+            message, place = what_is_wrong(text), self.layout.numbers[column]
+            if DECIMAL_POINT in message:
+                message += ", or give decimal=',' (--decimal ,)"
+            if MAKE_NUMBERS in message:
+                message = f"{shown(shown_text.strip())} is not a number: correct it, or list the column in categories"
+                message += " (--categories)"
+                message += f", or list the word in missing (--missing {shown_text.strip()})" * bool(self.missing)
                 first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
-                what += "; a header contains no numbers" if first and not self.layout.form.header else ""
+                message += "; a header contains no numbers" if first and not self.layout.form.header else ""
             if "," in text and not self.has_points:
-                what = f"{shown(shown_text.strip())} has a point, but decimals have a comma in this file: correct it"
-                what += ", or give decimal='.' (--decimal .) if all decimals have points"
-            self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {what}")
+                message = f"{shown(shown_text.strip())} has a point, but decimals have a comma in this file: correct it"
+                message += ", or give decimal='.' (--decimal .) if all decimals have points"
+            self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {message}")
 
     def cells(self, n_lines: int, roles: Roles, workspace: Workspace) -> Cells:
         """All that was read."""
@@ -280,9 +280,13 @@ class Rows:
 
 
 def wrong_width(line: int, cells: int, width: int) -> Bad:
-    what = f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
+    message = (
+        f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
+    )
     quotes = "a comma within a cell needs quotes around it"
-    return Bad(line, f"{what}; {quotes}; if the file has another format, name it with --format", min(cells, width) + 1)
+    return Bad(
+        line, f"{message}; {quotes}; if the file has another format, name it with --format", min(cells, width) + 1
+    )
 
 
 def is_utf8(content: bytes) -> bool:
@@ -367,14 +371,14 @@ class CsvTable(TableFormat):
         if not len(filled):
             return form
         line = int(records.lines[filled[0]]) + 1
-        cells, wrong = cells_of(piece, records, int(filled[0]), form.delimiter)
+        cells, bad_cell = cells_of(piece, records, int(filled[0]), form.delimiter)
         texts = [cell.decode("utf-8", "replace") for cell in cells]
         header = None
         has_commas = (form.delimiter != "," or self.decimal == ",") and any(map(DECIMAL_COMMA.fullmatch, cells))
         if options.header or (options.header is None and not has_commas):
             header = (_told_header if options.header else header_of)(piece.path, line, texts)
-            if header is not None and wrong is not None:
-                raise DataFileError(piece.path, BEHIND, line, wrong + 1)
+            if header is not None and bad_cell is not None:
+                raise DataFileError(piece.path, BEHIND, line, bad_cell + 1)
             for place, cell in enumerate(cells if header is not None else ()):
                 try:
                     cell.decode()
@@ -385,10 +389,10 @@ class CsvTable(TableFormat):
         return Form(form.delimiter, header is not None, names, line)
 
     def _names_without_header(self, width: int, options: ColumnOptions, roles: Roles | None) -> list[str]:
-        known = options.names or self.names or []
+        known_names = options.names or self.names or []
         label = options.label_column if roles is None else roles.label
         labels = label if isinstance(label, list) else [label] if roles is None else [label, *roles.labels]
-        for names in (known, [name for name in known if name not in labels]):
+        for names in (known_names, [name for name in known_names if name not in labels]):
             if len(names) == width:
                 return names
         return [str(number + 1) for number in range(width)]
@@ -437,22 +441,22 @@ def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form, m
 def _have_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
     """Which columns hold numbers with a comma, by the first rows? Those that cannot be read are complained of, too."""
     some = _first_rows(piece, records, rows, form)
-    found = np.array([[bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in cells]
+    have_commas = np.array([[bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in cells]
                       for cells in some])  # fmt: skip
-    return 2 * found.sum(axis=0) > len(some)
+    return 2 * have_commas.sum(axis=0) > len(some)
 
 
 def have_decimal_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> bool:
     """Has a column numbers with decimal commas by the first rows, and none has numbers with decimal points?"""
-    found = False
+    has_commas = False
     for cells in zip(*_first_rows(piece, records, rows, form), strict=True):
         filled = [cell for cell in cells if cell.strip()]
         commas = sum(bool(DECIMAL_COMMA.fullmatch(cell)) for cell in filled)
-        whole = sum(bool(WHOLE.fullmatch(cell)) for cell in filled)
+        n_whole = sum(bool(WHOLE.fullmatch(cell)) for cell in filled)
         if 2 * sum(bool(WITH_POINT.fullmatch(cell)) for cell in filled) > len(filled):
             return False
-        found = found or (commas > 0 and 2 * (commas + whole) > len(filled))
-    return found
+        has_commas = has_commas or (commas > 0 and 2 * (commas + n_whole) > len(filled))
+    return has_commas
 
 
 def _first_rows(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> list[list[bytes]]:
@@ -462,11 +466,11 @@ def _first_rows(piece: Piece, records: Records, rows: np.ndarray, form: Form) ->
 def _told_header(path: DataPath, line: int, cells: list[str]) -> list[str]:
     """The names in the first row, which is a header, though they may be numbers."""
     names = [cell.strip() for cell in cells]
-    seen: set[str] = set()
+    names_before: set[str] = set()
     for place, name in enumerate(names):
-        if not name or name in seen:
+        if not name or name in names_before:
             raise DataFileError(path, "in a header every column needs its own name: correct it", line, place + 1)
-        seen.add(name)
+        names_before.add(name)
     return names
 
 
@@ -474,24 +478,24 @@ def header_of(path: DataPath, line: int, cells: list[str]) -> list[str] | None:
     """The names of the columns if the first row is a header: if none of its cells is a number."""
     names = [cell.strip() for cell in cells]
     if any(map(_is_number, names)):
-        counted = len(names) > 3 and names[:-1] == [str(place) for place in range(len(names) - 1)]
-        if counted and not _is_number(names[-1]):
-            what = (
+        is_numbered = len(names) > 3 and names[:-1] == [str(place) for place in range(len(names) - 1)]
+        if is_numbered and not _is_number(names[-1]):
+            message = (
                 "this looks like a header of column numbers, as pandas writes it: name the columns, or leave the "
                 "header out"
             )
-            raise DataFileError(path, what, line)
+            raise DataFileError(path, message, line)
         return None
-    seen: set[str] = set()
+    names_before: set[str] = set()
     for place, name in enumerate(names):
         if not name:
-            what = (
+            message = (
                 "this column has no name: name it, or leave it out (if pandas wrote it as the index: use index=False)"
             )
-            raise DataFileError(path, what, line, place + 1)
-        if name in seen:
+            raise DataFileError(path, message, line, place + 1)
+        if name in names_before:
             raise DataFileError(path, f"two columns have the name {shown(name)}: rename one", line, place + 1)
-        seen.add(name)
+        names_before.add(name)
     return names
 
 
@@ -542,13 +546,13 @@ def _behind(flags: np.ndarray) -> np.ndarray:
 
 def _with_quotes(content: bytes) -> bytes:
     """The same of a text with quotes. Those that are not closed on their line are letters like others."""
-    parts, before = list[bytes](), b"\n"
+    parts, line_end = list[bytes](), b"\n"
     for end, quoted, plain in BLANK_SEPARATED_CELL.findall(content):
         if not end:
-            parts += [b"" if before else b"\t", quoted or _as_cell(plain)]
+            parts += [b"" if line_end else b"\t", quoted or _as_cell(plain)]
         else:
-            parts += [b" " * (before == b"\r" and end == b"\n"), end]  # without it they were one end of line
-        before = end
+            parts += [b" " * (line_end == b"\r" and end == b"\n"), end]  # without it they were one end of line
+        line_end = end
     return b"".join(parts)
 
 
@@ -569,15 +573,15 @@ def piece_of(piece: Piece, content: np.ndarray) -> Piece:
     return Piece(piece.path, np.concatenate([content, np.zeros(ROOM, np.uint8)]), len(content), piece.first)
 
 
-def with_a_record(found: Iterable[Piece]) -> Iterator[Piece]:
+def with_a_record(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces, the first ones joined until there is more than blank lines: a file is known by its first record."""
-    kept, begun = None, False
-    for piece in found:
-        if kept is not None:
-            piece = joined_pieces(kept, piece)
-        begun = begun or bool(piece.content[: piece.size].tobytes().strip())
-        kept = None if begun else piece
-        if begun:
+    pending, has_record = None, False
+    for piece in pieces:
+        if pending is not None:
+            piece = joined_pieces(pending, piece)
+        has_record = has_record or bool(piece.content[: piece.size].tobytes().strip())
+        pending = None if has_record else piece
+        if has_record:
             yield piece
-    if kept is not None:
-        yield kept
+    if pending is not None:
+        yield pending

@@ -40,14 +40,14 @@ class ByHash(NamedTuple):
 
     def learned_from(self, blocks: list[Block]) -> list[np.ndarray]:
         """Which rows of each block are learned from: all if too few would be."""
-        kept = [~self.held_out(block) for block in blocks]
+        retained = [~self.held_out(block) for block in blocks]
         if any(block.sets is not None for block in blocks):
-            divided = any(keep.any() for keep in kept) and not all(keep.all() for keep in kept)
-            return kept if divided else [np.ones(len(keep), bool) for keep in kept]
+            divided = any(keep.any() for keep in retained) and not all(keep.all() for keep in retained)
+            return retained if divided else [np.ones(len(keep), bool) for keep in retained]
         labels = [label for block in blocks for label in block.labels()]
-        y = np.concatenate([np.asarray(block.y)[keep] for block, keep in zip(blocks, kept, strict=True)])
-        too_few = {*labels} - {*y.tolist()} or all(keep.all() for keep in kept)
-        return [np.ones(len(keep), bool) for keep in kept] if too_few else kept
+        y = np.concatenate([np.asarray(block.y)[keep] for block, keep in zip(blocks, retained, strict=True)])
+        too_few = {*labels} - {*y.tolist()} or all(keep.all() for keep in retained)
+        return [np.ones(len(keep), bool) for keep in retained] if too_few else retained
 
     def tell(self, reader: "Reader") -> None:
         """Let a reader measure only what is learned from."""
@@ -69,8 +69,8 @@ class WithoutTest:
         return getattr(self._reader, name)
 
     def fingerprint(self) -> list[Any]:
-        *files, asked = self._reader.fingerprint()
-        return [*files, [*self._by], asked]
+        *files, recipe = self._reader.fingerprint()
+        return [*files, [*self._by], recipe]
 
     def __iter__(self) -> Iterator[Block]:
         self.close()
@@ -106,15 +106,15 @@ class WithoutTest:
         return self._test
 
     def _test_blocks(self, aside: Cache, n_features: int) -> Generator[Block, None, None]:
-        for kept in aside.reading(np.arange(aside.n_blocks)):
-            X = widened(kept.X, n_features)
-            codes, sets = kept.target.codes, None
-            if kept.target.indicator is not None:
+        for block in aside.reading(np.arange(aside.n_blocks)):
+            X = widened(block.X, n_features)
+            codes, sets = block.target.codes, None
+            if block.target.indicator is not None:
                 codes, sets = (
                     np.arange(len(codes), dtype=np.int32),
-                    sp.csr_matrix(kept.target.indicator, dtype=np.int64),
+                    sp.csr_matrix(block.target.indicator, dtype=np.int64),
                 )
-            yield Block(X, codes, kept.target.classes, kept.weight, self.files[0], None, sets=sets)
+            yield Block(X, codes, block.target.classes, block.weight, self.files[0], None, sets=sets)
 
 
 @contextmanager
@@ -126,8 +126,8 @@ def without_test(reader: "Reader", share: float, seed: int, measured: bool = Fal
     if not share:
         yield reader
         return
-    with closing(WithoutTest(reader, share, seed, measured)) as rest:
-        yield rest
+    with closing(WithoutTest(reader, share, seed, measured)) as training:
+        yield training
 
 
 def _target(examples: "Table | Block") -> Target:
@@ -139,8 +139,8 @@ def _target(examples: "Table | Block") -> Target:
 def _part_of(block: Block, rows: np.ndarray) -> Block:
     names = ("X", "codes", "weight", "lines", "keys")
     parts: dict[str, Any] = {name: getattr(block, name) for name in names}
-    chosen: dict[str, Any] = {name: part if part is None else part[rows] for name, part in parts.items()}
-    return block._replace(**chosen)
+    selected: dict[str, Any] = {name: part if part is None else part[rows] for name, part in parts.items()}
+    return block._replace(**selected)
 
 
 class InMemory:
@@ -156,5 +156,5 @@ class InMemory:
         return getattr(self._reader, name)
 
     def fingerprint(self) -> list[Any]:
-        *files, asked = self._reader.fingerprint()
-        return [*files, ["whole", *self._about], asked]
+        *files, recipe = self._reader.fingerprint()
+        return [*files, ["whole", *self._about], recipe]

@@ -65,16 +65,16 @@ def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
     used = dict.fromkeys(
         [*roles.numbers, *roles.categories, *roles.texts, *([] if roles.label is None else [roles.label])]
     )
-    others = {} if known.closed else {name: None for name in keys if name not in used}
-    if known.sparse or sum(key.kinds.total() for key in keys.values()) < FULL * n * len(used | others):
+    unnamed = {} if known.closed else {name: None for name in keys if name not in used}
+    if known.sparse or sum(key.kinds.total() for key in keys.values()) < FULL * n * len(used | unnamed):
         return None
     tree: dict[str, Any] = {}
     paths = {}
-    for name in (*used, *others):
+    for name in (*used, *unnamed):
         key = keys.get(name, Key({(name,)}, Counter()))
-        as_numbers = name in numbers or (name in others and {*key.kinds} <= {"int", "float", "null"})
+        as_numbers = name in numbers or (name in unnamed and {*key.kinds} <= {"int", "float", "null"})
         kind = pa.float64() if as_numbers else _type(key.kinds)
-        if name in others and name not in known.ignore:  # always null, up to now
+        if name in unnamed and name not in known.ignore:  # always null, up to now
             kind = pa.null()
         if key.kinds["list"] and name in roles.texts:
             return None
@@ -97,11 +97,11 @@ def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
 
 def _type(kinds: Counter[str]) -> Any:
     """The type of Arrow that holds all values, if there is one."""
-    written = {"written": "string", "no value": "string"}
-    seen = {written.get(kind, kind) for kind in kinds if kinds[kind] and kind != "null"} or {"string"}
-    if seen == {"int", "float"}:
+    kind_of_text = {"written": "string", "no value": "string"}
+    kinds_present = {kind_of_text.get(kind, kind) for kind in kinds if kinds[kind] and kind != "null"} or {"string"}
+    if kinds_present == {"int", "float"}:
         return None  # 1 and 1.0 would be the same category
-    return TYPES.get(seen.pop()) if len(seen) == 1 else None
+    return TYPES.get(kinds_present.pop()) if len(kinds_present) == 1 else None
 
 
 def _struct(tree: dict[str, Any]) -> Any:
@@ -138,8 +138,8 @@ def _lines(text: np.ndarray) -> np.ndarray | None:
     begins = np.concatenate([[0], ends[:-1] + 1])
     ends -= (text[ends - 1] == RETURN) & (ends > begins)
     lines = np.flatnonzero(ends > begins)
-    sound = (text[begins[lines]] == BRACE).all() and (text[ends[lines] - 1] == CLOSING_BRACE).all()
-    return lines if sound and len(lines) else None
+    are_objects = (text[begins[lines]] == BRACE).all() and (text[ends[lines] - 1] == CLOSING_BRACE).all()
+    return lines if are_objects and len(lines) else None
 
 
 def _columns(content: bytes, shape: Shape, unexpected: str) -> dict[str, Any]:
@@ -201,11 +201,11 @@ def _record(number: int, line: bytes) -> Record:
     except UnicodeDecodeError as error:
         return Record(number, "", None, Bad(number, no_text(error), error.start + 1))
     except UnicodeEncodeError:
-        what = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
-        return Record(number, text, None, Bad(number, what, max(text.lower().find("\\ud"), 0) + 1))
+        message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
+        return Record(number, text, None, Bad(number, message, max(text.lower().find("\\ud"), 0) + 1))
     except json.JSONDecodeError as error:
-        what = f"this is not JSON ({error.msg}): correct or remove the line"
-        return Record(number, text, None, Bad(number, what, error.colno))
+        message = f"this is not JSON ({error.msg}): correct or remove the line"
+        return Record(number, text, None, Bad(number, message, error.colno))
     except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
         return Record(
             number,
@@ -214,16 +214,18 @@ def _record(number: int, line: bytes) -> Record:
             Bad(number, "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"),
         )
     if not isinstance(value, dict):
-        what = f'{shown(text.strip())} is not an object: write one per example, such as {{"label": 1, "height": 1.5}}'
-        return Record(number, text, None, Bad(number, what))
+        message = (
+            f'{shown(text.strip())} is not an object: write one per example, such as {{"label": 1, "height": 1.5}}'
+        )
+        return Record(number, text, None, Bad(number, message))
     return Record(number, text, value)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    twice = Twice(found)
+    record = dict(pairs)
+    if len(record) == len(pairs):
+        return record
+    twice = Twice(record)
     twice.keys_twice = frozenset(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
     return twice
 

@@ -27,8 +27,8 @@ PRINTED = re.compile(r"[^\x00-\x20\x7f]{1,8}")
 def check_separator(separator: Any) -> None:
     """Raise ValueError for what cannot stand between labels."""
     if separator is not None and not (isinstance(separator, str) and PRINTED.fullmatch(separator)):
-        what = "give one to eight printable characters, such as ',' or '|', without spaces"
-        raise ValueError(f"label_separator={separator!r}: {what}.")
+        message = "give one to eight printable characters, such as ',' or '|', without spaces"
+        raise ValueError(f"label_separator={separator!r}: {message}.")
 
 
 def split_labels(text: str, separator: str) -> tuple[str, ...]:
@@ -54,8 +54,8 @@ def format_labels(label: Label) -> str:
     """A label or label set for a message: the first labels, quoted."""
     if isinstance(label, str):
         return shown(label)
-    named = ", ".join(map(shown, label[:3]))
-    return f"{named}, ..." if len(label) > 3 else named or "none"
+    quoted = ", ".join(map(shown, label[:3]))
+    return f"{quoted}, ..." if len(label) > 3 else quoted or "none"
 
 
 class Members(NamedTuple):
@@ -68,7 +68,7 @@ class Members(NamedTuple):
 def members(labels: Sequence[Label]) -> Members:
     """The distinct labels of these sets, and which each has; a label that a set names twice counts once."""
     number_of: dict[str, int] = {}
-    parts = [[number_of.setdefault(one, len(number_of)) for one in as_set(label)] for label in labels]
+    parts = [[number_of.setdefault(name, len(number_of)) for name in as_set(label)] for label in labels]
     return Members(list(number_of), _matrix(parts, len(number_of)))
 
 
@@ -92,14 +92,14 @@ def among(sets: sp.csr_matrix, places: np.ndarray, n_labels: int) -> sp.csr_matr
 
 def sorted_sets(classes: np.ndarray, sets: sp.csr_matrix) -> tuple[np.ndarray, sp.csr_matrix]:
     """The labels in order, each once, and the sets of them."""
-    known, places = np.unique(classes, return_inverse=True)
-    return known, among(sets, places, len(known))
+    distinct, places = np.unique(classes, return_inverse=True)
+    return distinct, among(sets, places, len(distinct))
 
 
 def joined_label_sets(blocks: list[Any]) -> tuple[sp.csr_matrix, np.ndarray]:
     """The indicator matrix of all blocks, and the labels of its columns."""
-    named = [block.classes for block in blocks if len(block.classes)]
-    classes = np.unique(np.concatenate(named)) if named else np.empty(0, np.int64)
+    class_lists = [block.classes for block in blocks if len(block.classes)]
+    classes = np.unique(np.concatenate(class_lists)) if class_lists else np.empty(0, np.int64)
     parts = [among(block.y, np.searchsorted(classes, block.classes), len(classes)) for block in blocks]
     return sp.vstack(parts, format="csr"), classes
 
@@ -154,12 +154,12 @@ class Several:
 
     def why_not(self, label: Label) -> str:
         """What is wrong with a label set where an example has one label."""
-        what = f"several labels, {format_labels(label)}" if label else "a list without a label"
+        message = f"several labels, {format_labels(label)}" if label else "a list without a label"
         if self._of_model:
-            return f"{what}, but the model was trained on one label per example: give one"
+            return f"{message}, but the model was trained on one label per example: give one"
         if self.asked is False:
-            return f"{what}, but multilabel=False means one label per example: give one"
-        return f"{what}, but earlier examples have one label each: give multilabel=True (--multilabel)"
+            return f"{message}, but multilabel=False means one label per example: give one"
+        return f"{message}, but earlier examples have one label each: give multilabel=True (--multilabel)"
 
 
 FEW_CLASSES = 20  # this number of classes is always accepted
@@ -184,39 +184,41 @@ class Labels:
 
     def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
         """The labels, and what is wrong with those that are none."""
-        wrong = {
+        faults = {
             number: f"{no_label(text)}: add one, or remove the record"
             for number, text in enumerate(texts)
             if not is_label(text) or not is_encodable(text)
         }
-        sound = [text for number, text in enumerate(texts) if number not in wrong]
-        if self._whole is None and sound and not self.wait:
-            self._whole = all(WHOLE.fullmatch(text) for text in sound)
+        valid = [text for number, text in enumerate(texts) if number not in faults]
+        if self._whole is None and valid and not self.wait:
+            self._whole = all(WHOLE.fullmatch(text) for text in valid)
         if self.wait or not self._whole:
-            return np.array(["" if number in wrong else text for number, text in enumerate(texts)], str), wrong
+            return np.array(["" if number in faults else text for number, text in enumerate(texts)], str), faults
         for number, text in enumerate(texts):
-            if number not in wrong and not WHOLE.fullmatch(text):
-                what = "is not a whole number, unlike all labels before it"
-                wrong[number] = f"label {shown(text)} {what}: if labels are text, give text_labels=True (--text-labels)"
-        return whole_numbers(texts), wrong
+            if number not in faults and not WHOLE.fullmatch(text):
+                message = "is not a whole number, unlike all labels before it"
+                faults[number] = (
+                    f"label {shown(text)} {message}: if labels are text, give text_labels=True (--text-labels)"
+                )
+        return whole_numbers(texts), faults
 
     def read_sets(self, labels: list[Label]) -> tuple[np.ndarray, sp.csr_matrix, dict[int, str]]:
         """The same where examples may have several: the labels, the sets of them, and what is wrong with sets."""
         texts, sets = members(labels)
-        classes, wrong = self.read(texts)
+        classes, faults = self.read(texts)
         places = np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))
-        bad = np.isin(sets.indices, list(wrong))
-        why = {int(place): wrong[int(k)] for place, k in zip(places[bad], sets.indices[bad], strict=True)}
-        if not wrong:
-            return *sorted_sets(classes, sets), why
-        keep = np.setdiff1d(np.arange(len(classes)), list(wrong))
-        return *sorted_sets(classes[keep], sets[:, keep]), why
+        bad = np.isin(sets.indices, list(faults))
+        reasons = {int(place): faults[int(k)] for place, k in zip(places[bad], sets.indices[bad], strict=True)}
+        if not faults:
+            return *sorted_sets(classes, sets), reasons
+        keep = np.setdiff1d(np.arange(len(classes)), list(faults))
+        return *sorted_sets(classes[keep], sets[:, keep]), reasons
 
     def settle(self, blocks: list["Block"]) -> None:
         """Decide by the labels of these blocks."""
         if self._whole is None:
-            written = {text for block in blocks if is_written(block.classes) for text in block.labels()}
-            self._whole = all(map(WHOLE.fullmatch, written)) if written else None
+            texts = {text for block in blocks if is_written(block.classes) for text in block.labels()}
+            self._whole = all(map(WHOLE.fullmatch, texts)) if texts else None
         self.wait, self._settled = False, self._whole is not None
 
     def settled(self, block: "Block") -> "Block":
@@ -236,10 +238,10 @@ def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> s
     if len(labels) <= FEW_CLASSES or len(labels) <= n / 2:
         return None
     some = ", ".join(shown(str(label)) for label in list(labels)[:2])
-    where = "" if column is None else f" in column {shown(column)}"
+    place = "" if column is None else f" in column {shown(column)}"
     name = "" if column is None else "name the right column with label_column (--label-column), "
     return (
-        f"{len(labels):,} different labels{where} among {n:,} examples, such as {some}, do not look like classes: "
+        f"{len(labels):,} different labels{place} among {n:,} examples, such as {some}, do not look like classes: "
         f"{name}{'or ' * bool(name)}allow them with many_classes=True (--many-classes)"
     )
 

@@ -56,25 +56,25 @@ def leaks(contents: Contents, numbers: list[str], labels: Coded, column_of: Mapp
     """
     if len(np.unique(labels.codes)) < 2:
         return []
-    found = [(name, _of_number(contents.numbers[:, place], labels)) for place, name in enumerate(numbers)]
-    found += [(name, _of(column, labels)) for name, column in contents.categories.items()]
+    findings = [(name, _of_number(contents.numbers[:, place], labels)) for place, name in enumerate(numbers)]
+    findings += [(name, _of(column, labels)) for name, column in contents.categories.items()]
     suspicious: dict[str, list[str]] = {}
-    for name, how in found:
-        if how is not None:
-            suspicious.setdefault(column_of.get(name, name), []).append(how)
+    for name, kind in findings:
+        if kind is not None:
+            suspicious.setdefault(column_of.get(name, name), []).append(kind)
     return [Leak(name, min(hows, key=PLAIN.index)) for name, hows in suspicious.items()]
 
 
 def _of_number(values: np.ndarray, labels: Coded) -> str | None:
-    known = ~np.isnan(values)
+    present = ~np.isnan(values)
     distinct, codes = np.unique(values, return_inverse=True)
-    written = [f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()]
-    column = Coded(codes.astype(np.int32), written)
-    if (how := _of(column, labels)) == "equals":
-        return how
-    if _separates(values[known], labels.codes[known], len(labels.distinct)):
+    texts = [f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()]
+    column = Coded(codes.astype(np.int32), texts)
+    if (kind := _of(column, labels)) == "equals":
+        return kind
+    if _separates(values[present], labels.codes[present], len(labels.distinct)):
         return "separates"
-    return "missing" if _determines(known.astype(np.int32), labels.codes) else how
+    return "missing" if _determines(present.astype(np.int32), labels.codes) else kind
 
 
 def _of(column: Coded, labels: Coded) -> str | None:
@@ -105,7 +105,7 @@ def _separates(values: np.ndarray, labels: np.ndarray, n_labels: int) -> bool:
     if not counts.all():
         return False
     ranges = sorted((values[labels == k].min(), values[labels == k].max()) for k in range(n_labels))
-    if any(one[1] >= following[0] for one, following in pairwise(ranges)):
+    if any(first[1] >= following[0] for first, following in pairwise(ranges)):
         return False
     orders = lgamma(len(labels) + 1) - sum(lgamma(n + 1) for n in counts.tolist())
     return lgamma(n_labels + 1) - orders < UNLIKELY
@@ -165,8 +165,8 @@ class Looked(NamedTuple):
 
     def duplicates(self) -> int:
         """Rows that repeat an earlier one, label included."""
-        both = np.stack([self.equal, self.labels])
-        return self.n - np.unique(both, axis=1).shape[1]
+        pairs = np.stack([self.equal, self.labels])
+        return self.n - np.unique(pairs, axis=1).shape[1]
 
     def contradicting(self) -> np.ndarray:
         """Rows that are equal to another one with a different label; they count from 0."""
@@ -200,10 +200,10 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
     if blocks[0].sets is not None:
         return _with_sets(reader, blocks, text_labels, n > at_most)
     y = np.concatenate([np.asarray(block.y) for block in blocks])
-    written, codes = np.unique(y, return_inverse=True)
-    values = as_labels(written.tolist(), text_labels) if written.dtype.kind == "U" else written
+    texts, codes = np.unique(y, return_inverse=True)
+    values = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
     classes, number_of = np.unique(values, return_inverse=True)
-    labels = Coded(number_of[codes].astype(np.int32), [str(one) for one in classes.tolist()])
+    labels = Coded(number_of[codes].astype(np.int32), [str(label) for label in classes.tolist()])
     more = n > at_most
     if isinstance(blocks[0].X, UnpreparedRows):
         assert isinstance(reader, TableReader)
@@ -217,64 +217,64 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
 
 def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: bool) -> Looked:
     """The same where rows have several labels: every label set is a label, but for the counts."""
-    y, written = joined_label_sets(blocks)
-    classes = as_labels(written.tolist(), text_labels) if written.dtype.kind == "U" else written
+    y, texts = joined_label_sets(blocks)
+    classes = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
     _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
-    names = [", ".join(str(one) for one in classes[y[row].indices].tolist()) for row in first.tolist()]
+    names = [", ".join(str(label) for label in classes[y[row].indices].tolist()) for row in first.tolist()]
     labels = Coded(codes.astype(np.int32), names)
     if isinstance(blocks[0].X, UnpreparedRows):
         assert isinstance(reader, TableReader)
         assert reader.decided is not None
-        found = _of_table([block.X.contents for block in blocks], reader.decided, labels, more)
+        summary = _of_table([block.X.contents for block in blocks], reader.decided, labels, more)
     else:
         X = joined_rows([block.X for block in blocks], reader.n_features)
         equal = np.unique(row_hashes(X), return_inverse=True)[1]
-        found = Looked(X.shape[0], more, labels.codes, [], equal, X=X)
+        summary = Looked(X.shape[0], more, labels.codes, [], equal, X=X)
     counts = np.bincount(y.indices, minlength=len(classes)).tolist()
-    return found._replace(classes=classes.tolist(), by_label=counts, leaks=())
+    return summary._replace(classes=classes.tolist(), by_label=counts, leaks=())
 
 
 def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool) -> Looked:
     roles, n = decided.read, len(labels.codes)
-    whole = _joined(parts)
+    contents = _joined(parts)
     used = {*decided.roles.numbers, *decided.roles.categories, *decided.roles.texts}
-    kinds = {one.name: one.kind for one in decided.facts}
+    kinds = {column_facts.name: column_facts.kind for column_facts in decided.facts}
     place_of = {name: place for place, name in enumerate(roles.numbers)}
     columns = []
-    for facts in facts_of(whole, roles, decided.missing):
+    for facts in facts_of(contents, roles, decided.missing):
         if facts.name in decided.roles.texts:
             facts = facts._replace(kind="text")
         name, kind = facts.name, kinds[facts.name]
         if name in place_of:
-            counts = _histogram(whole.numbers[:, place_of[name]])
+            counts = _histogram(contents.numbers[:, place_of[name]])
             columns.append(Column(facts, kind, name in used, counts, []))
         else:
-            columns.append(_of_strings(facts, kind, name in used, whole, decided))
-    keys = dict.fromkeys(text.partition("=")[0] for part in whole.further for text in part.names)
-    columns += [_of_lists(name, whole) for name in keys if name not in kinds]
+            columns.append(_of_strings(facts, kind, name in used, contents, decided))
+    keys = dict.fromkeys(text.partition("=")[0] for part in contents.further for text in part.names)
+    columns += [_of_lists(name, contents) for name in keys if name not in kinds]
     columns += [_of_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
     if roles.label is not None:
         columns.append(_of_labels(roles.label, labels))
     if decided.names:
         order = {name: place for place, name in enumerate(decided.names)}
         columns.sort(key=lambda column: order[column.facts.name])
-    derived, strange = derive(_only(whole, roles.numbers, used), decided.derived, decided.missing.texts)
-    flags = {name: whole.categories[name] for name in decided.derived.flags}
+    derived, strange = derive(_only(contents, roles.numbers, used), decided.derived, decided.missing.texts)
+    flags = {name: contents.categories[name] for name in decided.derived.flags}
     plain = derived._replace(categories=derived.categories | flags)
     numbers = [*decided.roles.numbers, *decided.derived.numbers()]
     dated = [*decided.derived.numbers(), *decided.derived.categories()]
-    column_of = {made: name for name in decided.derived.dates for made in dated if made.startswith(f"{name}.")}
+    column_of = {feature: name for name in decided.derived.dates for feature in dated if feature.startswith(f"{name}.")}
     suspicious = leaks(plain, numbers, labels, column_of)
     hashes = np.concatenate([record_keys(_only(part, roles.numbers, used)) for part in parts])
     equal = np.unique(hashes, return_inverse=True)[1]
     return Looked(n, more, labels.codes, [], equal, columns, leaks=suspicious, strange=strange)
 
 
-def _of_strings(facts: ColumnFacts, kind: str, used: bool, whole: Contents, decided: Decided) -> Column:
+def _of_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, decided: Decided) -> Column:
     """A column of strings: dates by time, others by their most frequent values."""
-    column = whole.categories[facts.name]
+    column = contents.categories[facts.name]
     rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct)).tolist()
-    times = Counter(dict(zip(column.distinct, rows, strict=True))) + _in_lists(facts.name, whole)[0]
+    times = Counter(dict(zip(column.distinct, rows, strict=True))) + _in_lists(facts.name, contents)[0]
     frequent = [(text, n) for text, n in times.most_common()
                 if n and text.strip().lower() not in decided.missing.texts][:BINS]  # fmt: skip
     counts = [n for _, n in frequent]
@@ -287,18 +287,18 @@ def _of_strings(facts: ColumnFacts, kind: str, used: bool, whole: Contents, deci
     return Column(facts, kind, used, _histogram(seconds[column.codes]), frequent[:SOME], span)
 
 
-def _of_lists(name: str, whole: Contents) -> Column:
+def _of_lists(name: str, contents: Contents) -> Column:
     """A key of records that may have several values, or that only some records have."""
-    times, rows = _in_lists(name, whole)
+    times, rows = _in_lists(name, contents)
     common = tuple(value for value, _ in times.most_common(SOME))
-    facts = ColumnFacts(name, "category", whole.n, whole.n - rows, len(times), examples=common)
+    facts = ColumnFacts(name, "category", contents.n, contents.n - rows, len(times), examples=common)
     return Column(facts, "category", True, [n for _, n in times.most_common(BINS)], times.most_common(SOME))
 
 
-def _in_lists(name: str, whole: Contents) -> tuple[Counter[str], int]:
+def _in_lists(name: str, contents: Contents) -> tuple[Counter[str], int]:
     """How often values occur in the lists of a key, and in how many rows."""
     times, rows = Counter[str](), set[int]()
-    for part in whole.further:
+    for part in contents.further:
         mine = [text.partition("=")[0] == name for text in part.names]
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
             if mine[code]:
@@ -310,8 +310,8 @@ def _in_lists(name: str, whole: Contents) -> tuple[Counter[str], int]:
 def _of_texts(name: str, texts: list[Strings], decided: Decided) -> Column:
     times: Counter[bytes] = Counter()
     for content, begin, end in texts:
-        whole = content.tobytes()
-        times.update(whole[a:b].strip() for a, b in zip(begin.tolist(), end.tolist(), strict=True))
+        text_bytes = content.tobytes()
+        times.update(text_bytes[a:b].strip() for a, b in zip(begin.tolist(), end.tolist(), strict=True))
     n, none = times.total(), {word.encode() for word in (*decided.missing.texts, "")}
     missing = sum(times[text] for text in times if text.lower() in none)
     distinct = sum(text.lower() not in none for text in times)
@@ -326,17 +326,17 @@ def _of_labels(name: str, labels: Coded) -> Column:
 
 
 def _histogram(values: np.ndarray) -> list[int]:
-    known = values[~np.isnan(values)]
-    return np.histogram(known, BINS)[0].tolist() if len(known) else []
+    present = values[~np.isnan(values)]
+    return np.histogram(present, BINS)[0].tolist() if len(present) else []
 
 
 def _joined(parts: list[Contents]) -> Contents:
     """All cells but the texts."""
     begins = np.cumsum([0, *(part.n for part in parts)])
-    further = [Further(part.rows + begin, *part[1:]) for whole, begin in zip(parts, begins.tolist(), strict=False)
-               for part in whole.further]  # fmt: skip
+    lists = [Further(part.rows + begin, *part[1:]) for part_of_table, begin in zip(parts, begins.tolist(), strict=False)
+               for part in part_of_table.further]  # fmt: skip
     categories = {name: _joined_strings([part.categories[name] for part in parts]) for name in parts[0].categories}
-    return Contents(np.concatenate([part.numbers for part in parts]), categories, further, [])
+    return Contents(np.concatenate([part.numbers for part in parts]), categories, lists, [])
 
 
 def _joined_strings(parts: list[Coded]) -> Coded:

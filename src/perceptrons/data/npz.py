@@ -62,23 +62,23 @@ class ArrayReader(Reader):
     def _block(self, path: DataPath) -> Block:
         X, y = _given(path) if isinstance(path, InMemory) else _arrays(path, self._part)
         if y is None and self.need_labels:
-            what = "there is no array of labels: save it as y next to X"
+            message = "there is no array of labels: save it as y next to X"
             if sp.issparse(X):
-                what = "this is a sparse matrix without labels: write both with sklearn.datasets.dump_svmlight_file"
-            raise DataFileError(path, what)
+                message = "this is a sparse matrix without labels: write both with sklearn.datasets.dump_svmlight_file"
+            raise DataFileError(path, message)
         if X.ndim > 2 and len(X):
             X = X.reshape(len(X), -1)
         if X.ndim != 2 or X.dtype.kind not in "biuf":
-            what = f"the examples are {X.dtype} of shape {X.shape}: save a table of numbers, one row per example"
-            raise DataFileError(path, what)
+            message = f"the examples are {X.dtype} of shape {X.shape}: save a table of numbers, one row per example"
+            raise DataFileError(path, message)
         if 0 in X.shape:
             raise DataFileError(path, f"the examples have shape {X.shape}: the array is empty")
         if self.n_features and X.shape[1] != self.n_features:
             whose = "the model has" if self._fixed else "earlier examples have"
-            what = (
+            message = (
                 f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features: give the same number"
             )
-            raise DataFileError(path, what)
+            raise DataFileError(path, message)
         self.n_features = X.shape[1]
         _check_values(path, X)
         if y is not None and y.ndim == 2 and y.shape[1] > 1:
@@ -91,9 +91,10 @@ class ArrayReader(Reader):
         n = X.shape[0]
         flags = sp.csr_matrix(y) if y.dtype.kind in "biuf" else sp.csr_matrix((0, 0))
         if flags.shape[0] != n or not np.isin(flags.data, (0, 1)).all():
-            what = f"the labels have shape {y.shape} and are not all 0 or 1, or not for {n} examples"
+            message = f"the labels have shape {y.shape} and are not all 0 or 1, or not for {n} examples"
             raise DataFileError(
-                path, f"{what}: a matrix of labels has one column per label, which is 1 where an example has the label"
+                path,
+                f"{message}: a matrix of labels has one column per label, which is 1 where an example has the label",
             )
         if self._several.asked is False:
             raise DataFileError(path, self._several.why_not(("0", "1")))
@@ -111,9 +112,9 @@ class ArrayReader(Reader):
         codes = codes.astype(np.int32)
         if distinct.dtype.kind == "b":
             return codes, distinct
-        classes, wrong = self._labels.read([str(label) for label in distinct.tolist()])
-        for code, what in wrong.items():
-            raise DataFileError(path, f"label {int(np.argmax(codes == code))} (numbered from 0): {what}")
+        classes, faults = self._labels.read([str(label) for label in distinct.tolist()])
+        for code, message in faults.items():
+            raise DataFileError(path, f"label {int(np.argmax(codes == code))} (numbered from 0): {message}")
         return codes, classes
 
 
@@ -136,18 +137,20 @@ def _arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
                     return sound_csr(sp.load_npz(file)), None
                 x, y = _names(names, part)
                 if x is None:
-                    held = ", ".join(archive.files) or "nothing"
-                    raise DataFileError(path, f"there is no array of examples, only {held}: save X and y")
+                    names_there = ", ".join(archive.files) or "nothing"
+                    raise DataFileError(path, f"there is no array of examples, only {names_there}: save X and y")
                 return archive[x], None if y is None else archive[y]
         except DataFileError:
             raise
         except (ValueError, OSError, EOFError, KeyError, TypeError, AttributeError, NotImplementedError,
                 zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
-            what = "not a complete npz file: write it with numpy.savez(path, X=X, y=y)"
+            message = "not a complete npz file: write it with numpy.savez(path, X=X, y=y)"
             file.seek(0)
             if "pickle" in str(error) and file.read(2) == b"PK":  # else NumPy takes any file for a pickle
-                what = "it contains Python objects, which are never loaded: save X as numbers, y as numbers or strings"
-            raise DataFileError(path, what) from error
+                message = (
+                    "it contains Python objects, which are never loaded: save X as numbers, y as numbers or strings"
+                )
+            raise DataFileError(path, message) from error
 
 
 def _names(names: dict[str, str], part: str) -> tuple[str | None, str | None]:
@@ -174,8 +177,8 @@ def _check_values(path: DataPath, X: Any) -> None:
             row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
         else:
             row, column = divmod(place, X.shape[1])
-        what = f"row {row}, column {column} of the examples is {values[place]:g} (numbered from 0)"
-        raise DataFileError(path, f"{what}: replace it, scale it, or remove the example")
+        message = f"row {row}, column {column} of the examples is {values[place]:g} (numbered from 0)"
+        raise DataFileError(path, f"{message}: replace it, scale it, or remove the example")
 
 
 def _labels(path: DataPath, y: np.ndarray, n: int) -> np.ndarray:
@@ -186,8 +189,8 @@ def _labels(path: DataPath, y: np.ndarray, n: int) -> np.ndarray:
     if y.dtype.kind == "S":
         y = np.char.decode(y, "utf-8", "replace")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        what = f"label {int(np.argmin(np.isfinite(y)))} is not finite: give one, or remove the example"
-        raise DataFileError(path, what)
+        message = f"label {int(np.argmin(np.isfinite(y)))} is not finite: give one, or remove the example"
+        raise DataFileError(path, message)
     if y.dtype.kind not in "biufU":
         raise DataFileError(path, f"the labels are {y.dtype}: give whole numbers or strings")
     return y

@@ -141,14 +141,14 @@ class Reader(ABC):
             self._labels.wait = False
             yield from self._outcomes()
             return
-        rest, self._rest = self._rest, None
-        held, self._held = self._held, deque()
-        self._settle_labels([block for block, _ in held if block is not None])
-        with closing(rest):
-            while held:
-                block, skipped = held.popleft()
+        remaining, self._rest = self._rest, None
+        buffered, self._held = self._held, deque()
+        self._settle_labels([block for block, _ in buffered if block is not None])
+        with closing(remaining):
+            while buffered:
+                block, skipped = buffered.popleft()
                 yield block if block is None else self._finished(block), skipped
-            yield from rest
+            yield from remaining
 
     def read(self, limit: int | None = None) -> Table | None:
         """All examples as one table.
@@ -167,16 +167,16 @@ class Reader(ABC):
         if self._rest is None:
             self._labels.wait = True
             self._rest, self._held = self._outcomes(), deque()
-        size, most = sum(n_bytes(block) for block, _ in self._held), int(TABLE_SHARE * memory())
+        size, max_bytes = sum(n_bytes(block) for block, _ in self._held), int(TABLE_SHARE * memory())
         try:
             for outcome in self._rest:
                 self._held.append(outcome)
                 size += n_bytes(outcome[0])
                 if limit is not None and size > limit:
                     return None
-                if size > most:
-                    what = f"more than {most:,} bytes of parsed data, too much for the memory of this machine"
-                    raise DataFileError(self.files[0], f"{what}: split them, or use perceptrons.data.stream")
+                if size > max_bytes:
+                    message = f"more than {max_bytes:,} bytes of parsed data, too much for the memory of this machine"
+                    raise DataFileError(self.files[0], f"{message}: split them, or use perceptrons.data.stream")
         except BaseException:
             self._rest, self._held = None, deque()
             raise
@@ -243,21 +243,21 @@ class Reader(ABC):
             return joined([block.y for block in blocks]), None
         y, classes = joined_label_sets(blocks)
         if y.shape[0] * y.shape[1] > TABLE_SHARE * memory():
-            what = f"{y.shape[0]:,} examples by {y.shape[1]:,} labels are too much for the memory of this machine"
-            raise DataFileError(self.files[0], f"{what}: use perceptrons.data.stream (--in-memory 0)")
+            message = f"{y.shape[0]:,} examples by {y.shape[1]:,} labels are too much for the memory of this machine"
+            raise DataFileError(self.files[0], f"{message}: use perceptrons.data.stream (--in-memory 0)")
         return y, classes
 
     def fingerprint(self) -> list[Any]:
         """What tells whether other files, or changed ones, are read now, or the same in another way."""
-        named = [path for path in self.files if identity(path) is not None]
-        return [[[str(path), *(self._identity(path) or ())] for path in named], len(named), self.asked]
+        with_identity = [path for path in self.files if identity(path) is not None]
+        return [[[str(path), *(self._identity(path) or ())] for path in with_identity], len(with_identity), self.asked]
 
     def _check_classes(self, path: DataPath, labels: Collection[Any], n: int) -> None:
         """Refuse labels that are not classes; asked once, of the first block or of the whole."""
         self.many_classes = True
-        what = not_classes(labels, n, self.recipe().get("label_column"))
-        if what is not None:
-            raise DataFileError(path, what)
+        message = not_classes(labels, n, self.recipe().get("label_column"))
+        if message is not None:
+            raise DataFileError(path, message)
 
     def _begin_file(self, path: DataPath) -> None:
         if only_once(path) and path in self._seen:
@@ -302,8 +302,8 @@ class PieceReader(Reader):
         self._begin()
         line = 1
         # who waits for a line must not wait for the next ones to fill the threads
-        at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
-        for piece, parsed in at_once or in_order(self._pieces(), self._parse):
+        parsed_at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
+        for piece, parsed in parsed_at_once or in_order(self._pieces(), self._parse):
             line = 1 if piece.first else line
             block, skipped, error = self._block(piece, parsed, line)
             line += parsed.n_lines
@@ -326,15 +326,15 @@ class PieceReader(Reader):
         if (labels := self._labels_of(parsed)) is not None:
             codes = labels.numbers
             if self._several.decide(labels.distinct, self._labels.wait):
-                classes, sets, wrong = self._labels.read_sets(labels.distinct)
+                classes, sets, wrong_labels = self._labels.read_sets(labels.distinct)
             else:
-                classes, wrong = self._one_each(labels.distinct)
-            if wrong:
-                rows = np.flatnonzero(np.isin(codes, list(wrong))).tolist()
+                classes, wrong_labels = self._one_each(labels.distinct)
+            if wrong_labels:
+                rows = np.flatnonzero(np.isin(codes, list(wrong_labels))).tolist()
                 unlabelled = [row for row in rows if not labels.distinct[codes[row]]]
-                unfit = {row: (wrong[int(codes[row])], labels.column) for row in rows} | unfit
+                unfit = {row: (wrong_labels[int(codes[row])], labels.column) for row in rows} | unfit
                 unfit |= self._unlabelled(parsed, piece, unlabelled) if unlabelled else {}
-        bad = [*parsed.bad, *(Bad(int(parsed.lines[row]), *why) for row, why in unfit.items())]
+        bad = [*parsed.bad, *(Bad(int(parsed.lines[row]), *reason) for row, reason in unfit.items())]
         skipped, error = self._complain(piece, sorted(bad, key=lambda one: one.line), line)
         X, weight, keys = self._matrix(parsed), parsed.weight, parsed.keys
         lines: Any = parsed.lines + line
@@ -362,9 +362,9 @@ class PieceReader(Reader):
 
     def _one_each(self, labels: list[Label]) -> tuple[np.ndarray, dict[int, str]]:
         """The labels where every example has one, and what is wrong with those that are not."""
-        sets = {number: self._several.why_not(one) for number, one in enumerate(labels) if isinstance(one, tuple)}
-        classes, wrong = self._labels.read(["" if isinstance(one, tuple) else one for one in labels])
-        return classes, wrong | sets
+        sets = {number: self._several.why_not(label) for number, label in enumerate(labels) if isinstance(label, tuple)}
+        classes, wrong_labels = self._labels.read(["" if isinstance(label, tuple) else label for label in labels])
+        return classes, wrong_labels | sets
 
     def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         """What is wrong with rows that have no label, where the format has more to say of it, and the column."""
@@ -377,9 +377,9 @@ class PieceReader(Reader):
     def _complain(self, piece: Piece, bad: list[Bad], line: int) -> tuple[list[Skipped], DataFileError | None]:
         """Count bad records, or give the error for the first."""
         skipped = []
-        for one in bad:
-            number = line + one.line + self._lines_before(piece.path)
-            error = DataFileError(piece.path, one.what, number, one.column)
+        for record in bad:
+            number = line + record.line + self._lines_before(piece.path)
+            error = DataFileError(piece.path, record.what, number, record.column)
             if self.on_error == "raise":
                 return [], error
             self.skipped += 1

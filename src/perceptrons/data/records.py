@@ -88,7 +88,7 @@ class RecordFormat(TableFormat):
         self._report_unknown(keys, roles, options, sparse)
         missing = NEVER if sparse else options.missing_values
         several = roles.labels if options.need_labels or {*roles.labels} <= keys.keys() else []
-        known = Known(
+        known_keys = Known(
             roles.with_label_columns(several),
             frozenset(options.ignore),
             options.closed,
@@ -98,7 +98,7 @@ class RecordFormat(TableFormat):
             several=options.several,
         )
         label = None if roles.label is None else 0
-        form = self.form(keys, len(records), known)
+        form = self.form(keys, len(records), known_keys)
         return roles, Layout([], label, [], [], [], form, sparse, several)
 
     def form(self, keys: dict[str, Key], n: int, known: Known) -> Any:
@@ -109,9 +109,9 @@ class RecordFormat(TableFormat):
         """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
         if options.other_keys is None or sparse:
             return
-        known = {*roles.numbers, *roles.categories, *roles.texts, *options.ignore, roles.label, *roles.labels}
-        lacking = [name for name in known if name and name not in keys]
-        unknown = [name for name in keys if name not in known and name not in options.other_keys]
+        known_names = {*roles.numbers, *roles.categories, *roles.texts, *options.ignore, roles.label, *roles.labels}
+        lacking = [name for name in known_names if name and name not in keys]
+        unknown = [name for name in keys if name not in known_names and name not in options.other_keys]
         for number, name in enumerate(unknown):
             hint = did_you_mean(name, lacking) if number < MAX_HINTS else ""
             self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and is left out{hint}")
@@ -119,18 +119,18 @@ class RecordFormat(TableFormat):
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         records = self.records(piece)
         bad = [record.bad for record in records if record.bad is not None]
-        sound = [record for record in records if record.bad is None]
+        valid = [record for record in records if record.bad is None]
         if layout is None:
             return no_cells(self.n_lines(piece), bad)
-        collector, faults = Collector(len(sound), layout.form.known), Faults()
-        for row, record in enumerate(sound):
+        collector, faults = Collector(len(valid), layout.form.known), Faults()
+        for row, record in enumerate(valid):
             misfit = collector.take(row, record.value)
             if misfit is not None:
                 key = json.dumps(misfit.path[-1], ensure_ascii=False) if misfit.path else record.text
                 faults.add(row, record.text.find(key) + 1 or 1, misfit.what)
         return Cells(
             self.n_lines(piece),
-            np.fromiter((record.line for record in sound), np.int64),
+            np.fromiter((record.line for record in valid), np.int64),
             collector.contents(),
             collector.labels(),
             faults,
@@ -149,14 +149,14 @@ def _keys(records: list[Record], missing: Missing) -> dict[str, Key]:
 
 
 def _settle(origin: Origin, keys: dict[str, Key], n: int, options: ColumnOptions) -> Roles:
-    seen = [name for name, key in keys.items() if key.kinds.total() > key.kinds["null"]]
-    named = [*options.categories, *options.ignore]
+    names_with_values = [name for name, key in keys.items() if key.kinds.total() > key.kinds["null"]]
+    requested = [*options.categories, *options.ignore]
     if options.numbers is not None:
         label = [options.label_column] if isinstance(options.label_column, str) else options.label_column or []
-        named += [*options.numbers, *text_columns(seen, options), *label]
+        requested += [*options.numbers, *text_columns(names_with_values, options), *label]
     if options.model is not None:
-        named += options.model.names or []
-    names = list(dict.fromkeys([*seen, *named]))
+        requested += options.model.names or []
+    names = list(dict.fromkeys([*names_with_values, *requested]))
 
     def is_number(places: list[int]) -> list[bool]:
         return [are_mostly_numbers(keys[names[place]].kinds) for place in places]
@@ -165,14 +165,14 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, options: ColumnOptions
         raise origin.error(
             "the model knows its features by position, but the keys of records have no position: give a table"
         )
-    labels = [name for name in reversed(USUAL_LABELS) if name in seen]
+    labels = [name for name in reversed(USUAL_LABELS) if name in names_with_values]
     if options.label_column is None and options.need_labels and not labels and options.model is None:
         usual = f"{', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}"
-        what = f"no key is called {usual}: name the key of the labels with label_column (--label-column)"
-        raise origin.error(f"{what}; there are {listed(seen, 10)}")
+        message = f"no key is called {usual}: name the key of the labels with label_column (--label-column)"
+        raise origin.error(f"{message}; there are {listed(names_with_values, 10)}")
     roles = settle(origin, names, options, is_number, labels)
     if options.optional is None or options.numbers is None:
-        always = {name for name in seen if keys[name].kinds.total() == n}
+        always = {name for name in names_with_values if keys[name].kinds.total() == n}
         every = _is_sparse(keys, n, roles)
         features = [*roles.numbers, *roles.categories]
         roles = roles._replace(optional=[name for name in features if every or name not in always])

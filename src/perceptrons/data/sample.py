@@ -48,17 +48,17 @@ class Sample(NamedTuple):
 def first_examples(reader: "Reader", n_features: int, at_most: int, number: int | None = None) -> Sample | None:
     """Up to `at_most` examples, and the one with this number (from 1), which may come later; None if there are none."""
     blocks: list[Block] = []
-    one, seen = None, 0
+    requested, n_read = None, 0
     for block in reader:
         X = widened(block.X, n_features)
-        if seen < at_most:
+        if n_read < at_most:
             blocks.append(block._replace(X=X))
-        if number is not None and seen < number <= seen + X.shape[0]:
-            place = number - seen - 1
+        if number is not None and n_read < number <= n_read + X.shape[0]:
+            place = number - n_read - 1
             line = None if block.lines is None else int(block.lines[place])
-            one = X[[place]], block.path.place(line, 1) if isinstance(block.path, HasPlaces) else line
-        seen += X.shape[0]
-        if seen > at_most and (number is None or one is not None):
+            requested = X[[place]], block.path.place(line, 1) if isinstance(block.path, HasPlaces) else line
+        n_read += X.shape[0]
+        if n_read > at_most and (number is None or requested is not None):
             break
     if not blocks:
         return None
@@ -68,7 +68,7 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
     X = joined_rows([block.X for block in blocks], n_features)[:at_most]
     y = y.part(np.arange(min(at_most, len(y.codes)))) if isinstance(y, Target) else None if y is None else y[:at_most]
     lines = None if lines is None else lines[:at_most]
-    return Sample(X, y, lines, of_file[:at_most], seen, seen > at_most, one)
+    return Sample(X, y, lines, of_file[:at_most], n_read, n_read > at_most, requested)
 
 
 def labels_of(blocks: list[Block]) -> Any:
@@ -89,25 +89,25 @@ class Originals:
 
     def fetch(self, rows: list[int]) -> list[str | None]:
         """The texts of these rows; None for what is not there any more."""
-        found: dict[int, str | None] = dict.fromkeys(rows)
+        texts: dict[int, str | None] = dict.fromkeys(rows)
         for number in sorted({int(self._of_row[row]) for row in rows}):
             mine = {int(self._lines[row]): row for row in rows if self._of_row[row] == number}
             path = self._files[number]
             if isinstance(path, Folder):
-                found |= {row: path.text(line) for line, row in mine.items()}
+                texts |= {row: path.text(line) for line, row in mine.items()}
                 continue
             for line, text in self._read(path, sorted(mine)):
-                found[mine[line]] = text
-        return [found[row] for row in rows]
+                texts[mine[line]] = text
+        return [texts[row] for row in rows]
 
-    def _read(self, path: DataPath, wanted: list[int]) -> Iterator[tuple[int, str | None]]:
+    def _read(self, path: DataPath, line_numbers: list[int]) -> Iterator[tuple[int, str | None]]:
         """The records that begin on these lines, in one reading of the file."""
         format, columns = str(self._source.get("format")), self._columns()
         with opened(path, encoding=decoded_from(self._source.get("encoding"))) as file:
             unbuffered: Any = file
             lines, line = io.BufferedReader(unbuffered), 0
             header: list[str] = []
-            for target in wanted:
+            for target in line_numbers:
                 while line < target - 1:
                     text = lines.readline()
                     line += 1
@@ -158,10 +158,10 @@ class Originals:
 
     def _cells(self, record: str, header: list[str], columns: list[str]) -> str | None:
         cells = next(csv.reader(io.StringIO(record), delimiter=self._mark(record.encode())), [])
-        found = [
+        texts = [
             cells[header.index(name)] for name in columns if name in header and header.index(name) < len(cells)
         ]  # fmt: skip
-        return "\n".join(found) if found else record.strip()
+        return "\n".join(texts) if texts else record.strip()
 
 
 def _text(content: bytes) -> str:

@@ -137,8 +137,8 @@ def _by_magic(content: bytes) -> str | None:
 
 
 def _share(flags: Any) -> float:
-    found = [bool(flag) for flag in flags]
-    return sum(found) / len(found)
+    values = [bool(flag) for flag in flags]
+    return sum(values) / len(values)
 
 
 def _is_json(line: str, cut: bool) -> bool:
@@ -163,9 +163,9 @@ def _same_width(lines: list[str], delimiter: str) -> bool:
 def _are_texts(lines: list[str]) -> bool:
     """Is this a label, a tab and a text on every line?"""
     pairs = [line.partition("\t") for line in lines]
-    named = {cell.strip().lower() for cell in lines[0].split("\t")} & {*USUAL_LABELS, "text"}
+    column_names = {cell.strip().lower() for cell in lines[0].split("\t")} & {*USUAL_LABELS, "text"}
     worded = _share(label and " " not in label.strip() and " " in text.strip() for label, _, text in pairs) > MOST
-    return worded and not named
+    return worded and not column_names
 
 
 def _is_table(lines: list[str]) -> bool:

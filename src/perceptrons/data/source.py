@@ -93,7 +93,7 @@ COMPRESSIONS = (
 def compression_of(path: DataPath) -> Compression | None:
     """Return the compression that the ending of a name stands for."""
     ending = Path(str(path)).suffix.lower()
-    return next((known for known in COMPRESSIONS if known.ending == ending), None)
+    return next((compression for compression in COMPRESSIONS if compression.ending == ending), None)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
@@ -125,24 +125,26 @@ def as_utf8(path: Path, content: bytes, encoding: str) -> bytes:
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode(encoding, "replace")
-        what = f"byte 0x{content[error.start]:02x} is not {encoding} text"
+        text_before = content[: error.start].decode(encoding, "replace")
+        message = f"byte 0x{content[error.start]:02x} is not {encoding} text"
         if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            what += ", but perhaps utf-16"
-        raise DataFileError(path, f"{what}: save the file as UTF-8, or give its encoding", *_place(before)) from error
+            message += ", but perhaps utf-16"
+        raise DataFileError(
+            path, f"{message}: save the file as UTF-8, or give its encoding", *_place(text_before)
+        ) from error
     nul = text.find("\0")
     if nul >= 0:
-        what = (
+        message = (
             "a NUL byte, so this is not text, or it has another encoding, such as utf-16: give the encoding, or "
             "remove the byte"
         )
-        raise DataFileError(path, what, *_place(text[:nul]))
+        raise DataFileError(path, message, *_place(text[:nul]))
     return content if encoding == "utf-8" else text.encode()
 
 
-def _place(before: str) -> tuple[int, int]:
+def _place(text_before: str) -> tuple[int, int]:
     """Line and column, counted from 1, of what comes behind this text."""
-    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+    return text_before.count("\n") + 1, len(text_before) - (text_before.rfind("\n") + 1) + 1
 
 
 LETTERS = 2**16  # or bytes that are decoded at a time
@@ -163,16 +165,18 @@ def known_encoding(name: str) -> str:
 
 def decoded_from(name: str | None) -> str | None:
     """The encoding to decode from; None: text is UTF-8 already."""
-    known = None if name is None else known_encoding(name)
-    return None if known in UTF_8 else known
+    encoding = None if name is None else known_encoding(name)
+    return None if encoding in UTF_8 else encoding
 
 
 def _undecodable(error: UnicodeError) -> tuple[str, int]:
     """Bytes that are not text stay bytes that are not UTF-8, so that readers complain of the record they stand in."""
     assert isinstance(error, UnicodeDecodeError)
-    wrong = error.object[error.start : error.end]
+    bad_bytes = error.object[error.start : error.end]
     # a byte that could begin a character might become one together with those behind it
-    return "".join(chr(0xDC00 + (byte if byte >= 0x80 and byte not in LEADS else 0xFF)) for byte in wrong), error.end
+    return "".join(
+        chr(0xDC00 + (byte if byte >= 0x80 and byte not in LEADS else 0xFF)) for byte in bad_bytes
+    ), error.end
 
 
 codecs.register_error("perceptrons.undecodable", _undecodable)
@@ -196,10 +200,12 @@ class Decoded(io.RawIOBase):
             try:
                 text = self._decoder.decode(content or b"", final=self._ended)
             except UnicodeError as error:
-                what = f"{error}: give the right --encoding"
-                if "BOM" in what:
-                    what = "there is no byte order mark: give --encoding utf-16-le or utf-16-be, or the right encoding"
-                raise DataFileError(self._path, what) from error
+                message = f"{error}: give the right --encoding"
+                if "BOM" in message:
+                    message = (
+                        "there is no byte order mark: give --encoding utf-16-le or utf-16-be, or the right encoding"
+                    )
+                raise DataFileError(self._path, message) from error
             self._kept = memoryview(text.encode("utf-8", "surrogateescape"))
         n = min(len(buffer), len(self._kept))
         buffer[:n], self._kept = self._kept[:n], self._kept[n:]
@@ -256,9 +262,9 @@ class OpenStream(Source):
         return Encoded(self.stream) if self.is_text else self.stream
 
 
-def is_stream(given: Any) -> bool:
+def is_stream(data: Any) -> bool:
     """Is it something to read from, not a name?"""
-    return hasattr(given, "read") and hasattr(given, "seekable")
+    return hasattr(data, "read") and hasattr(data, "seekable")
 
 
 def only_once(path: DataPath) -> bool:
@@ -331,11 +337,11 @@ class Share(NamedTuple):
 
     def lines_before(self, path: Path) -> int:
         """How many lines of the file come before the share."""
-        left, lines = self.within(path)[0], 0
+        n_bytes, lines = self.within(path)[0], 0
         with path.open("rb") as file:
-            while left:
-                content = file.read(min(left, PIECE))
-                lines, left = lines + content.count(b"\n"), left - len(content)
+            while n_bytes:
+                content = file.read(min(n_bytes, PIECE))
+                lines, n_bytes = lines + content.count(b"\n"), n_bytes - len(content)
         return lines
 
 
@@ -354,7 +360,7 @@ def can_be_shared(path: DataPath) -> bool:
         return False
     with path.open("rb") as file:
         start = file.read(16)
-    return compression_of(path) is None and not any(known.magic.match(start) for known in COMPRESSIONS)
+    return compression_of(path) is None and not any(compression.magic.match(start) for compression in COMPRESSIONS)
 
 
 @contextmanager
@@ -380,14 +386,14 @@ def _bytes_of(path: DataPath, share: Share | None) -> Iterator[Any]:
         return
     assert isinstance(path, Path)
     with path.open("rb", buffering=0) as raw:
-        before = os.fstat(raw.fileno())
+        status_before = os.fstat(raw.fileno())
         source: Any = _unpacked(path, raw) if share is None else _Within(raw, *share.within(path))
         with source as file:
             yield file
             if file.read(1):
                 return  # the reader stopped early, and what comes behind is not its business
-        after = os.fstat(raw.fileno())
-        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        status_after = os.fstat(raw.fileno())
+        if (status_before.st_size, status_before.st_mtime_ns) != (status_after.st_size, status_after.st_mtime_ns):
             raise DataFileError(path, "the file changed while it was read: read it again when it is complete")
 
 
@@ -404,7 +410,9 @@ def standard_input() -> Any:
 @contextmanager
 def _unpacked(path: DataPath, raw: Any) -> Iterator[Any]:
     begins = Beginning(raw)
-    compression = next((known for known in COMPRESSIONS if known.magic.match(begins.peek())), compression_of(path))
+    compression = next(
+        (candidate for candidate in COMPRESSIONS if candidate.magic.match(begins.peek())), compression_of(path)
+    )
     if compression is None:
         yield begins
         return
@@ -414,10 +422,10 @@ def _unpacked(path: DataPath, raw: Any) -> Iterator[Any]:
     except (OSError, *BROKEN) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk's, not the compression's
             raise
-        what = (
+        message = (
             f"not a complete {compression.name} file: compress it again, or remove {compression.ending} from its name"
         )
-        raise DataFileError(path, what) from error
+        raise DataFileError(path, message) from error
 
 
 class Beginning(io.RawIOBase):
@@ -480,8 +488,8 @@ def read_bytes(path: DataPath, begin: bytes = b"") -> bytes:
             if not parts[0].startswith(begin[: len(parts[0])]):
                 break
             if size > limit:
-                what = f"it has more than {limit:,} bytes when uncompressed, too many for the memory of this machine"
-                raise DataFileError(path, f"{what}: split it")
+                message = f"it has more than {limit:,} bytes when uncompressed, too many for the memory of this machine"
+                raise DataFileError(path, f"{message}: split it")
     return b"".join(parts)
 
 
@@ -494,9 +502,9 @@ def pieces(
     when they came. share: only that much of the file. encoding: as in `opened`.
     """
     with opened(path, share, encoding) as file:
-        rest, first, ended = np.empty(0, np.uint8), True, False
-        while len(rest) or not ended:
-            content, size, ended = _filled(file, rest, PIECE, ended, prompt)
+        remainder, first, ended = np.empty(0, np.uint8), True, False
+        while len(remainder) or not ended:
+            content, size, ended = _filled(file, remainder, PIECE, ended, prompt)
             while not (cut := _behind_last_line(content, min(size, PIECE)) or _behind_first_line(content, size)):
                 if not size:
                     return
@@ -505,18 +513,18 @@ def pieces(
                         path, f"a line of more than {LONGEST_LINE:,} bytes: this does not look like a file of lines"
                     )
                 content, size, ended = _filled(file, content[:size], 2 * size, ended, prompt)
-            rest = content[cut:size]
+            remainder = content[cut:size]
             begin = len(BOM) if first and content[: len(BOM)].tobytes() == BOM else 0
             if cut > begin:
                 yield Piece(path, content[begin:], cut - begin, first)
             first = False
 
 
-def _filled(file: Any, rest: np.ndarray, room: int, ended: bool, prompt: bool) -> tuple[np.ndarray, int, bool]:
+def _filled(file: Any, remainder: np.ndarray, room: int, ended: bool, prompt: bool) -> tuple[np.ndarray, int, bool]:
     """The rest and what comes behind it, up to `room` bytes in all; its size, and whether the file ends there."""
-    size = len(rest)
+    size = len(remainder)
     content = np.empty(max(room, size) + 1 + ROOM, np.uint8)
-    content[:size] = rest
+    content[:size] = remainder
     memory = content.data
     while size < room and not ended:
         n = file.readinto(memory[size:room])

@@ -89,8 +89,8 @@ class SvmlightReader(PieceReader):
 
     @property
     def notices(self) -> list[str]:
-        what = "qid:n is left out: examples are classified one by one, not ranked by query"
-        return [what] if self._has_queries else []
+        message = "qid:n is left out: examples are classified one by one, not ranked by query"
+        return [message] if self._has_queries else []
 
     def _pieces(self) -> Iterator[Piece]:
         for piece in super()._pieces():
@@ -102,17 +102,22 @@ class SvmlightReader(PieceReader):
         if not hasattr(self._rooms, "words"):
             self._rooms.words = Workspace()
         with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
-            found = self._room(piece.size, np.int32)
-            if (counts := scan_svmlight(piece.content, piece.size, found))[0] < 0:
-                found = self._room(piece.size, np.int64)
-                counts = scan_svmlight(piece.content, piece.size, found)
+            buffers = self._room(piece.size, np.int32)
+            if (counts := scan_svmlight(piece.content, piece.size, buffers))[0] < 0:
+                buffers = self._room(piece.size, np.int64)
+                counts = scan_svmlight(piece.content, piece.size, buffers)
         n_lines, n_rows, n_values, n_bad, n_open = counts
-        values, columns, starts = found.values[:n_values], found.columns[:n_values], found.starts[: n_rows + 1].copy()
-        lines, written = found.lines[:n_rows].copy(), found.labels[:n_rows]
+        values, columns, starts = (
+            buffers.values[:n_values],
+            buffers.columns[:n_values],
+            buffers.starts[: n_rows + 1].copy(),
+        )
+        lines, label_spans = buffers.lines[:n_rows].copy(), buffers.labels[:n_rows]
         bad = [
-            Bad(line, *_wrong(piece.content[first:last].tobytes())) for line, first, last in found.bad[:n_bad].tolist()
+            Bad(line, *_wrong(piece.content[first:last].tobytes()))
+            for line, first, last in buffers.bad[:n_bad].tolist()
         ]
-        for place, first, last in found.opened[:n_open].tolist():
+        for place, first, last in buffers.opened[:n_open].tolist():
             values[place] = float(piece.content[first:last].tobytes())
         if n_open and len(huge := np.flatnonzero(~(np.abs(values) <= LARGEST))):
             pairs = dict(_pair(starts, lines, piece, place) for place in huge[::-1].tolist())  # the first of each row
@@ -121,18 +126,18 @@ class SvmlightReader(PieceReader):
             keep[list(pairs)] = False
             values, columns = (part[np.repeat(keep, sizes)] for part in (values, columns))
             starts = np.append(0, np.cumsum(sizes[keep])).astype(starts.dtype)
-            lines, written = lines[keep], written[keep]
-        begin, end = np.ascontiguousarray(written.T)
+            lines, label_spans = lines[keep], label_spans[keep]
+        begin, end = np.ascontiguousarray(label_spans.T)
         numbers, names = local_names(piece.content, begin, end, self._rooms.words)
         labels = Texts(numbers, split_all(texts_of(names), COMMA))
         return Parsed(n_lines, lines, labels, (values, columns, starts), None, bad)
 
     def _room(self, size: int, index_type: Any) -> Found:
         """Room for what a piece may hold; for the values so that they need not be copied."""
-        kept = getattr(self._rooms, "kept", None)
-        if kept is None or len(kept[-1]) <= size // 4:
+        buffers = getattr(self._rooms, "kept", None)
+        if buffers is None or len(buffers[-1]) <= size // 4:
             values, lines = max(size, PIECE) // 4 + 1, max(size, PIECE) + 1  # a line may be empty
-            kept = self._rooms.kept = (
+            buffers = self._rooms.kept = (
                 np.empty(lines + 1, np.int32),
                 np.empty((lines, 2), np.int64),
                 np.empty(lines, np.int64),
@@ -140,7 +145,7 @@ class SvmlightReader(PieceReader):
                 np.empty((values, 3), np.int64),
             )
         room = max(size, PIECE) // 4 + 1
-        return Found(np.empty(room, self.dtype), np.empty(room, index_type), *kept)
+        return Found(np.empty(room, self.dtype), np.empty(room, index_type), *buffers)
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
         columns = parsed.rows[1]
@@ -151,19 +156,20 @@ class SvmlightReader(PieceReader):
         elif self.zero_based is None and len(columns):
             self.zero_based = False
         least = 0 if self.zero_based else 1
-        most, beyond = LARGEST_INDEX, TOO_LARGE
+        max_index, too_large = LARGEST_INDEX, TOO_LARGE
         if self._fixed is not None:
-            most = self._fixed - 1 + least
-            beyond = (
-                f"index {{}}, but the model has features {least} to {most}: remove it, or train on data that include it"
+            max_index = self._fixed - 1 + least
+            too_large = (
+                f"index {{}}, but the model has features {least} to {max_index}: remove it, or train on data that "
+                "include it"
             )
-        if self.hash_bits or not len(columns) or least <= int(columns.min()) <= int(columns.max()) <= most:
+        if self.hash_bits or not len(columns) or least <= int(columns.min()) <= int(columns.max()) <= max_index:
             return {}
         unfit = {}
-        outside = np.flatnonzero((columns < least) | (columns > most))
+        outside = np.flatnonzero((columns < least) | (columns > max_index))
         for place in outside[::-1].tolist():  # backwards, so that the first of a row stays
             row, pair = _pair(parsed.rows[2], parsed.lines, piece, place)
-            unfit[row] = (beyond if columns[place] > most else COUNTED).format(pair[1]), pair.start() + 1
+            unfit[row] = (too_large if columns[place] > max_index else COUNTED).format(pair[1]), pair.start() + 1
         return unfit
 
     def _count_from_zero(self, parsed: Parsed) -> None:
@@ -195,8 +201,8 @@ class SvmlightReader(PieceReader):
 
     def _feature_names(self) -> list[str] | None:
         """Names that say that indices count from 0."""
-        counted = self.zero_based and not self.hash_bits
-        return [str(index) for index in range(self.n_features)] if counted else None
+        are_zero_based = self.zero_based and not self.hash_bits
+        return [str(index) for index in range(self.n_features)] if are_zero_based else None
 
     def _matrix(self, parsed: Parsed) -> Any:
         values, columns, starts = parsed.rows
@@ -221,12 +227,14 @@ def _has_zero(parsed: Parsed, several: bool) -> bool:
 def _separated_by_commas(parsed: Parsed) -> dict[int, tuple[str, int]]:
     """What is wrong with rows whose label has commas, where none has features and the model gives one label."""
     assert parsed.labels is not None
-    what = (
+    message = (
         "no line has any features, and the labels contain commas: write one label, then features as index:value; "
         f"{OR_COMMAS}"
     )
-    commas = [number for number, one in enumerate(parsed.labels.distinct) if isinstance(one, tuple) and len(one) > 1]
-    return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.numbers, commas)).tolist(), (what, 1))
+    commas = [
+        number for number, label in enumerate(parsed.labels.distinct) if isinstance(label, tuple) and len(label) > 1
+    ]
+    return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.numbers, commas)).tolist(), (message, 1))
 
 
 def _pair(starts: np.ndarray, lines: np.ndarray, piece: Piece, place: int) -> tuple[int, re.Match[str]]:
@@ -248,31 +256,31 @@ def _wrong(content: bytes) -> tuple[str, int]:
         text = _example(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         return f"{no_text(error)}, or give its format with --format", error.start + 1
-    words = list(re.finditer(r"\S+", text))
-    if not words or (":" in words[0][0] and not PAIR.match(text, words[0].start())):
+    parts = list(re.finditer(r"\S+", text))
+    if not parts or (":" in parts[0][0] and not PAIR.match(text, parts[0].start())):
         return _missing(text)
-    for pair in words if ":" in words[0][0] else words[1:]:
+    for pair in parts if ":" in parts[0][0] else parts[1:]:
         index, colon, value = pair[0].partition(":")
         if not colon or ":" in value:
-            what = f"{shown(pair[0])} is not of the form index:value: correct or remove it"
-            if not colon and "," in words[0][0]:
-                what = f"{what}; {OR_COMMAS}"
+            message = f"{shown(pair[0])} is not of the form index:value: correct or remove it"
+            if not colon and "," in parts[0][0]:
+                message = f"{message}; {OR_COMMAS}"
         elif not (index.isascii() and index.isdecimal()):
-            what = f"{shown(index)} is not an index: use whole numbers from 1 (or 0)"
+            message = f"{shown(index)} is not an index: use whole numbers from 1 (or 0)"
         elif len(index) > INDEX_DIGITS or int(index) > LARGEST_NUMBER:
-            what = f"index {index[:20]} is too large (more than 64 bits): renumber the features"
+            message = f"index {index[:20]} is too large (more than 64 bits): renumber the features"
         elif not NUMBER.fullmatch(value) or not abs(float(value)) <= LARGEST:
-            what = what_is_wrong(value)
+            message = what_is_wrong(value)
         else:
             continue
-        return what, pair.start() + 1
+        return message, pair.start() + 1
     return "not of the form label index:value index:value ...: correct or remove the line", 1
 
 
 def _missing(text: str) -> tuple[str, int]:
     """What to say of a line without a label, and the place of its first word."""
     word = re.search(r"\S", text)
-    what = (
+    message = (
         "the label is missing: start the line with it, or, if examples may have no label or several, give --multilabel"
     )
-    return what, (len(text) if word is None else word.start()) + 1
+    return message, (len(text) if word is None else word.start()) + 1

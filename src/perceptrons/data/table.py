@@ -50,12 +50,12 @@ class HasPlaces(Protocol):
 class DataFileError(ValueError):
     """A file cannot be read as examples; the message is one line, "file:line:column: what is wrong: what to do"."""
 
-    def __init__(self, path: DataPath, what: str, line: int | None = None, column: int = 1):
+    def __init__(self, path: DataPath, message: str, line: int | None = None, column: int = 1):
         self.path, self.line, self.column = path, line, None if line is None else column
         place = f"{path}: " if line is None else f"{path}:{line}:{column}: "
         if isinstance(path, HasPlaces):
             place = f"{path.place(line, column)}: "
-        super().__init__(place + what)
+        super().__init__(place + message)
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ class Table:
     def part(self, rows: np.ndarray) -> "Table":
         """Only these examples."""
         of_each: dict[str, Any] = {name: getattr(self, name) for name in ("y", "lines", "weight", "of_file", "keys")}
-        chosen = {name: values[rows] for name, values in of_each.items() if values is not None}
-        return replace(self, X=self.X[rows], **chosen)
+        selected = {name: values[rows] for name, values in of_each.items() if values is not None}
+        return replace(self, X=self.X[rows], **selected)
 
     @property
     def several(self) -> bool:
@@ -170,11 +170,11 @@ def check_classes(table: Table, many_classes: bool) -> None:
             raise DataFileError(table.path, "no example has a label, so there is nothing to learn from")
         return
     labels = np.unique(np.asarray(table.y)).tolist()
-    what = None if many_classes else not_classes(labels, table.X.shape[0], table.label_name)
-    if what is None and len(labels) < 2:
-        what = f"has only one class, {short(repr(labels[0]), 28)}: a classifier needs at least two."
-    if what is not None:
-        raise DataFileError(table.path, what)
+    message = None if many_classes else not_classes(labels, table.X.shape[0], table.label_name)
+    if message is None and len(labels) < 2:
+        message = f"has only one class, {short(repr(labels[0]), 28)}: a classifier needs at least two."
+    if message is not None:
+        raise DataFileError(table.path, message)
 
 
 def named_lines(files: list[DataPath], of_file: np.ndarray | None, lines: np.ndarray | None) -> Any:
@@ -214,10 +214,10 @@ def joined_rows(parts: list[Any], n_features: int) -> Any:
 def _joined_arrays(parts: list[Any], width: int) -> np.ndarray:
     if len(parts) == 1:
         return widened(parts.pop(), width)
-    whole = parts[0].base
-    if whole is not None and whole.shape == (sum(map(len, parts)), width) and all(part.base is whole for part in parts):
+    base = parts[0].base
+    if base is not None and base.shape == (sum(map(len, parts)), width) and all(part.base is base for part in parts):
         parts.clear()  # they follow each other in one array already
-        return whole
+        return base
     X = np.zeros((sum(len(part) for part in parts), width), np.result_type(*(part.dtype for part in parts)))
     begin = 0
     while parts:

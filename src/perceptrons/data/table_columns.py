@@ -48,15 +48,15 @@ class Origin(NamedTuple):
     line: int | None = None
     header: bool = True
 
-    def error(self, what: str, place: int = 0) -> DataFileError:
-        return DataFileError(self.path, what, self.line, place + 1)
+    def error(self, message: str, place: int = 0) -> DataFileError:
+        return DataFileError(self.path, message, self.line, place + 1)
 
 
 def check_width(origin: Origin, names: list[str]) -> None:
     """Raise DataFileError for more columns than a table may have."""
     if len(names) > MAX_COLUMNS:
-        what = f"{len(names):,} columns here, but a table may have {MAX_COLUMNS:,}"
-        raise origin.error(f"{what}: write sparse rows as svmlight, others as npz, or correct the separators")
+        message = f"{len(names):,} columns here, but a table may have {MAX_COLUMNS:,}"
+        raise origin.error(f"{message}: write sparse rows as svmlight, others as npz, or correct the separators")
 
 
 def settle(
@@ -85,9 +85,9 @@ def settle(
     for name in [*several, label]:
         if name in texts:
             raise origin.error(f"column {shown(str(name))} cannot be both label and text: choose another for one")
-    others, told = {label, *several, *options.ignore, *texts}, set(options.categories)
-    features = [place for place, name in enumerate(names) if name not in others]
-    undecided = [place for place in features if names[place] not in told]
+    no_features, categories = {label, *several, *options.ignore, *texts}, set(options.categories)
+    features = [place for place, name in enumerate(names) if name not in no_features]
+    undecided = [place for place in features if names[place] not in categories]
     numbers = {place for place, number in zip(undecided, is_number(undecided), strict=True) if number}
     roles = Roles(
         label,
@@ -105,14 +105,14 @@ def _grown(
     origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, is_number: Callable[[list[int]], list[bool]]
 ) -> Roles:
     """The columns that a model knows, and behind them the others."""
-    known = {roles.label, *roles.labels, *roles.numbers, *roles.categories, *roles.texts, *options.ignore}
-    new = [place for place, name in enumerate(names) if name not in known]
+    known_names = {roles.label, *roles.labels, *roles.numbers, *roles.categories, *roles.texts, *options.ignore}
+    new = [place for place, name in enumerate(names) if name not in known_names]
     flags = is_number(new)
     numbers = [names[place] for place, number in zip(new, flags, strict=True) if number]
-    others = [names[place] for place, number in zip(new, flags, strict=True) if not number]
+    categories = [names[place] for place, number in zip(new, flags, strict=True) if not number]
     grown = roles._replace(
-        numbers=[*roles.numbers, *numbers], categories=[*roles.categories, *others],
-        optional=[*roles.optional, *(numbers + others if roles.optional else [])],
+        numbers=[*roles.numbers, *numbers], categories=[*roles.categories, *categories],
+        optional=[*roles.optional, *(numbers + categories if roles.optional else [])],
     )  # fmt: skip
     _check_names(origin, grown)
     return grown
@@ -123,21 +123,21 @@ def _roles_for(origin: Origin, names: list[str], options: ColumnOptions, model: 
     n = model.n_features
     label, several = (None, []) if options.label_column is None else _labels(origin, names, options, [], set())
     if model.names is not None and (origin.header or set(model.names) <= {*names}):
-        known, features = set(model.names), model.names
+        model_names, features = set(model.names), model.names
         missing = [name for name in model.names if name not in {*names}]
         if missing:
-            what = f"the header lacks {listed(missing)}, which the model was trained on: add the missing columns"
-            raise origin.error(what)
-        others = [name for name in names if name not in known]
-        if label is None and not several and others and (others[-1] == names[-1] or len(others) == 1):
-            label = others[-1]
+            message = f"the header lacks {listed(missing)}, which the model was trained on: add the missing columns"
+            raise origin.error(message)
+        candidates = [name for name in names if name not in model_names]
+        if label is None and not several and candidates and (candidates[-1] == names[-1] or len(candidates) == 1):
+            label = candidates[-1]
     else:
         if label is None and not several and len(names) == n + 1:
             label = names[-1]
         features = [name for name in names if name != label and name not in several]
         if len(features) != n:
-            what = f"{count(len(names), 'column')} here, but the model has {count(n, 'feature')}"
-            raise origin.error(f"{what}: give one column per feature, optionally followed by the label")
+            message = f"{count(len(names), 'column')} here, but the model has {count(n, 'feature')}"
+            raise origin.error(f"{message}: give one column per feature, optionally followed by the label")
     if label is None and not several and options.need_labels:
         raise origin.error("there is no label column: add it, or name it with label_column (--label-column)")
     return Roles(label, list(features), [], [], [], several)
@@ -149,8 +149,8 @@ def _check_names(origin: Origin, roles: Roles) -> None:
     for name in (*roles.numbers, *roles.categories):
         for place, letter in enumerate(name):
             if letter == "=" and name[:place] in categories:
-                both = f"{shown(name[:place])} and {shown(name)}"
-                raise origin.error(f"columns {both} could produce features of the same name: rename one")
+                pair = f"{shown(name[:place])} and {shown(name)}"
+                raise origin.error(f"columns {pair} could produce features of the same name: rename one")
 
 
 def locate(origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, form: Any = None) -> Layout:
@@ -163,17 +163,19 @@ def locate(origin: Origin, names: list[str], roles: Roles, options: ColumnOption
     if options.need_labels:
         missing += lacking
     if label is None and options.need_labels and not missing and roles.label is not None:
-        what = f"no column is called {shown(roles.label)}: there are {listed(names)}"
-        raise origin.error(f"{what}: name the column of the labels with label_column (--label-column)")
+        message = f"no column is called {shown(roles.label)}: there are {listed(names)}"
+        raise origin.error(f"{message}: name the column of the labels with label_column (--label-column)")
     if label is None and options.need_labels and not roles.labels:
         missing += ["the label" if roles.label is None else roles.label]
     if missing and not origin.header:
-        what = f"there is no header, so {listed(missing)} cannot be found: add one, or give the columns of training"
-        raise origin.error(what)
+        message = f"there is no header, so {listed(missing)} cannot be found: add one, or give the columns of training"
+        raise origin.error(message)
     if missing:
-        hints = "".join(did_you_mean(name, [one for one in names if one not in used]) for name in missing[:1])
-        where = "the first file has" if options.numbers is None else "the model was trained on"
-        raise origin.error(f"there is no column {listed(missing)}, which {where}{hints}: add the missing columns")
+        hints = "".join(
+            did_you_mean(name, [name_there for name_there in names if name_there not in used]) for name in missing[:1]
+        )
+        source = "the first file has" if options.numbers is None else "the model was trained on"
+        raise origin.error(f"there is no column {listed(missing)}, which {source}{hints}: add the missing columns")
     if not roles.numbers and not roles.categories and not roles.texts:
         raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
     several = [] if lacking else roles.labels
@@ -186,8 +188,8 @@ def locate(origin: Origin, names: list[str], roles: Roles, options: ColumnOption
 def locate_again(layout: Layout, roles: Roles, ignore: Sequence[str]) -> Layout:
     """Where the columns are, now that some are left out."""
     if not layout.names:  # records: keys have no places
-        read = roles.with_label_columns(layout.labels)
-        known = layout.form.known._replace(roles=read, ignore=frozenset(ignore))
+        roles_read = roles.with_label_columns(layout.labels)
+        known = layout.form.known._replace(roles=roles_read, ignore=frozenset(ignore))
         return layout._replace(form=layout.form._replace(known=known))
     place_of = {name: place for place, name in enumerate(layout.names)}
     return layout._replace(
@@ -199,8 +201,8 @@ def locate_again(layout: Layout, roles: Roles, ignore: Sequence[str]) -> Layout:
 
 def text_columns(names: list[str], options: ColumnOptions) -> list[str]:
     """The columns of text, each once: names, or several names separated by commas."""
-    given = [options.text_column] if isinstance(options.text_column, str) else options.text_column or []
-    parts = [[name] if name in names else [part.strip() for part in name.split(",")] for name in given]
+    requested = [options.text_column] if isinstance(options.text_column, str) else options.text_column or []
+    parts = [[name] if name in names else [part.strip() for part in name.split(",")] for name in requested]
     return list(dict.fromkeys(name for part in parts for name in part))
 
 
@@ -211,24 +213,24 @@ def likely_labels(names: list[str]) -> list[str]:
     ]
 
 
-def _all_there(origin: Origin, names: list[str], wanted: list[str]) -> None:
-    for name in wanted:
+def _all_there(origin: Origin, names: list[str], required: list[str]) -> None:
+    for name in required:
         if name not in names:
             raise origin.error(f"no column is called {shown(name)}: there are {listed(names)}")
 
 
 def _labels(
-    origin: Origin, names: list[str], options: ColumnOptions, labels: list[str], taken: set[str]
+    origin: Origin, names: list[str], options: ColumnOptions, labels: list[str], used: set[str]
 ) -> tuple[str | None, list[str]]:
     """Return the label column, or several: one of both is empty."""
     if not options.labelled:
         return None, []
     if options.label_column is None:
-        free = [name for name in labels if name not in taken]
+        free = [name for name in labels if name not in used]
         return free[-1] if free and (options.numbers is None or options.need_labels) else None, []
     if isinstance(options.label_column, str):
         return _label(origin, names, options, options.label_column), []
-    several = [_label(origin, names, options, one) for one in options.label_column]
+    several = [_label(origin, names, options, column) for column in options.label_column]
     for place, name in enumerate(several):
         if name in several[:place]:
             raise origin.error(f"label_column (--label-column) names {shown(name)} twice: name each column once")
@@ -244,10 +246,10 @@ def _label(origin: Origin, names: list[str], options: ColumnOptions, label: str)
     if not options.need_labels or options.numbers is not None:
         return label
     if not origin.header:
-        what = f"there is no header, so no column is called {shown(label)}: give its number, from 1 to {len(names)}"
+        message = f"there is no header, so no column is called {shown(label)}: give its number, from 1 to {len(names)}"
     else:
-        what = f"no column is called {shown(label)}: there are {listed(names)}"
-    raise origin.error(what)
+        message = f"no column is called {shown(label)}: there are {listed(names)}"
+    raise origin.error(message)
 
 
 class Faults:
@@ -256,9 +258,9 @@ class Faults:
     def __init__(self) -> None:
         self.rows: dict[int, tuple[int, str]] = {}
 
-    def add(self, row: int, column: int, what: str) -> None:
+    def add(self, row: int, column: int, message: str) -> None:
         if row not in self.rows or column < self.rows[row][0]:
-            self.rows[row] = column, what
+            self.rows[row] = column, message
 
 
 class Cells(NamedTuple):
@@ -291,7 +293,7 @@ def with_label_sets(cells: Cells, layout: Layout, need_labels: bool) -> Cells:
     if not need_labels and not is_known.all():
         return cells
     distinct_sets, codes = np.unique(is_set, axis=0, return_inverse=True)
-    sets = [tuple(layout.labels[place] for place in np.flatnonzero(one).tolist()) for one in distinct_sets]
+    sets = [tuple(layout.labels[place] for place in np.flatnonzero(flags).tolist()) for flags in distinct_sets]
     return cells._replace(labels=Coded(codes.ravel().astype(np.int32), sets))
 
 
@@ -317,18 +319,18 @@ def sound_cells(
         cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, labels))
     for part in cells.contents.further if is_dense else ():
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
-            what = "appears here for the first time: list it in numbers or categories, or in ignore (--ignore)"
-            cells.faults.add(row, 1, f"key {shown(part.names[code])} {what}")
+            message = "appears here for the first time: list it in numbers or categories, or in ignore (--ignore)"
+            cells.faults.add(row, 1, f"key {shown(part.names[code])} {message}")
     if is_float32:
         _find_large(cells, layout)
     contents, strange = preparation.derive(cells.contents)
-    for row, name, what in strange:
+    for row, name, message in strange:
         place = layout.names.index(name) if name in layout.names else 0
-        cells.faults.add(row, place + 1, f"column {shown(name)}: {what}")
+        cells.faults.add(row, place + 1, f"column {shown(name)}: {message}")
     bad = list(cells.bad)
     cells = cells._replace(contents=contents)
     if cells.faults.rows:
-        bad += [Bad(int(cells.lines[row]), what, column) for row, (column, what) in cells.faults.rows.items()]
+        bad += [Bad(int(cells.lines[row]), message, column) for row, (column, message) in cells.faults.rows.items()]
         cells = _without(cells, cells.faults)
     texts = None if cells.labels is None else _occurring(cells.labels, column)
     return Parsed(cells.n_lines, cells.lines, texts, cells.contents, None, bad)
@@ -336,14 +338,14 @@ def sound_cells(
 
 def _find_large(cells: Cells, layout: Layout) -> None:
     """Numbers that float32 cannot hold, or not together with others."""
-    what = f"is too large (at most {LARGEST_NARROW:.0e} for hashed features and words): scale the values"
+    message = f"is too large (at most {LARGEST_NARROW:.0e} for hashed features and words): scale the values"
     numbers = cells.contents.numbers
     for row, place in np.argwhere(np.abs(numbers) > LARGEST_NARROW).tolist():
         column = layout.numbers[place] + 1 if layout.numbers else 1
-        cells.faults.add(row, column, f"{shown(str(numbers[row, place]))} {what}")
+        cells.faults.add(row, column, f"{shown(str(numbers[row, place]))} {message}")
     for part in cells.contents.further:
         for at in np.flatnonzero(np.abs(part.amounts) > LARGEST_NARROW).tolist():
-            cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {what}")
+            cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {message}")
 
 
 def _occurring(labels: Coded, column: int) -> Texts:
@@ -377,7 +379,7 @@ def _checked(labels: Coded, column: int, faults: Faults, rule: LabelRule) -> Cod
 def _clean(label: Label, rule: LabelRule) -> Label:
     """A label, or the labels that a text holds, without spaces around them."""
     if isinstance(label, tuple):
-        return tuple(one.strip() for one in label)
+        return tuple(part.strip() for part in label)
     if not rule.several:
         return label.strip()
     return as_set(label.strip()) if rule.separator is None else split_labels(label, rule.separator)

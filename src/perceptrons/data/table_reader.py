@@ -87,8 +87,8 @@ def table_format(format: str) -> TableFormat:
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        what = f"Files of format {format!r} need the package pyarrow: pip install 'perceptrons[files]'."
-        raise ModuleNotFoundError(what) from error
+        message = f"Files of format {format!r} need the package pyarrow: pip install 'perceptrons[files]'."
+        raise ModuleNotFoundError(message) from error
     if format == "jsonl":
         from perceptrons.data.json import JsonTable
 
@@ -183,8 +183,8 @@ class TableReader(PieceReader):
         self._bits = _bits(hash_bits, options.text, columns)
         keys = None
         if columns is not None and columns.frozen and format == "jsonl":
-            named = [*(options.numbers or ()), *options.categories, *listed(options.text_column)]
-            keys = further_keys(columns, named, words=options.text is not None)
+            feature_names = [*(options.numbers or ()), *options.categories, *listed(options.text_column)]
+            keys = further_keys(columns, feature_names, words=options.text is not None)
         fixed = columns is not None and columns.frozen and columns.bits is None and not keys
         if options.grow and options.preparation is not None:
             options = options.for_new_columns(options.preparation)
@@ -254,14 +254,14 @@ class TableReader(PieceReader):
             trivial = self._preparation.is_trivial
             return keep if trivial else keep | {"preparation": self._preparation.as_dict()}
         names = ("scale", "on_missing", "missing", "interactions", "powers")
-        chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(usual, name)}
-        return chosen | keep | ({"prepare": True} if options.infers_kinds else {})
+        settings = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(usual, name)}
+        return settings | keep | ({"prepare": True} if options.infers_kinds else {})
 
     @property
     def notices(self) -> list[str]:
-        out = [str(one.notice()) for one in self.left_out]
+        left_out = [str(column.notice()) for column in self.left_out]
         read_as_text = [self._read_as_text] * bool(self._read_as_text)
-        return [*self._form.notices.values(), *out, *read_as_text, *self._lacking()]
+        return [*self._form.notices.values(), *left_out, *read_as_text, *self._lacking()]
 
     def _lacking(self) -> list[str]:
         """What was done where numbers are missing."""
@@ -285,13 +285,13 @@ class TableReader(PieceReader):
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         assert self.columns is not None
         facts, arrays = self.columns.state()
-        kept = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
-        known = {
-            "roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": kept,
+        preparation = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
+        facts_of_table = {
+            "roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": preparation,
             "decimal": self._form.decimal,
         }  # fmt: skip
         text = self._text.get_params() if self._given_options.text is None and self._text is not None else None
-        return {"columns": facts, **known, "ignore": self._options.ignore, "text": text}, arrays
+        return {"columns": facts, **facts_of_table, "ignore": self._options.ignore, "text": text}, arrays
 
     def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         if (
@@ -376,11 +376,11 @@ class TableReader(PieceReader):
         self.hash_bits = _bits(self._given_bits, text, None)
         self._read_text_by(text)
         low, high = NAME_CHARS
-        how = "".join(f" --text-column {name}" for name in names) + f" --chars {low}-{high}" * are_names
+        command_options = "".join(f" --text-column {name}" for name in names) + f" --chars {low}-{high}" * are_names
         by = f"words and sequences of {low} to {high} characters" if are_names else "words"
         self._read_as_text = (
             f"there are no other features, so {in_list(names)}, with different values in nearly all rows, is read as "
-            f"text, by {by} (as{how}): to learn each value as a category, give keep (--keep)"
+            f"text, by {by} (as{command_options}): to learn each value as a category, give keep (--keep)"
         )
 
     def _cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
@@ -391,20 +391,26 @@ class TableReader(PieceReader):
 
     def _parse(self, piece: Piece) -> Parsed:
         assert isinstance(piece.details, PieceColumns)
-        roles, layout, known = piece.details
+        roles, layout, preparation = piece.details
         cells = self._cells(piece, roles, layout)
         if roles is None or layout is None:
             return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
-        derived = Preparation(words=self._options.missing_values, derived=self._derived) if known is None else known
+        derived = (
+            Preparation(words=self._options.missing_values, derived=self._derived)
+            if preparation is None
+            else preparation
+        )
         separator = self._several.separator or (None if self.format in WITH_LISTS else COMMA)
         parsed = sound_cells(
-            cells, layout, derived, is_dense=self._dense and known is not None,
+            cells, layout, derived, is_dense=self._dense and preparation is not None,
             is_float32=self.columns.bits is not None or self._text is not None,
             labels=LabelRule(self.need_labels, bool(self._several.asked), separator),
         )  # fmt: skip
         keys = record_keys(parsed.rows) if self.keyed else None
-        return parsed._replace(rows=parsed.rows if known is None else self._rows(parsed.rows, known), keys=keys)
+        return parsed._replace(
+            rows=parsed.rows if preparation is None else self._rows(parsed.rows, preparation), keys=keys
+        )
 
     # ---- cells to rows
 
@@ -486,8 +492,8 @@ class TableReader(PieceReader):
         preparation = self._preparation
         assert preparation is not None
         tasks = zip(waiting, self._memory_for(waiting, len(blocks)), strict=True)
-        made = in_order(tasks, lambda task: self._rows(task[0], preparation, task[1]))
-        located: Iterable[Rows | LocatedRows] = (self._located(rows) for _, rows in made)
+        results = in_order(tasks, lambda task: self._rows(task[0], preparation, task[1]))
+        located: Iterable[Rows | LocatedRows] = (self._located(rows) for _, rows in results)
         if preparation.weigh_terms:
             located = [*located]  # weights are measured when all words have been seen
             self._measure_term_weights(located, learned)
@@ -548,8 +554,8 @@ def _with_several(shared: dict[str, Any]) -> dict[str, Any]:
             "them out."
         )
     if shared.get("multilabel") is False:
-        why = "the model was trained on one label per example" if shared.get("of_model") else "multilabel=False"
-        raise ValueError(f"label_column names several columns, but {why}: name one column.")
+        reason = "the model was trained on one label per example" if shared.get("of_model") else "multilabel=False"
+        raise ValueError(f"label_column names several columns, but {reason}: name one column.")
     return shared | {"multilabel": True}
 
 

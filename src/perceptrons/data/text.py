@@ -105,26 +105,26 @@ class LabelledTextReader(PieceReader):
     def _parse(self, piece: Piece) -> Parsed:
         n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
         found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 4)))
-        in_words = self.form == IN_WORDS
+        is_fasttext = self.form == IN_WORDS
         with np.errstate(over="ignore"):  # NumPy would warn where nothing is compiled
-            _, n_rows, n_bad, n_inside = scan_labelled(piece.content, piece.size, in_words, self.need_labels, found)
+            _, n_rows, n_bad, n_inside = scan_labelled(piece.content, piece.size, is_fasttext, self.need_labels, found)
         content, named = piece.content, piece.content
         if n_inside:
             content, named = _taken_out(content, found.inside[:n_inside], found.labels)
         begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
         numbers, names = local_names(named, begin, end, self._rooms.labels)
-        labels = Texts(numbers, self._split(texts_of(names), in_words))
+        labels = Texts(numbers, self._split(texts_of(names), is_fasttext))
         begin, end = np.ascontiguousarray(found.texts[:n_rows].T)
         local = cut_text(content, begin, end, self._rule, self._rooms.words)
         bad = [
-            Bad(line, *_describe_line(piece.content[first:last].tobytes(), in_words))
+            Bad(line, *_describe_line(piece.content[first:last].tobytes(), is_fasttext))
             for line, first, last in found.bad[:n_bad].tolist()
         ]
         return Parsed(n_lines, found.lines[:n_rows], labels, local, None, bad)
 
-    def _split(self, texts: list[str], in_words: bool) -> list[Label]:
+    def _split(self, texts: list[str], is_fasttext: bool) -> list[Label]:
         """Texts that hold several labels as sets."""
-        if in_words:
+        if is_fasttext:
             return [tuple(BETWEEN.split(text)) if MARK in text and BETWEEN.search(text) else text for text in texts]
         return split_all(texts, self._several.separator or COMMA) if self._several.asked else list(texts)
 
@@ -134,9 +134,9 @@ class LabelledTextReader(PieceReader):
 
     def _matrix(self, parsed: Parsed) -> Any:
         assert self.columns is not None
-        found = self.columns.find(parsed.rows.names)
+        places = self.columns.find(parsed.rows.names)
         self.n_features = self.columns.n_columns
-        return assemble(parsed.rows, found, self.n_features, self.text.values, self.text.norm)
+        return assemble(parsed.rows, places, self.n_features, self.text.values, self.text.norm)
 
 
 def _has_label(text: bytes) -> bool:
@@ -154,10 +154,10 @@ def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> t
         if not scattered:
             texts[first:last] = SPACES[0]
             continue
-        found = list(LABEL.finditer(content[first:last].tobytes()))
-        for one in found:
-            texts[first + one.start() : first + one.end()] = SPACES[0]
-        more.append(b" ".join(one[0] for one in found)[len(PREFIX) :])
+        matches = list(LABEL.finditer(content[first:last].tobytes()))
+        for match in matches:
+            texts[first + match.start() : first + match.end()] = SPACES[0]
+        more.append(b" ".join(match[0] for match in matches)[len(PREFIX) :])
         labels[row] = size, size + len(more[-1])
         size += len(more[-1])
     return texts, np.concatenate([content, np.frombuffer(b"".join(more), np.uint8)]) if more else content
@@ -166,11 +166,11 @@ def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> t
 def _plain(value: Any) -> Any:
     """A parameter as JSON has it."""
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _describe_line(line: bytes, in_words: bool) -> tuple[str, int]:
+def _describe_line(line: bytes, is_fasttext: bool) -> tuple[str, int]:
     """What is wrong with a line, and the column, counted from 1."""
     try:
         line.decode("utf-8")
@@ -178,13 +178,13 @@ def _describe_line(line: bytes, in_words: bool) -> tuple[str, int]:
         place = len(line[: error.start].decode("utf-8")) + 1
         return f"{no_text(error)}, or remove the line", place
     labels = list(LABEL.finditer(line))
-    if in_words:
+    if is_fasttext:
         for label in labels:
             if not label[1]:
-                what = "__label__ without a name: write the label after it, or remove the line"
-                return what, _column(line, label.start())
-        what = "there is no label (a word that begins with __label__): add one, or remove the line"
-        return f"{what}, or give --multilabel if examples may have several labels or none", 1
+                message = "__label__ without a name: write the label after it, or remove the line"
+                return message, _column(line, label.start())
+        message = "there is no label (a word that begins with __label__): add one, or remove the line"
+        return f"{message}, or give --multilabel if examples may have several labels or none", 1
     if b"\t" in line:
         return "there is no label before the tab: add one, or remove the line", 1
     hint = "fasttext form, give form='fasttext'" if labels else "write the label, a tab and the text"
@@ -233,8 +233,8 @@ class Folder(Source):
 
     def text(self, number: int) -> str | None:
         """The text of an example, as far as it is one."""
-        content, why = _content(self.member(number), self.encoding)
-        return None if why is not None else content.decode("utf-8", "replace").strip()
+        content, problem = _content(self.member(number), self.encoding)
+        return None if problem is not None else content.decode("utf-8", "replace").strip()
 
     def place(self, line: int | None, column: int) -> str:
         """How messages call an example."""
@@ -267,12 +267,12 @@ def _listed(folder: Path) -> tuple[list[Member], list[str]]:
 
 def _below(folder: Path, label: str) -> list[str]:
     """The files of a class, at any depth. Links to folders are not followed: they may lead back."""
-    found = []
-    for where, folders, files in os.walk(folder / label):
+    paths_found = []
+    for folder_path, folders, files in os.walk(folder / label):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        paths = [os.path.join(where, name) for name in files if not name.startswith(".")]
-        found += [os.path.relpath(path, folder) for path in paths if os.path.isfile(path)]
-    return sorted(found)
+        paths = [os.path.join(folder_path, name) for name in files if not name.startswith(".")]
+        paths_found += [os.path.relpath(path, folder) for path in paths if os.path.isfile(path)]
+    return sorted(paths_found)
 
 
 class FileTexts(NamedTuple):
@@ -310,11 +310,11 @@ class TextFilesReader(LabelledTextReader):
             parts: list[tuple[bytes, str | None, str | None]] = []
             size, first = 0, True
             for number, member in enumerate(members, 1):
-                content, why = _content(path.member(number) if isinstance(path, Folder) else path, self.encoding)
+                content, problem = _content(path.member(number) if isinstance(path, Folder) else path, self.encoding)
                 if parts and size + len(content) > source.PIECE:
                     yield _join_texts(path, parts, first)
                     parts, size, first = [], 0, False
-                parts.append((content, member.label, why))
+                parts.append((content, member.label, problem))
                 size += len(content)
             if parts:
                 yield _join_texts(path, parts, first)
@@ -324,16 +324,16 @@ class TextFilesReader(LabelledTextReader):
         assert isinstance(texts, FileTexts)
         bad = []
         for k, label in enumerate(texts.labels):
-            what = texts.unread.get(k) or _describe_bytes(piece.content[texts.ends[k] : texts.ends[k + 1]].tobytes())
-            if what is None and label is None and self.need_labels:
-                what = NO_CLASS_FOLDER
-            if what is not None:
-                bad.append(Bad(k, what))
-        lines = np.setdiff1d(np.arange(len(texts.labels)), [one.line for one in bad])
-        ends, named = np.array(texts.ends), [texts.labels[k] for k in lines.tolist()]
+            message = texts.unread.get(k) or _describe_bytes(piece.content[texts.ends[k] : texts.ends[k + 1]].tobytes())
+            if message is None and label is None and self.need_labels:
+                message = NO_CLASS_FOLDER
+            if message is not None:
+                bad.append(Bad(k, message))
+        lines = np.setdiff1d(np.arange(len(texts.labels)), [record.line for record in bad])
+        ends, label_names = np.array(texts.ends), [texts.labels[k] for k in lines.tolist()]
         labels, distinct = None, dict[str, int]()
-        if all(label is not None for label in named):
-            codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in named], np.int32)
+        if all(label is not None for label in label_names):
+            codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
             labels = Texts(codes, list(distinct))
         local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._rooms.words)
         return Parsed(len(texts.labels), lines, labels, local, None, bad)
@@ -359,21 +359,21 @@ def _join_texts(path: DataPath, parts: list[tuple[bytes, str | None, str | None]
     texts = FileTexts(
         ends=np.cumsum([0, *(len(part) for part, _, _ in parts)]).tolist(),
         labels=[label for _, label, _ in parts],
-        unread={k: why for k, (_, _, why) in enumerate(parts) if why is not None},
+        unread={k: problem for k, (_, _, problem) in enumerate(parts) if problem is not None},
     )
     return Piece(path, content, len(content) - ROOM, first, texts)
 
 
 def _describe_bytes(content: bytes) -> str | None:
     """What is wrong with the bytes of a text, if anything is."""
-    place, what = content.find(b"\0"), "a NUL byte, so this is not a text"
+    place, message = content.find(b"\0"), "a NUL byte, so this is not a text"
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        place, what = error.start, no_text(error)
+        place, message = error.start, no_text(error)
     else:
-        what += ": remove the file, leave it out with on_error='skip' (--on-error skip), or give its --encoding"
+        message += ": remove the file, leave it out with on_error='skip' (--on-error skip), or give its --encoding"
     if place < 0:
         return None
     line, column = content.count(b"\n", 0, place) + 1, place - content.rfind(b"\n", 0, place)
-    return f"line {line}, byte {column}: {what}"
+    return f"line {line}, byte {column}: {message}"

@@ -104,26 +104,26 @@ class Interactions:
         products = _products(plain, int(counts[~skip].sum()))
         n, used = multiply(plain, terms, groups, skip, products, SECRET)
         made, parts, names = products.numbers[:n], products.parts[:used], _escaped(names)
-        wrong = {row: _too_many(counts[row]) for row in np.flatnonzero(skip).tolist()}
+        faults = {row: _too_many(counts[row]) for row in np.flatnonzero(skip).tolist()}
         for row in np.flatnonzero(products.large).tolist():
             at = int(products.large[row]) - 1
-            wrong[row] = _too_large(names, parts[made[at] - len(hashes)], float(products.values[at]))
+            faults[row] = _too_large(names, parts[made[at] - len(hashes)], float(products.values[at]))
         behind = made[made >= len(hashes)] - len(hashes)
         hashes = np.concatenate([hashes, products.hashes[:used]])
         if not named:
-            return Made(products.starts, made, products.values[:n], _unnamed(len(hashes)), hashes, wrong)
+            return Made(products.starts, made, products.values[:n], _unnamed(len(hashes)), hashes, faults)
         names = _with_products(names, parts, behind)
         if len(starts) > 2:
             order = order_of_coming(made, len(hashes))
             names, hashes, made = renumbered(names, order), hashes[order], np.argsort(order).astype(np.int32)[made]
-        return Made(products.starts, made, products.values[:n], names, hashes, wrong)
+        return Made(products.starts, made, products.values[:n], names, hashes, faults)
 
 
 # ---- which there are
 
 
-def _listed(given: Any, name: str) -> list[str]:
-    texts = [] if given is None else [given] if isinstance(given, str) else list(given)
+def _listed(terms: Any, name: str) -> list[str]:
+    texts = [] if terms is None else [terms] if isinstance(terms, str) else list(terms)
     for text in texts:
         if not isinstance(text, str):
             raise ValueError(f"{name} must be a list of texts such as {'abc'[: ORDERS[name]]!r}, not {text!r}.")
@@ -146,27 +146,27 @@ def filtered(terms: Iterable[Term]) -> list[Term]:
 
     One that has a letter twice, and another, is sorted, so that those of one namespace stand side by side.
     """
-    found: dict[Term, Term] = {}
+    kept_terms: dict[Term, Term] = {}
     for term in sorted(terms):
         in_order = tuple(sorted(term))
-        found.setdefault(in_order, in_order if 1 < len(set(term)) < len(term) else term)
-    return list(found.values())
+        kept_terms.setdefault(in_order, in_order if 1 < len(set(term)) < len(term) else term)
+    return list(kept_terms.values())
 
 
 def expanded(terms: Iterable[Term], spaces: bytes) -> list[Term]:
     """Without wildcards, which stand for all namespaces that begin with a printed character of ASCII."""
-    printed, found = [space for space in sorted(spaces) if SPACE <= space <= LAST_PRINTED], list[Term]()
+    printed, results = [space for space in sorted(spaces) if SPACE <= space <= LAST_PRINTED], list[Term]()
     for term in terms:
-        for chosen in combinations_with_replacement(printed, term.count(WILDCARD)):
-            rest = iter(chosen if len(chosen) < 3 else chosen[::-1])  # as VW has two, and three
-            found.append(tuple(next(rest) if space == WILDCARD else space for space in term))
-    return filtered(found)
+        for spaces_of_term in combinations_with_replacement(printed, term.count(WILDCARD)):
+            rest = iter(spaces_of_term if len(spaces_of_term) < 3 else spaces_of_term[::-1])  # as VW has two, and three
+            results.append(tuple(next(rest) if space == WILDCARD else space for space in term))
+    return filtered(results)
 
 
 @lru_cache(maxsize=64)
 def _in_order(terms: tuple[Term, ...], spaces: bytes) -> Terms:
-    found = _as_array(sorted(expanded(terms, spaces), key=lambda term: term[0]))
-    return Terms(found, np.searchsorted(found[:, 0], np.arange(257)))
+    terms_array = _as_array(sorted(expanded(terms, spaces), key=lambda term: term[0]))
+    return Terms(terms_array, np.searchsorted(terms_array[:, 0], np.arange(257)))
 
 
 def _as_array(terms: Iterable[Term]) -> np.ndarray:
@@ -224,8 +224,8 @@ def _keyed(arena: np.ndarray, ends: np.ndarray, counts: np.ndarray) -> Names:
 
 
 def _too_many(n: float) -> str:
-    what = f"its interactions make {n:,.0f} features, more than {MAX_FEATURES_PER_ROW:,}"
-    return f"{what}: name fewer namespaces, or shorten the line"
+    message = f"its interactions make {n:,.0f} features, more than {MAX_FEATURES_PER_ROW:,}"
+    return f"{message}: name fewer namespaces, or shorten the line"
 
 
 def _too_large(names: Names, parts: np.ndarray, value: float) -> str:
@@ -283,8 +283,8 @@ class VwReader(PieceReader):
         self.n_features = self.columns.n_columns
 
     def recipe(self) -> dict[str, Any]:
-        told = {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
-        return told | self._interactions.recipe() | self._shared()
+        options = {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
+        return options | self._interactions.recipe() | self._shared()
 
     def _pieces(self) -> Iterator[Piece]:
         for piece in super()._pieces():
@@ -292,30 +292,30 @@ class VwReader(PieceReader):
 
     def _parse(self, piece: Piece) -> Parsed:
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
-            found, counts = self._scanned(piece)
+            buffers, counts = self._scanned(piece)
             n_lines, n_rows, n_values, n_bad, n_weighted = counts
-            ends = found.ends[: n_values + 1]
-            numbers, names = local_names(found.names, ends[:-1], ends[1:], self._rooms.words)
+            ends = buffers.ends[: n_values + 1]
+            numbers, names = local_names(buffers.names, ends[:-1], ends[1:], self._rooms.words)
             hashes = np.empty(len(names.counts), np.uint32)
-            hash_features(names.arena, names.ends, found.prefix, hashes)
-            rows = Made(found.starts[: n_rows + 1], numbers, found.values[:n_values], names, hashes, {})
+            hash_features(names.arena, names.ends, buffers.prefix, hashes)
+            rows = Made(buffers.starts[: n_rows + 1], numbers, buffers.values[:n_values], names, hashes, {})
             if self._interactions:
                 assert self.columns is not None
                 rows = self._interactions.make(*rows[:-1], named=not (self.columns.frozen and self.columns.bits))
-        begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
+        begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
         of_rows, distinct = local_names(piece.content, begin, end, self._rooms.labels)
         labels = Texts(of_rows, split_all(texts_of(distinct), COMMA))
-        weight = found.weights[:n_rows] if n_weighted else None
+        weight = buffers.weights[:n_rows] if n_weighted else None
         bad = [
             Bad(line, *fault(piece.content[first:last].tobytes(), *WEIGHTS))
-            for line, first, last in found.bad[:n_bad].tolist()
+            for line, first, last in buffers.bad[:n_bad].tolist()
         ]
-        return Parsed(n_lines, found.lines[:n_rows], labels, rows, weight, bad)
+        return Parsed(n_lines, buffers.lines[:n_rows], labels, rows, weight, bad)
 
     def _scanned(self, piece: Piece) -> tuple[Found, tuple[int, ...]]:
         n_lines, n_names = int(np.count_nonzero(piece.content[: piece.size] == 10)), 2 * piece.size + 1024
         while True:
-            found = Found(
+            buffers = Found(
                 values=np.empty(piece.size // 2 + 1),
                 ends=np.empty(piece.size // 2 + 2, np.int64),
                 names=np.empty(n_names, np.uint8),
@@ -326,13 +326,13 @@ class VwReader(PieceReader):
                 lines=np.empty(n_lines, np.int64),
                 bad=np.empty((n_lines, 3), np.int64),
             )
-            counts = scan_vw(piece.content, piece.size, *WEIGHTS, found)
+            counts = scan_vw(piece.content, piece.size, *WEIGHTS, buffers)
             if counts[2] >= 0:
-                return found, counts
+                return buffers, counts
             n_names *= 2  # short features in a namespace of a long name
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
-        return {row: (what, 1) for row, what in parsed.rows.wrong.items()}
+        return {row: (message, 1) for row, message in parsed.rows.wrong.items()}
 
     def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         lines = piece.content[: piece.size].tobytes().split(b"\n")
@@ -341,9 +341,9 @@ class VwReader(PieceReader):
     def _matrix(self, parsed: Parsed) -> Any:
         starts, numbers, values, names, hashes, _ = parsed.rows
         assert self.columns is not None
-        found = self.columns.find(names, hashes if self.columns.bits else None)
+        places = self.columns.find(names, hashes if self.columns.bits else None)
         self.n_features = self.columns.n_columns
-        return assemble_values(starts, numbers, values, found, self.n_features)
+        return assemble_values(starts, numbers, values, places, self.n_features)
 
 
 def fault(content: bytes, least: float, most: float) -> Fault:
@@ -352,48 +352,50 @@ def fault(content: bytes, least: float, most: float) -> Fault:
     head, bar, body = text.partition("|")
     if not bar:
         return "there is no | in the line: write the features after it, such as 1 |words good news:2", 1
-    for what, place in chain(_of_head(head, least, most), _of_body(body, len(head) + 1)):
-        return what, place + 1
+    for message, place in chain(_of_head(head, least, most), _of_body(body, len(head) + 1)):
+        return message, place + 1
     return "not of the form label |namespace feature:value ...: correct or remove the line", 1
 
 
 def _missing(head: str) -> Fault:
     """What to say of a line without a label, and the column, counted from 1."""
-    words = list(re.finditer("[^ ]+", head))
-    if words and words[-1][0][0] != "'":
-        what = f"{shown(words[-1][0])} touches the | and is therefore a tag, not a label: put a space between them"
-        return what, words[-1].start() + 1
+    parts = list(re.finditer("[^ ]+", head))
+    if parts and parts[-1][0][0] != "'":
+        message = f"{shown(parts[-1][0])} touches the | and is therefore a tag, not a label: put a space between them"
+        return message, parts[-1].start() + 1
     return LABEL, 1
 
 
 def _of_head(head: str, least: float, most: float) -> Iterator[Fault]:
     for bad in re.finditer("[\t\r]", head):
         yield f"{shown(bad[0])} before the |: separate label, importance and tag by spaces", bad.start()
-    words = list(re.finditer("[^ ]+", head))
-    if words and (words[-1][0][0] == "'" or not head.endswith(" ")):
-        words.pop()  # a tag
-    if not words:
+    parts = list(re.finditer("[^ ]+", head))
+    if parts and (parts[-1][0][0] == "'" or not head.endswith(" ")):
+        parts.pop()  # a tag
+    if not parts:
         return
-    label, *numbers = words
+    label, *numbers = parts
     if ":" in label[0]:
         yield f"{shown(label[0])}: labels with costs are not supported: {ONE_LABEL}", label.start()
     if re.search(r"[\x00-\x1f\x7f]", label[0]):
         yield f"{shown(label[0])} contains a control character, so it is not a label: remove it", label.start()
     for word, name in zip(numbers, ("importance", "base"), strict=False):
         if not NUMBER.fullmatch(word[0]):
-            what = f"{shown(word[0])} is in the place of the {name} but is not a number: begin a tag with '"
+            message = f"{shown(word[0])} is in the place of the {name} but is not a number: begin a tag with '"
         elif name == "base" and not _is_zero(word[0]):
-            what = f"base {shown(word[0])} is not 0: initial predictions are not supported, so remove it"
+            message = f"base {shown(word[0])} is not 0: initial predictions are not supported, so remove it"
         elif name == "importance" and not (_is_zero(word[0]) or least <= float(word[0]) <= most):
-            what = f"importance {shown(word[0])} is not 0 or from {least:g} to {most:g}: correct it, or remove the line"
+            message = (
+                f"importance {shown(word[0])} is not 0 or from {least:g} to {most:g}: correct it, or remove the line"
+            )
         else:
             continue
-        yield what, word.start()
-    if len(words) > 3:
-        what = (
-            f"{len(words)} words before the |: at most a label, an importance and a base, and a tag that begins with '"
+        yield message, word.start()
+    if len(parts) > 3:
+        message = (
+            f"{len(parts)} words before the |: at most a label, an importance and a base, and a tag that begins with '"
         )
-        yield what, words[3].start()
+        yield message, parts[3].start()
 
 
 def _is_zero(number: str) -> bool:
@@ -411,26 +413,26 @@ def _of_body(body: str, begin: int) -> Iterator[Fault]:
 def _of_namespace(part: str, begin: int, last: bool) -> Iterator[Fault]:
     for bad in re.finditer("\r", part):
         yield "there is a carriage return inside the line: remove it, or write a newline", begin + bad.start()
-    scale, words = 1.0, re.finditer("[^ \t]+", part)
+    scale, parts = 1.0, re.finditer("[^ \t]+", part)
     if part and part[0] not in " \t":
-        namespace, colon, value = next(words)[0].partition(":")
+        namespace, colon, value = next(parts)[0].partition(":")
         if not namespace:
             yield f"{shown(':' + value)} after the |, where a namespace is expected: put a space between them", begin
         if len(namespace.encode("utf-8", "surrogateescape")) > LONGEST_NAMESPACE:
             yield f"a namespace of more than {LONGEST_NAMESPACE} bytes: give it a shorter name", begin
         if colon:
-            what = _of_number(value, 1.0)
-            if what:
-                yield what, begin + len(namespace) + 1
+            message = _of_number(value, 1.0)
+            if message:
+                yield message, begin + len(namespace) + 1
                 return
             scale = float(value)
-    for word in words:
+    for word in parts:
         name, colon, value = word[0].partition(":")
-        what = None if not colon else _of_value(value, scale, word.end() == len(part) and not last)
+        message = None if not colon else _of_value(value, scale, word.end() == len(part) and not last)
         if not colon and abs(scale) > LARGEST:
-            what = f"scale {scale:g} is too large (at most {LARGEST:.0e}): scale the values"
-        if what:
-            yield what, begin + word.start() + len(name) + 1
+            message = f"scale {scale:g} is too large (at most {LARGEST:.0e}): scale the values"
+        if message:
+            yield message, begin + word.start() + len(name) + 1
 
 
 def _of_value(value: str, scale: float, touches: bool) -> str | None:

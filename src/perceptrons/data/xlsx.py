@@ -170,10 +170,10 @@ def _error_cells(content: bytes, sheet_name: str) -> dict[int, list[tuple[int, s
 def _sheet_part(archive: zipfile.ZipFile, sheet_name: str) -> str:
     """Return the name of the part with a sheet. The workbook names a relationship, and that names the part."""
     workbook = ElementTree.fromstring(archive.read("xl/workbook.xml"))
-    sheets = {one.get("name"): one for one in workbook.iter() if one.tag.endswith("}sheet")}
+    sheets = {element.get("name"): element for element in workbook.iter() if element.tag.endswith("}sheet")}
     identifiers = [value for key, value in sheets[sheet_name].items() if key.endswith("}id")]
     relationships = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
-    targets = {one.get("Id"): one.get("Target", "") for one in relationships}
+    targets = {element.get("Id"): element.get("Target", "") for element in relationships}
     return posixpath.normpath(posixpath.join("/xl", targets["".join(identifiers)])).lstrip("/")
 
 

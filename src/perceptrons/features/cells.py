@@ -203,8 +203,8 @@ class Collector:
         self._labels = Distinct(n)
         self._lists = {name: Entries() for name in roles.categories}
         self._others = Entries()
-        named = ((NUMBER, roles.numbers), (CATEGORY, roles.categories), (TEXT, roles.texts))
-        self.role_of = {name: (role, place) for role, names in named for place, name in enumerate(names)}
+        columns_by_role = ((NUMBER, roles.numbers), (CATEGORY, roles.categories), (TEXT, roles.texts))
+        self.role_of = {name: (role, place) for role, names in columns_by_role for place, name in enumerate(names)}
         self._required = roles.required()
         self.role_of |= dict.fromkeys(known.ignore, (IGNORED, 0))
         if roles.label is not None:
@@ -212,7 +212,7 @@ class Collector:
 
     def take(self, row: int, record: Mapping[str, Any]) -> Misfit | None:
         """Put the values of a record where they belong; returns the first that does not fit."""
-        seen: set[str] = set()
+        names_seen: set[str] = set()
         path: tuple[str, ...] = ()
         try:
             for path, value, twice in leaves(record):
@@ -220,20 +220,20 @@ class Collector:
                 role, place = self.role_of.get(name, (None, 0))
                 if role == IGNORED or (role is None and self.known.closed):
                     continue
-                if twice or name in seen:
+                if twice or name in names_seen:
                     raise MisfitError("the key appears twice: remove one")
-                seen.add(name)
+                names_seen.add(name)
                 self.put(row, name, role, place, value)
             for name in self._required:
-                if name not in seen:  # missing, as null is
+                if name not in names_seen:  # missing, as null is
                     path = (name,)
                     self.put(row, name, *self.role_of[name], None)
         except MisfitError as error:
             name = ".".join(path)
-            hint = did_you_mean(name, record.keys() - self.role_of.keys()) if name not in seen else ""
+            hint = did_you_mean(name, record.keys() - self.role_of.keys()) if name not in names_seen else ""
             return Misfit(path, f"key {shown(name)}{hint}: {error}")
         label = self.known.roles.label
-        if self.known.need_labels and label not in seen and not self.known.several:
+        if self.known.need_labels and label not in names_seen and not self.known.several:
             return Misfit((), f"there is no label (key {shown(str(label))}): add one, or remove the record")
         return None
 
@@ -251,7 +251,7 @@ class Collector:
         elif role == TEXT:
             self._texts[place][row] = _text(value)
         elif role == LABEL and isinstance(value, list):
-            self._labels.add(row, tuple(_one_label(one) for one in value))
+            self._labels.add(row, tuple(_one_label(item) for item in value))
         elif role == LABEL:
             text = _text(value).strip()
             if self.known.need_labels and not is_label(text) and not (self.known.several and not text):
@@ -296,10 +296,10 @@ class Collector:
     def contents(self, narrow: bool = False) -> Contents:
         """Return all cells that are features. narrow: numbers as float32, which they were."""
         categories = {name: column.coded() for name, column in self._categories.items()}
-        further = [entries.further() for entries in (*self._lists.values(), self._others) if entries.rows]
+        lists = [entries.further() for entries in (*self._lists.values(), self._others) if entries.rows]
         texts = [strings_of(text.encode("utf-8", "surrogatepass") for text in texts) for texts in self._texts]
         numbers = self.numbers.astype(np.float32) if narrow else self.numbers
-        return Contents(numbers, categories, further, texts)
+        return Contents(numbers, categories, lists, texts)
 
     def labels(self) -> Coded | None:
         return None if self.known.roles.label is None else self._labels.coded()
@@ -330,8 +330,8 @@ def _one_label(value: Any) -> str:
     """One of several labels."""
     text = "" if value is None or isinstance(value, list | dict) else _text(value).strip()
     if not is_label(text):
-        what = "a list of labels contains null or something that is not a label" if not text else no_label(text)
-        raise MisfitError(f"{what}: write strings or whole numbers, not lists within lists, or remove the record")
+        message = "a list of labels contains null or something that is not a label" if not text else no_label(text)
+        raise MisfitError(f"{message}: write strings or whole numbers, not lists within lists, or remove the record")
     return text
 
 

@@ -108,10 +108,10 @@ class Columns:
 
     def as_frozen(self) -> "Columns":
         """The same columns, to which nothing is added; they share their memory."""
-        other = Columns.__new__(Columns)
-        other.__dict__.update(self.__dict__)
-        other.frozen = True
-        return other
+        frozen = Columns.__new__(Columns)
+        frozen.__dict__.update(self.__dict__)
+        frozen.frozen = True
+        return frozen
 
     def find(self, names: Names, hashes: np.ndarray | None = None) -> Found:
         """Where the names of a piece have their columns.
@@ -128,9 +128,9 @@ class Columns:
             hash_names(names.arena, names.ends, self.seed, hashes)
         columns = (hashes & np.uint32(2**self.bits - 1)).astype(np.int64)
         if self.remember and not self.frozen:
-            before = self.n_names
+            n_before = self.n_names
             numbers = self._numbers(names)
-            new = np.flatnonzero(numbers >= before)
+            new = np.flatnonzero(numbers >= n_before)
             self._columns[numbers[new]] = columns[new]
             self.forgot = self.forgot or bool((numbers < 0).any())
         signs = np.ones(n, np.float32)
@@ -144,10 +144,10 @@ class Columns:
 
     def add(self, other: "Columns") -> np.ndarray:
         """Get to know the names of another that was made with the same options; returns the number each has here."""
-        table, n, before = other._table, other.n_names, self.n_names
+        table, n, n_before = other._table, other.n_names, self.n_names
         ends = table.ends[: n + 1]
         numbers = self._numbers(Names(table.arena[: ends[-1]], ends, other.counts, table.keys[:n]))
-        new = np.flatnonzero(numbers >= before)
+        new = np.flatnonzero(numbers >= n_before)
         self._columns[numbers[new]] = other._columns[new]
         self.forgot = self.forgot or other.forgot or bool((numbers < 0).any())
         return numbers
@@ -160,8 +160,8 @@ class Columns:
             self._make_room(min(n, limit - self.n_names), n_bytes)
         numbers = np.empty(n, np.int64)
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
-            known = names.arena, names.ends, names.keys, names.counts
-            remember_names(*known, self._table, self._counts, -1 if self.frozen else limit, numbers)
+            arrays = names.arena, names.ends, names.keys, names.counts
+            remember_names(*arrays, self._table, self._counts, -1 if self.frozen else limit, numbers)
         return numbers
 
     def _make_room(self, names: int, n_bytes: int) -> None:
@@ -214,9 +214,9 @@ class Columns:
 
     def frequent(self, min_count: int) -> "Columns":
         """Only the names that occurred this often, renumbered. Without bits."""
-        kept = np.flatnonzero(self.counts >= min_count)
+        frequent = np.flatnonzero(self.counts >= min_count)
         table, n = self._table, self.n_names
-        names = renumbered(Names(table.arena, table.ends[: n + 1], self.counts, table.keys[:n]), kept)
+        names = renumbered(Names(table.arena, table.ends[: n + 1], self.counts, table.keys[:n]), frequent)
         arrays = {"arena": names.arena, "ends": names.ends, "counts": names.counts}
         return Columns.from_state(self.state()[0], arrays)
 
@@ -263,8 +263,8 @@ class Columns:
 
 def shown(name: bytes) -> str:
     """A name for people: n-grams of characters stand in ‹ ›, as they may begin or end with a space."""
-    before, mark, gram = name.decode("utf-8", "replace").partition(chr(MARK))
-    return f"{before}‹{gram}›" if mark else before
+    prefix, mark, gram = name.decode("utf-8", "replace").partition(chr(MARK))
+    return f"{prefix}‹{gram}›" if mark else prefix
 
 
 def by_column(columns: np.ndarray, counts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -321,7 +321,7 @@ def check_arrays(arrays: Mapping[str, Any], bits: int | None, remember: int) -> 
         parts[name] = np.array(part, kind)
     arena, ends, counts, columns = parts.values()
     n = len(counts)
-    for sound, what in (
+    for is_valid, message in (
         (len(ends) == n + 1 and (bits is None or len(columns) == n), "there are not as many ends, counts and columns"),
         (bits is None or n <= remember, "there are more than may be remembered"),
         (ends[:1].tolist() == [0] and ends[-1:].tolist() == [len(arena)], "they are cut short"),
@@ -329,8 +329,8 @@ def check_arrays(arrays: Mapping[str, Any], bits: int | None, remember: int) -> 
         (bool(((counts > 0) & (counts < 2**62)).all()), "some never came, or more often than can be counted"),
         (bits is None or not n or (columns.min() >= 0 and columns.max() < 2**bits), "some columns are out of range"),
     ):
-        if not sound:
-            raise ValueError(f"The names are not sound: {what}.")
+        if not is_valid:
+            raise ValueError(f"The names are not sound: {message}.")
     _check_text(arena, ends)
     return arena, ends, counts, columns
 

@@ -55,11 +55,11 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
     preparation = preparation_of(source, roles)
     other_keys = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
     contents = read_cells(X, source, roles, preparation, other_keys, closed=columns.frozen and not other_keys)
-    ready = preparation.apply(contents)
-    names, text = ready.number_names, _text_of(source, columns) if roles.texts else None
+    prepared = preparation.apply(contents)
+    names, text = prepared.number_names, _text_of(source, columns) if roles.texts else None
     dense = are_dense(names, columns, preparation.only_numbers(roles)) and not contents.further
     prefixes = text_prefixes(roles.texts) if source.get("prefix") else []
-    rows = to_rows(ready, dense, None if text is None else text.rule(), prefixes, Workspace())
+    rows = to_rows(prepared, dense, None if text is None else text.rule(), prefixes, Workspace())
     if rows.named is None:
         return dense_rows(rows.values, number_names(names), columns)
     return sparse_rows(find_columns(rows.named, rows.words, columns), columns, text, preparation.term_weights)
@@ -101,9 +101,9 @@ def preparation_of(source: Source, roles: Roles) -> Preparation:
     """How the cells of tables become features: as it was measured, or as they are."""
     if source.get("preparation") is not None:
         return Preparation.from_dict(source["preparation"])
-    found = planned(roles, Derived(), ColumnOptions())
-    assert found is not None
-    return found
+    preparation = planned(roles, Derived(), ColumnOptions())
+    assert preparation is not None
+    return preparation
 
 
 def _frame_cells(X: Any, known: Known) -> Contents:
@@ -134,9 +134,9 @@ def _record_cells(X: Any, known: Known, other_keys: frozenset[str]) -> Contents:
     collector = Collector(len(records), known)
     for row, record in enumerate(records):
         if not isinstance(record, Mapping):
-            what = "a text" if isinstance(record, str) else f"{shown(str(record))}"
+            kind = "a text" if isinstance(record, str) else f"{shown(str(record))}"
             raise TypeError(
-                f"X, row {row}: {what} is not a record: this model was trained on a table, so give a dict or a "
+                f"X, row {row}: {kind} is not a record: this model was trained on a table, so give a dict or a "
                 f"frame with {listed(features)}."
             )
     for row, record in enumerate(records):
@@ -172,13 +172,17 @@ def check_recipe(recipe: Any) -> None:
     if recipe.get("text") is not None:
         HashedText(**recipe["text"])._check()
     if recipe.get("preparation") is not None:
-        kept = Preparation.from_dict(recipe["preparation"])
-        there = [*(recipe.get("numbers") or []), *kept.derived.numbers()]
-        _require(list(kept.names) == there, "the numbers of the table in its preparation")
+        preparation = Preparation.from_dict(recipe["preparation"])
+        there = [*(recipe.get("numbers") or []), *preparation.derived.numbers()]
+        _require(list(preparation.names) == there, "the numbers of the table in its preparation")
         used = {*(recipe.get("categories") or [])}
-        _require({*kept.derived.dates, *kept.derived.flags} <= used, "columns of the table in its preparation")
-        known = {*there, *used, *kept.derived.categories()}
-        _require({name for pair in kept.products.pairs for name in pair} <= known, "products of its columns")
+        _require(
+            {*preparation.derived.dates, *preparation.derived.flags} <= used, "columns of the table in its preparation"
+        )
+        column_names = {*there, *used, *preparation.derived.categories()}
+        _require(
+            {name for pair in preparation.products.pairs for name in pair} <= column_names, "products of its columns"
+        )
 
 
 def _require(condition: bool, expected: str) -> None:

@@ -128,15 +128,15 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
 
     def _pieces(self, source: Any, then: Callable[[Any], Any] | None = None) -> Iterator[Any]:
         """The pieces, cut by several threads; what `then` makes of each, if there is one."""
-        cutter, own = self._cutter(), Workspaces()
+        cutter, workspaces = self._cutter(), Workspaces()
 
         def work(k: int) -> Any:
-            local = cutter(source, k, own.words)
+            local = cutter(source, k, workspaces.words)
             return local if then is None else then(local)
 
         pieces = range(len(source.cuts) - 1)
         if len(pieces) > 1 and self._threaded:
-            return (done for _, done in in_order(pieces, work))
+            return (result for _, result in in_order(pieces, work))
         return map(work, pieces)
 
     @property

@@ -165,8 +165,8 @@ def renumbered(names: Names, order: np.ndarray) -> Names:
 def _checked(content: np.ndarray, begin: Any, end: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same, always of the types for which the loops are compiled, and sound: they must not leave the content."""
     begin, end = np.array(begin, np.int64), np.array(end, np.int64)
-    sound = begin.ndim == 1 and begin.shape == end.shape and content.ndim == 1 and content.dtype == np.uint8
-    if not sound or bool((begin < 0).any() or (begin > end).any() or (end > len(content)).any()):
+    is_valid = begin.ndim == 1 and begin.shape == end.shape and content.ndim == 1 and content.dtype == np.uint8
+    if not is_valid or bool((begin < 0).any() or (begin > end).any() or (end > len(content)).any()):
         raise ValueError(f"Texts must lie within the content, which has {content.size} bytes.")
     content = np.ascontiguousarray(content).view(np.ndarray)
     content.flags.writeable = False
@@ -193,8 +193,8 @@ def worth(counts: np.ndarray, values: str) -> np.ndarray:
         return counts.astype(np.float64)
     amounts = LOGS.take(counts, mode="clip")
     if counts.max(initial=0) >= len(LOGS):
-        large = np.flatnonzero(counts >= len(LOGS))
-        amounts[large] = [1.0 + math.log(count) for count in counts[large].tolist()]  # NumPy's rounds otherwise
+        are_large = np.flatnonzero(counts >= len(LOGS))
+        amounts[are_large] = [1.0 + math.log(count) for count in counts[are_large].tolist()]  # NumPy's rounds otherwise
     return amounts
 
 

@@ -81,9 +81,9 @@ def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tup
     numbers: list[np.ndarray] = []
     for name in derived.flags:
         column = categories.pop(name)
-        known = [_flag(text, missing) for text in column.distinct]
-        numbers.append(_of_rows(column, known, np.nan))
-        strange += _strange(column, name, known, "is not yes or no (true or false)")
+        flags = [_flag(text, missing) for text in column.distinct]
+        numbers.append(_of_rows(column, flags, np.nan))
+        strange += _strange(column, name, flags, "is not yes or no (true or false)")
     for name in derived.dates:
         column = categories.pop(name)
         seconds = _seconds(column.distinct, missing)
@@ -120,13 +120,13 @@ def _seconds(texts: list[str], missing: frozenset[str]) -> list[float | None]:
 
 def _parts(seconds: np.ndarray) -> tuple[np.ndarray, ...]:
     """Year, days since 1970 and, as codes, month, weekday and hour; NaN and -1 where there is none."""
-    known = ~np.isnan(seconds)
-    whole = np.where(known, seconds, 0.0)
-    days = np.floor(whole / DAY)
+    present = ~np.isnan(seconds)
+    seconds_or_zero = np.where(present, seconds, 0.0)
+    days = np.floor(seconds_or_zero / DAY)
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-    codes = months % 12, (days.astype(np.int64) + THURSDAY) % 7, (whole - days * DAY) // 3600
+    codes = months % 12, (days.astype(np.int64) + THURSDAY) % 7, (seconds_or_zero - days * DAY) // 3600
     numbers = months // 12 + 1970, days
-    return (*(np.where(known, part, np.nan) for part in numbers), *(np.where(known, part, -1) for part in codes))
+    return (*(np.where(present, part, np.nan) for part in numbers), *(np.where(present, part, -1) for part in codes))
 
 
 def _words(part: str) -> tuple[str, ...]:
@@ -143,11 +143,11 @@ def _of_rows(column: Coded, values: list[float | None] | np.ndarray, none: float
     return np.array([*(none if value is None else value for value in values), none], np.float64)[column.codes]
 
 
-def _strange(column: Coded, name: str, values: list[float | None], what: str) -> list[Strange]:
-    wrong = [code for code, value in enumerate(values) if value is None]
-    rows = np.flatnonzero(np.isin(column.codes, wrong)).tolist() if wrong else []
+def _strange(column: Coded, name: str, values: list[float | None], message: str) -> list[Strange]:
+    bad_codes = [code for code, value in enumerate(values) if value is None]
+    rows = np.flatnonzero(np.isin(column.codes, bad_codes)).tolist() if bad_codes else []
     advice = "correct it, or list the column in categories (--categories)"
-    return [Strange(row, name, f"{shown(column.distinct[column.codes[row]])} {what}: {advice}") for row in rows]
+    return [Strange(row, name, f"{shown(column.distinct[column.codes[row]])} {message}: {advice}") for row in rows]
 
 
 FEW = 20  # rows; fewer do not tell whether a column is an identifier
@@ -180,22 +180,22 @@ class ColumnFacts(NamedTuple):
     def notice(self) -> str | None:
         """Why the column is left out, in words."""
         if self.kind == "identifier":
-            what = f"column {shown(self.name)} looks like an identifier ({self.distinct:,} distinct values) and"
-            return f"{what} is left out: to use it, give keep (--keep)"
+            message = f"column {shown(self.name)} looks like an identifier ({self.distinct:,} distinct values) and"
+            return f"{message} is left out: to use it, give keep (--keep)"
         if self.kind == "text":
-            what = f"column {shown(self.name)} looks like text and is left out"
-            return f"{what}: to use its words, give text_column (--text-column)"
+            message = f"column {shown(self.name)} looks like text and is left out"
+            return f"{message}: to use its words, give text_column (--text-column)"
         return f"column {shown(self.name)} has no values and is left out" if self.kind == "empty" else None
 
 
 def facts_of(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnFacts]:
     """What columns look like that were read as numbers or as categories by the first block, or by all rows."""
     numbers = missing.without_numbers(contents.numbers)
-    found = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
+    facts = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
     for name, column in contents.categories.items():
         lists = [part for part in contents.further if part.names and part.names[0].startswith(f"{name}=")]
-        found.append(_with_lists(_of_strings(name, column, missing.texts), column, lists))
-    return found
+        facts.append(_with_lists(_of_strings(name, column, missing.texts), column, lists))
+    return facts
 
 
 def _with_lists(facts: ColumnFacts, column: Coded, lists: list[Further]) -> ColumnFacts:
@@ -213,16 +213,16 @@ def _with_lists(facts: ColumnFacts, column: Coded, lists: list[Further]) -> Colu
 
 
 def _of_numbers(name: str, values: np.ndarray) -> ColumnFacts:
-    known = values[~np.isnan(values)].astype(np.float64)
-    distinct = len(np.unique(known))
-    if not len(known):
+    present = values[~np.isnan(values)].astype(np.float64)
+    distinct = len(np.unique(present))
+    if not len(present):
         return ColumnFacts(name, "empty", len(values), len(values), 0)
-    low, high, n = float(known.min()), float(known.max()), len(known)
-    unique = n >= FEW and distinct == n and bool((known == np.floor(known)).all())
+    low, high, n = float(present.min()), float(present.max()), len(present)
+    unique = n >= FEW and distinct == n and bool((present == np.floor(present)).all())
     consecutive = unique and high - low + 1 == n
     kind = "identifier" if consecutive or (unique and _is_named_so(name)) else "number" if distinct > 1 else "constant"
     facts = ColumnFacts(name, kind, len(values), len(values) - n, distinct, low, high)
-    return facts._replace(mean=float(known.mean()), deviation=float(known.std()))
+    return facts._replace(mean=float(present.mean()), deviation=float(present.std()))
 
 
 def _is_named_so(name: str) -> bool:
@@ -231,11 +231,11 @@ def _is_named_so(name: str) -> bool:
     return parts[-1].lower() in IDS or name.endswith(("Id", "ID"))
 
 
-def _of_strings(name: str, column: Coded, words: frozenset[str]) -> ColumnFacts:
+def _of_strings(name: str, column: Coded, missing_texts: frozenset[str]) -> ColumnFacts:
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct))
     there = [
         (text, int(times)) for text, times in zip(column.distinct, counts, strict=True)
-        if times and text.strip().lower() not in words
+        if times and text.strip().lower() not in missing_texts
     ]  # fmt: skip
     n, distinct = sum(times for _, times in there), len(there)
     common = tuple(text for text, _ in sorted(there, key=lambda one: -one[1])[:SOME])
@@ -268,33 +268,37 @@ class Decided(NamedTuple):
     missing: Missing
 
 
-def settled(roles: Roles, facts: list[ColumnFacts], told: Collection[str]) -> tuple[Roles, Derived, list[ColumnFacts]]:
+def settled(roles: Roles, facts: list[ColumnFacts], fixed: Collection[str]) -> tuple[Roles, Derived, list[ColumnFacts]]:
     """What columns are by what they look like, and those that are left out. told: columns that stay as they are.
 
     Where nothing would be left, strings that differ in nearly all rows become texts, as names have endings. If there
     are none, nothing is left out.
     """
-    free = [one for one in facts if one.name not in told]
-    out = [one for one in free if one.kind in LEFT_OUT]
+    free = [column for column in facts if column.name not in fixed]
+    left_out = [column for column in free if column.kind in LEFT_OUT]
     texts = []
-    if len(out) == len(facts) and not roles.texts:
-        texts = [one.name for one in out if one.kind != "empty" and one.name in roles.categories]
+    if len(left_out) == len(facts) and not roles.texts:
+        texts = [column.name for column in left_out if column.kind != "empty" and column.name in roles.categories]
     if texts:
-        out = [one for one in out if one.name not in texts]
-    elif len(out) == len(facts) and not roles.texts:
-        out = [one for one in out if one.kind == "empty"] if any(one.kind != "empty" for one in out) else []
-    gone = {*texts, *(one.name for one in out)}
+        left_out = [column for column in left_out if column.name not in texts]
+    elif len(left_out) == len(facts) and not roles.texts:
+        left_out = (
+            [column for column in left_out if column.kind == "empty"]
+            if any(column.kind != "empty" for column in left_out)
+            else []
+        )
+    removed = {*texts, *(column.name for column in left_out)}
     dates, timed, flags = (
-        tuple(one.name for one in free if one.kind == kind and (one.timed or not only_timed))
+        tuple(column.name for column in free if column.kind == kind and (column.timed or not only_timed))
         for kind, only_timed in (("date", False), ("date", True), ("yes/no", False))
     )
     roles = roles._replace(
-        numbers=[name for name in roles.numbers if name not in gone],
-        categories=[name for name in roles.categories if name not in gone],
-        optional=[name for name in roles.optional if name not in gone],
+        numbers=[name for name in roles.numbers if name not in removed],
+        categories=[name for name in roles.categories if name not in removed],
+        optional=[name for name in roles.optional if name not in removed],
         texts=roles.texts or texts,
     )
-    return roles, Derived(dates, timed, flags), out
+    return roles, Derived(dates, timed, flags), left_out
 
 
 MOST_PAIRS = 20_000
@@ -308,7 +312,7 @@ class Products(NamedTuple):
     pairs: tuple[tuple[str, str], ...] = ()
 
 
-def products(asked: Sequence[str], powers: int, numbers: list[str], categories: list[str]) -> Products:
+def products(requested: Sequence[str], powers: int, numbers: list[str], categories: list[str]) -> Products:
     """The products that are asked for as "a*b", "a*" (a with every other column) or "*" (all pairs).
 
     Raises ValueError for what names no column, and for more pairs than can be wise.
@@ -317,33 +321,33 @@ def products(asked: Sequence[str], powers: int, numbers: list[str], categories: 
         raise ValueError(f"powers={powers!r} (--powers): give a whole number from 1 to {MOST_POWER}.")
     names = [*numbers, *categories]
     pairs: dict[tuple[str, str], None] = {}
-    for one in asked:
-        pairs |= dict.fromkeys(_pairs(one, names))
+    for term in requested:
+        pairs |= dict.fromkeys(_pairs(term, names))
         if len(pairs) > MOST_PAIRS:
             raise ValueError(
-                f"interactions (--interactions) {shown(one)}: this makes more than {MOST_PAIRS:,} pairs of columns: "
+                f"interactions (--interactions) {shown(term)}: this makes more than {MOST_PAIRS:,} pairs of columns: "
                 "name fewer columns."
             )
     return Products(powers, tuple(pairs))
 
 
-def _pairs(asked: str, names: list[str]) -> list[tuple[str, str]]:
+def _pairs(term: str, names: list[str]) -> list[tuple[str, str]]:
     order = {name: place for place, name in enumerate(names)}
-    if asked.strip() == "*":
+    if term.strip() == "*":
         return list(combinations(names, 2))[: MOST_PAIRS + 1] if len(names) < 1000 else _too_many(names)
-    cuts = [place for place, letter in enumerate(asked) if letter == "*"]
+    cuts = [place for place, letter in enumerate(term) if letter == "*"]
     for cut in cuts:
-        first, second = asked[:cut].strip(), asked[cut + 1 :].strip()
+        first, second = term[:cut].strip(), term[cut + 1 :].strip()
         if not second or not first:
             one = first or second
             if one in order:
                 return [_sorted(one, other, order) for other in names if other != one]
         elif first in order and second in order and first != second:
             return [_sorted(first, second, order)]
-    parts = [part.strip() for part in asked.split("*") if part.strip()]
+    parts = [part.strip() for part in term.split("*") if part.strip()]
     unknown = next((part for part in parts if part not in order), None)
     if unknown is None:
-        raise ValueError(f"interactions (--interactions) {shown(asked)}: write 'a*b', 'a*' or '*'.")
+        raise ValueError(f"interactions (--interactions) {shown(term)}: write 'a*b', 'a*' or '*'.")
     hint = did_you_mean(unknown, names)
     raise ValueError(
         f"interactions (--interactions): no feature comes from a column {shown(unknown)}{hint}: the columns are "
@@ -357,62 +361,63 @@ def _too_many(names: list[str]) -> list[tuple[str, str]]:
     )
 
 
-def _sorted(one: str, other: str, order: dict[str, int]) -> tuple[str, str]:
-    return (one, other) if order[one] < order[other] else (other, one)
+def _sorted(first: str, second: str, order: dict[str, int]) -> tuple[str, str]:
+    return (first, second) if order[first] < order[second] else (second, first)
 
 
 def number_products(
-    values: np.ndarray, names: list[str], to_powers: list[str], made: Products
+    values: np.ndarray, names: list[str], to_powers: list[str], products: Products
 ) -> tuple[list[np.ndarray], list[str]]:
     """Powers of numbers and products of two numbers, and what they are called. values: in the order of the names."""
     place_of = {name: place for place, name in enumerate(names)}
     columns, called = list[np.ndarray](), list[str]()
     with np.errstate(over="ignore"):  # who takes the rows refuses what is too large
-        for power in range(2, made.powers + 1):
+        for power in range(2, products.powers + 1):
             columns += [values[:, place_of[name]] ** power for name in to_powers]
             called += [f"{name}^{power}" for name in to_powers]
-        for one, other in made.pairs:
-            if one in place_of and other in place_of:
-                columns.append(values[:, place_of[one]] * values[:, place_of[other]])
-                called.append(f"{one}*{other}")
+        for first, second in products.pairs:
+            if first in place_of and second in place_of:
+                columns.append(values[:, place_of[first]] * values[:, place_of[second]])
+                called.append(f"{first}*{second}")
     return columns, called
 
 
 def category_products(
-    values: np.ndarray, names: list[str], categories: dict[str, Coded], made: Products
+    values: np.ndarray, names: list[str], categories: dict[str, Coded], products: Products
 ) -> list[Single]:
     """Products that a category is part of."""
-    place_of, found = {name: place for place, name in enumerate(names)}, list[Single]()
-    for one, other in made.pairs:
-        if one in categories and other in categories:
-            found.append(_both(one, categories[one], other, categories[other]))
-        elif one in place_of and other in categories:  # numbers come before categories
-            codes, distinct = categories[other]
-            named = [f"{one}*{other}={value}" for value in distinct]
-            found.append(Single(codes, named, np.ascontiguousarray(values[:, place_of[one]], np.float64)))
-    return found
+    place_of, features = {name: place for place, name in enumerate(names)}, list[Single]()
+    for first, second in products.pairs:
+        if first in categories and second in categories:
+            features.append(_both(first, categories[first], second, categories[second]))
+        elif first in place_of and second in categories:  # numbers come before categories
+            codes, distinct = categories[second]
+            feature_names = [f"{first}*{second}={value}" for value in distinct]
+            features.append(Single(codes, feature_names, np.ascontiguousarray(values[:, place_of[first]], np.float64)))
+    return features
 
 
-def _both(one: str, first: Coded, other: str, second: Coded) -> Single:
+def _both(first_name: str, first: Coded, second_name: str, second: Coded) -> Single:
     """A feature for every pair of values that occurs."""
     width = len(second.distinct)
     there = (first.codes >= 0) & (second.codes >= 0)
-    both = np.where(there, first.codes.astype(np.int64) * width + second.codes, -1)
-    occurring, codes = np.unique(both[there], return_inverse=True)
-    of_rows = np.full(len(both), -1, np.int32)
+    pair_codes = np.where(there, first.codes.astype(np.int64) * width + second.codes, -1)
+    occurring, codes = np.unique(pair_codes[there], return_inverse=True)
+    of_rows = np.full(len(pair_codes), -1, np.int32)
     of_rows[there] = codes
     names = [
-        f"{one}={first.distinct[pair // width]}*{other}={second.distinct[pair % width]}" for pair in occurring.tolist()
+        f"{first_name}={first.distinct[pair // width]}*{second_name}={second.distinct[pair % width]}"
+        for pair in occurring.tolist()
     ]
     return Single(of_rows, names)
 
 
-def n_products(categories: dict[str, int], n: int, made: Products) -> int:
+def n_products(categories: dict[str, int], n: int, products: Products) -> int:
     """At most how many features products with categories make. categories: how many values each has; n: of rows."""
     return sum(
-        min(n, categories.get(one, 1) * categories.get(other, 1))
-        for one, other in made.pairs
-        if one in categories or other in categories
+        min(n, categories.get(first, 1) * categories.get(second, 1))
+        for first, second in products.pairs
+        if first in categories or second in categories
     )
 
 
@@ -480,13 +485,13 @@ class Preparation:
                 place_of = {name: place for place, name in enumerate(names)}
                 numbers[:, d : d + len(self.indicators)] = missing[:, [place_of[name] for name in self.indicators]]
             columns, _ = number_products(numbers, names, self._to_powers(), self.products)
-            made = numbers[:, d + len(self.indicators) :]
+            derived = numbers[:, d + len(self.indicators) :]
             for place, column in enumerate(columns):
-                made[:, place] = column
+                derived[:, place] = column
             if len(self.product_scales):
                 with np.errstate(over="ignore"):
-                    made -= self.product_centres
-                    made /= self.product_scales
+                    derived -= self.product_centres
+                    derived /= self.product_scales
         if self.products.pairs:
             singles += category_products(numbers, names, contents.categories, self.products)
         with np.errstate(over="ignore"):
@@ -499,14 +504,14 @@ class Preparation:
             self.scale != "none" or bool(self.centres.any()) or bool(np.isnan(values).any())
         )
 
-    def _scale_into(self, found: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def _scale_into(self, into: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Put the numbers where they belong, scaled. Returns which of them are missing."""
         missing = np.isnan(values)
         with np.errstate(over="ignore"):  # who takes the rows refuses what is too large
-            np.subtract(values, self.centres, out=found)
-            found /= self.scales
+            np.subtract(values, self.centres, out=into)
+            into /= self.scales
             if missing.any():
-                np.copyto(found, (self.fills - self.centres) / self.scales, where=missing)
+                np.copyto(into, (self.fills - self.centres) / self.scales, where=missing)
         return missing
 
     def _to_powers(self) -> list[str]:
@@ -531,13 +536,17 @@ class Preparation:
             measured_group = moments(self._product_chunks(parts, names, group), d).scaling(self.scale, np.zeros(d))
             centres += measured_group[0].tolist()
             scales += measured_group[1].tolist()
-        found = dict(zip(self.product_names, zip(centres, scales, strict=True), strict=True))
+        scaling_of = dict(zip(self.product_names, zip(centres, scales, strict=True), strict=True))
         if known is not None:
             as_they_are = (np.zeros(len(known.product_names)), np.ones(len(known.product_names)))
-            kept = (known.product_centres, known.product_scales) if len(known.product_scales) else as_they_are
-            found |= dict(zip(known.product_names, zip(*(one.tolist() for one in kept), strict=True), strict=True))
-        both = np.array([found[name] for name in self.product_names])
-        return replace(self, product_centres=both[:, 0].copy(), product_scales=both[:, 1].copy())
+            known_arrays = (known.product_centres, known.product_scales) if len(known.product_scales) else as_they_are
+            scaling_of |= dict(
+                zip(known.product_names, zip(*(array.tolist() for array in known_arrays), strict=True), strict=True)
+            )
+        centres_and_scales = np.array([scaling_of[name] for name in self.product_names])
+        return replace(
+            self, product_centres=centres_and_scales[:, 0].copy(), product_scales=centres_and_scales[:, 1].copy()
+        )
 
     def _product_chunks(self, parts: Sequence[Contents], names: list[str], group: Products) -> Iterator[np.ndarray]:
         """Yield powers and products of the rows, CHUNK rows at a time."""
@@ -556,14 +565,14 @@ class Preparation:
     def only_numbers(self, roles: Roles) -> bool:
         """Does `apply` give nothing but numbers, and every row all of them?"""
         complete = self.words.texts or not set(roles.numbers).intersection(roles.optional)
-        others = {*roles.categories} - {*self.derived.flags}
-        return bool(complete and self.names and not others and not roles.texts)
+        other_categories = {*roles.categories} - {*self.derived.flags}
+        return bool(complete and self.names and not other_categories and not roles.texts)
 
     @property
     def is_trivial(self) -> bool:
         """Does it leave the cells as they are?"""
-        left = self.scale == "none" and not self.words.texts and self.derived == Derived()
-        return left and self.products == Products()
+        keeps_cells = self.scale == "none" and not self.words.texts and self.derived == Derived()
+        return keeps_cells and self.products == Products()
 
     # ---- as a recipe keeps it
 
@@ -599,44 +608,44 @@ class Preparation:
         return replace(self, term_weights=weights, weigh_terms=False)
 
     @classmethod
-    def from_dict(cls, kept: Any) -> "Preparation":
+    def from_dict(cls, facts: Any) -> "Preparation":
         """The preparation that `as_dict` wrote. Raises ValueError for what it cannot have written."""
-        _demand(isinstance(kept, Mapping), "a preparation")
-        weights = kept.get("term_weights")  # not in files of earlier versions, and only beside texts
-        later = {"term_weights", *OF_PRODUCTS}
-        _demand(kept.keys() - later == cls().as_dict().keys(), "all that a preparation has")
-        lists = {name: kept[name] for name in (*Derived._fields, "names", "indicators", "missing")}
+        _demand(isinstance(facts, Mapping), "a preparation")
+        weights = facts.get("term_weights")  # not in files of earlier versions, and only beside texts
+        optional = {"term_weights", *OF_PRODUCTS}
+        _demand(facts.keys() - optional == cls().as_dict().keys(), "all that a preparation has")
+        lists = {name: facts[name] for name in (*Derived._fields, "names", "indicators", "missing")}
         for name, value in lists.items():
             _demand(isinstance(value, list) and all(isinstance(one, str) for one in value), f"names in {name}")
-        _demand(kept["scale"] in SCALES[1:], "a scale")
-        _demand(type(kept["fill"]) is bool and type(kept["beside_words"]) is bool, "flags")
-        derived = Derived(*(tuple(kept[name]) for name in Derived._fields))
-        names = tuple(kept["names"])
+        _demand(facts["scale"] in SCALES[1:], "a scale")
+        _demand(type(facts["fill"]) is bool and type(facts["beside_words"]) is bool, "flags")
+        derived = Derived(*(tuple(facts[name]) for name in Derived._fields))
+        names = tuple(facts["names"])
         _demand(len(set(names)) == len(names) and names[len(names) - len(derived.numbers()) :] ==
                 tuple(derived.numbers()), "numbers that differ, derived ones last")  # fmt: skip
-        _demand({*derived.timed} <= {*derived.dates} and {*kept["indicators"]} <= {*names}, "columns that there are")
-        _demand(len({*kept["indicators"]}) == len(kept["indicators"]), "every indicator once")
-        fills, centres, scales = (_numbers(kept[name], len(names), name) for name in NUMBERS)
+        _demand({*derived.timed} <= {*derived.dates} and {*facts["indicators"]} <= {*names}, "columns that there are")
+        _demand(len({*facts["indicators"]}) == len(facts["indicators"]), "every indicator once")
+        fills, centres, scales = (_numbers(facts[name], len(names), name) for name in NUMBERS)
         _demand(bool((scales > 0).all()), "scales above 0")
-        powers, pairs = kept["powers"], kept["pairs"]
+        powers, pairs = facts["powers"], facts["pairs"]
         _demand(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
-        sound = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
-        _demand(sound and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
+        are_pairs = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+        _demand(are_pairs and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
         made = Products(powers, tuple((one, other) for one, other in pairs))
         distinct = {frozenset(pair) for pair in made.pairs if pair[0] != pair[1]}
         _demand(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
-        words = Missing.of(tuple(kept["missing"]), kept["fill"])
-        found = cls(
-            kept["scale"], words, derived, names, fills, centres, scales, tuple(kept["indicators"]), made,
-            beside_words=kept["beside_words"],
+        words = Missing.of(tuple(facts["missing"]), facts["fill"])
+        preparation = cls(
+            facts["scale"], words, derived, names, fills, centres, scales, tuple(facts["indicators"]), made,
+            beside_words=facts["beside_words"],
             term_weights=None if weights is None else TermWeights.from_dict(weights),
         )  # fmt: skip
-        if not kept.keys() & {*OF_PRODUCTS}:
-            return found
-        n = len(found.product_names)
-        centres, scales = (_numbers(kept.get(name), n, name) for name in OF_PRODUCTS)
+        if not facts.keys() & {*OF_PRODUCTS}:
+            return preparation
+        n = len(preparation.product_names)
+        centres, scales = (_numbers(facts.get(name), n, name) for name in OF_PRODUCTS)
         _demand(bool((scales > 0).all()), "scales of products above 0")
-        return replace(found, product_centres=centres, product_scales=scales)
+        return replace(preparation, product_centres=centres, product_scales=scales)
 
 
 def planned(roles: Roles, derived: Derived, options: "ColumnOptions") -> Preparation | None:
@@ -667,25 +676,27 @@ def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, options:
     known = options.preparation
     names = [*roles.numbers, *derived.numbers()]
     scale = {"auto": "standard"}.get(options.scale, options.scale)
-    found = moments(number_chunks(parts), parts[0].numbers.shape[1] if parts else 0)
+    statistics = moments(number_chunks(parts), parts[0].numbers.shape[1] if parts else 0)
     first = np.where([name.endswith(".days") and name.removesuffix(".days") in derived.dates for name in names],
-                     found.low, 0.0)  # days count from the first  # fmt: skip
-    centres, scales = found.scaling(scale, first)
-    indicators = [name for name, lacks in zip(names, found.lacks.tolist(), strict=True) if lacks]
+                     statistics.low, 0.0)  # days count from the first  # fmt: skip
+    centres, scales = statistics.scaling(scale, first)
+    indicators = [name for name, lacks in zip(names, statistics.lacks.tolist(), strict=True) if lacks]
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
     made = products(options.interactions, options.powers, names, list(categories)) if known is None else known.products
     if known is not None:
         place_of = {name: place for place, name in enumerate(known.names)}
         old = [place_of.get(name, -1) for name in names]
-        kept = np.array(old) >= 0
-        for its, mine in zip((known.fills, known.centres, known.scales), (found.mean, centres, scales), strict=True):
-            mine[kept] = its[[place for place in old if place >= 0]]
+        are_known = np.array(old) >= 0
+        for its, mine in zip(
+            (known.fills, known.centres, known.scales), (statistics.mean, centres, scales), strict=True
+        ):
+            mine[are_known] = its[[place for place in old if place >= 0]]
         known_indicators, new_indicators = {*known.indicators}, {*indicators}
         indicators = [name for name in names if name in (known_indicators if name in place_of else new_indicators)]
-    many = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
+    has_many_names = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
-        scale, options.missing_values, derived, tuple(names), found.mean, centres, scales, tuple(indicators), made,
-        beside_words=bool(roles.texts), hash_bits=HASH_BITS if many else None,
+        scale, options.missing_values, derived, tuple(names), statistics.mean, centres, scales, tuple(indicators), made,
+        beside_words=bool(roles.texts), hash_bits=HASH_BITS if has_many_names else None,
         term_weights=None if known is None else known.term_weights,
         weigh_terms=known is None and bool(roles.texts) and scale == "standard",
     ).with_scaled_products(parts, known)  # fmt: skip
@@ -693,11 +704,11 @@ def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, options:
 
 def _values(parts: Sequence[Contents], name: str) -> set[str]:
     """The values of a category that occur."""
-    found: set[str] = set()
+    values: set[str] = set()
     for part in parts:
         codes, distinct = part.categories[name]
-        found.update(distinct[code] for code in np.unique(codes[codes >= 0]).tolist())
-    return found
+        values.update(distinct[code] for code in np.unique(codes[codes >= 0]).tolist())
+    return values
 
 
 class Moments(NamedTuple):
@@ -733,9 +744,9 @@ def moments(chunks: Iterator[np.ndarray], d: int) -> Moments:
     for chunk in chunks:
         missing = np.isnan(chunk)
         more = len(chunk) - np.count_nonzero(missing, axis=0)
-        known = np.where(missing, 0.0, chunk) if missing.any() else chunk
-        its_mean = known.sum(axis=0) / np.maximum(more, 1)
-        away = known - its_mean
+        present = np.where(missing, 0.0, chunk) if missing.any() else chunk
+        its_mean = present.sum(axis=0) / np.maximum(more, 1)
+        away = present - its_mean
         away[missing] = 0.0
         difference, total = its_mean - mean, np.maximum(n + more, 1)
         mean = np.where(more > 0, mean + difference * (more / total), mean)
@@ -750,26 +761,26 @@ def moments(chunks: Iterator[np.ndarray], d: int) -> Moments:
 
 def number_chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
     """The numbers in chunks of CHUNK rows, across the borders of the parts."""
-    rest: list[np.ndarray] = []
+    remainder: list[np.ndarray] = []
     for part in parts:
-        rest.append(part.numbers)
-        while sum(map(len, rest)) >= CHUNK:
-            whole = np.concatenate(rest) if len(rest) > 1 else rest[0]
-            for begin in range(0, len(whole) - CHUNK + 1, CHUNK):
-                yield whole[begin : begin + CHUNK].astype(np.float64)
-            rest = [whole[len(whole) - len(whole) % CHUNK :]]
-    if sum(map(len, rest)):
-        yield np.concatenate(rest).astype(np.float64)
+        remainder.append(part.numbers)
+        while sum(map(len, remainder)) >= CHUNK:
+            joined = np.concatenate(remainder) if len(remainder) > 1 else remainder[0]
+            for begin in range(0, len(joined) - CHUNK + 1, CHUNK):
+                yield joined[begin : begin + CHUNK].astype(np.float64)
+            remainder = [joined[len(joined) - len(joined) % CHUNK :]]
+    if sum(map(len, remainder)):
+        yield np.concatenate(remainder).astype(np.float64)
 
 
 def _numbers(values: Any, n: int, name: str) -> np.ndarray:
     _demand(isinstance(values, list) and len(values) == n, f"a number in {name} for every column")
     _demand(all(type(value) in (int, float) for value in values), f"numbers in {name}")
-    found = np.array(values, np.float64)
-    _demand(bool((np.abs(found) <= LARGEST).all()), f"finite numbers in {name}")
-    return found
+    array = np.array(values, np.float64)
+    _demand(bool((np.abs(array) <= LARGEST).all()), f"finite numbers in {name}")
+    return array
 
 
-def _demand(holds: bool, what: str) -> None:
-    if not holds:
-        raise ValueError(f"expected {what}")
+def _demand(condition: bool, expected: str) -> None:
+    if not condition:
+        raise ValueError(f"expected {expected}")

@@ -149,15 +149,15 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             count_dense(row, self._keep(), self.n_samples_seen_, self._moments)
         else:
             self._of_dicts()
-            found = self._packed(x)
-            if found is None:
+            packed = self._packed(x)
+            if packed is None:
                 x = _numbers(x)
                 self._name(x)
-                found = self._packed(x)
-                assert found is not None
-            if not count_named(*found, self._keep(), self._moments):
-                wrong = next(name for name, value in x.items() if not math.isfinite(value))
-                raise ValueError(f"The feature {wrong!r} is {x[wrong]!r}: scaling needs finite numbers.")
+                packed = self._packed(x)
+                assert packed is not None
+            if not count_named(*packed, self._keep(), self._moments):
+                bad_name = next(name for name, value in x.items() if not math.isfinite(value))
+                raise ValueError(f"The feature {bad_name!r} is {x[bad_name]!r}: scaling needs finite numbers.")
         self.n_samples_seen_ += 1
         return self
 
@@ -180,13 +180,13 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             mean, _, factors = up_to(self._keep(), self.n_samples_seen_, self._moments)
             return ((row[0] - mean) * factors).astype(row.dtype, copy=False)
         self._of_dicts()
-        found, numbers = self._packed(x), x
-        if found is None:
+        packed, numbers = self._packed(x), x
+        if packed is None:
             numbers = _numbers(x)
             values, places = np.array(list(numbers.values())), self._places
-            found = values, np.array([places.get(name, -1) for name in numbers], COLUMN)
-        scale_named(*found, self._moments)
-        scaled = dict(zip(numbers, found[0].tolist(), strict=True))
+            packed = values, np.array([places.get(name, -1) for name in numbers], COLUMN)
+        scale_named(*packed, self._moments)
+        scaled = dict(zip(numbers, packed[0].tolist(), strict=True))
         return scaled if len(scaled) == len(x) else {name: scaled.get(name, value) for name, value in x.items()}
 
     # ---- what was counted
@@ -194,13 +194,13 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     mean_ = property(lambda self: self._shown(0))
     var_ = property(lambda self: self._shown(1))
 
-    def _shown(self, which: int) -> Any:
+    def _shown(self, place: int) -> Any:
         """Means (0) or variances (1)."""
         if not hasattr(self, "_moments"):
             raise AttributeError("This RunningScaler is not fitted yet: call fit, partial_fit or learn_one.")
         if hasattr(self, "_places"):
-            return dict(zip(self._places, self._moments[:, (MEAN, VARIANCE)[which]].tolist(), strict=False))
-        return up_to(self._keep(), self.n_samples_seen_, self._moments)[which]
+            return dict(zip(self._places, self._moments[:, (MEAN, VARIANCE)[place]].tolist(), strict=False))
+        return up_to(self._keep(), self.n_samples_seen_, self._moments)[place]
 
     # ---- the small steps
 
@@ -243,8 +243,8 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             row = np.array(x, x.dtype if getattr(x, "dtype", None) == np.float32 else np.float64, ndmin=2)
         except (TypeError, ValueError, OverflowError):
             return None
-        sound = row.shape == (1, len(self._moments)) and math.isfinite(row.sum())
-        return row if sound else None
+        is_finite = row.shape == (1, len(self._moments)) and math.isfinite(row.sum())
+        return row if is_finite else None
 
     def _packed(self, x: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
         """Values and columns of a dict; None if a feature is new or not a number."""

@@ -101,14 +101,14 @@ def _numbered(
 
     A column is the rows and codes of its entries, and the names of the codes; names that do not occur have number -1.
     """
-    begun, codes = [], []
+    first_rows_of_codes, codes = [], []
     for rows, of_rows, all_names in columns:
         row_of = np.full(len(all_names) + 1, -1)
         row_of[of_rows[::-1]] = rows[::-1]  # of several the last one stays
         codes.append(np.flatnonzero(row_of[:-1] >= 0))
-        begun.append(row_of[codes[-1]])
+        first_rows_of_codes.append(row_of[codes[-1]])
     column = np.repeat(np.arange(len(columns)), [len(part) for part in codes])
-    rows_of_entries = np.concatenate([np.empty(0, np.int64), *begun])
+    rows_of_entries = np.concatenate([np.empty(0, np.int64), *first_rows_of_codes])
     order = np.lexsort((column, rows_of_entries))
     texts = [columns[c][2][code] for c, part in enumerate(codes) for code in part.tolist()]
     encoded = [name.encode("utf-8", "surrogatepass") for name in (*first, *(texts[place] for place in order.tolist()))]
@@ -146,11 +146,11 @@ class Rows(NamedTuple):
     words: Local | None
 
 
-def to_rows(ready: Ready, dense: bool, rule: Rule | None, prefixes: list[str], workspace: Workspace) -> Rows:
+def to_rows(prepared: Ready, dense: bool, rule: Rule | None, prefixes: list[str], workspace: Workspace) -> Rows:
     """What several threads can make of the rows at once, without the columns. rule: how words are cut."""
-    named = None if dense else name_features(*ready[:4], workspace)
-    words = cut_columns(ready.texts, prefixes, rule, workspace) if rule is not None and ready.texts else None
-    return Rows(ready.numbers, named, words)
+    named = None if dense else name_features(*prepared[:4], workspace)
+    words = cut_columns(prepared.texts, prefixes, rule, workspace) if rule is not None and prepared.texts else None
+    return Rows(prepared.numbers, named, words)
 
 
 def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace: Workspace) -> Local:
@@ -167,14 +167,14 @@ def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace
     starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
     begins = starts[:-1] + np.cumsum(lengths, axis=0) - lengths  # where the words of each column begin in a row
     numbers, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
-    before = 0
+    n_before = 0
     for column, begin, length in zip(columns, begins, lengths, strict=True):
         places = np.arange(len(column.numbers)) + np.repeat(begin - column.starts[:-1], length)
-        numbers[places], counts[places] = column.numbers + before, column.counts
-        before += len(column.names.counts)
-    order = order_of_coming(numbers, before)  # row by row, however the rows were cut
-    number_of = np.empty(before, np.int32)
-    number_of[order] = np.arange(before)
+        numbers[places], counts[places] = column.numbers + n_before, column.counts
+        n_before += len(column.names.counts)
+    order = order_of_coming(numbers, n_before)  # row by row, however the rows were cut
+    number_of = np.empty(n_before, np.int32)
+    number_of[order] = np.arange(n_before)
     pairs = zip(columns, prefixes, strict=True)
     names = [name for column, prefix in pairs for name in _prefixed(column.names, prefix.encode())]
     totals = np.concatenate([column.names.counts for column in columns])[order]
@@ -212,8 +212,8 @@ def number_names(names: list[str]) -> Names:
 
 def further_keys(columns: Columns, named: list[str], words: bool) -> frozenset[str]:
     """Keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
-    keys, known = (name.partition("=") for name in columns.names()), {*named}
-    return frozenset(key for key, equals, _ in keys if key not in known and (equals or not words))
+    keys, names_used = (name.partition("=") for name in columns.names()), {*named}
+    return frozenset(key for key, equals, _ in keys if key not in names_used and (equals or not words))
 
 
 def dense_rows(values: np.ndarray, names: Names, columns: Columns) -> np.ndarray:
@@ -303,9 +303,9 @@ def _norms(words: Local, amounts: np.ndarray) -> np.ndarray:
 def float64_rows(named: Named, found: Found, n_columns: int) -> sp.csr_matrix:
     """Rows of features whose columns are their own; those without a column are dropped."""
     places, amounts, starts = found.columns[named.numbers], named.amounts, named.starts
-    known = places >= 0
-    if not known.all():
-        starts = np.concatenate([[0], np.cumsum(known)])[starts]
-        places, amounts = places[known], amounts[known]
+    has_column = places >= 0
+    if not has_column.all():
+        starts = np.concatenate([[0], np.cumsum(has_column)])[starts]
+        places, amounts = places[has_column], amounts[has_column]
     shape = (len(starts) - 1, n_columns)
     return sp.csr_matrix((amounts, places.astype(np.int32), starts.astype(np.int32)), shape=shape, copy=False)

@@ -56,9 +56,9 @@ class TermWeights(NamedTuple):
     def of(self, columns: np.ndarray) -> np.ndarray:
         """The weights of words in these columns."""
         places = columns & (MOST - 1) if len(self.levels) == MOST else columns
-        known = (places >= 0) & (places < len(self.levels))
+        have_weight = (places >= 0) & (places < len(self.levels))
         levels = np.full(len(columns), self.unseen, np.uint8)
-        levels[known] = self.levels[places[known]]
+        levels[have_weight] = self.levels[places[have_weight]]
         return 1.0 + levels / STEPS
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,14 +67,14 @@ class TermWeights(NamedTuple):
         return {"columns": len(self.levels), "levels": packed, "unseen": self.unseen, "beside": self.beside}
 
     @classmethod
-    def from_dict(cls, kept: Any) -> "TermWeights":
+    def from_dict(cls, facts: Any) -> "TermWeights":
         """The weights that `as_dict` wrote. Raises ValueError for what it cannot have written."""
-        sound = isinstance(kept, dict) and kept.keys() == KINDS.keys()
-        if not (sound and all(type(kept[name]) is kind for name, kind in KINDS.items())):
+        is_complete = isinstance(facts, dict) and facts.keys() == KINDS.keys()
+        if not (is_complete and all(type(facts[name]) is kind for name, kind in KINDS.items())):
             raise ValueError("expected all that weights of words have")
-        if not (0 <= kept["columns"] <= MOST and 0 <= kept["unseen"] <= 255 and 0 < kept["beside"] <= 1):
+        if not (0 <= facts["columns"] <= MOST and 0 <= facts["unseen"] <= 255 and 0 < facts["beside"] <= 1):
             raise ValueError("expected the weights of words")
-        return cls(_unpacked(kept["levels"], kept["columns"]), kept["unseen"], kept["beside"])
+        return cls(_unpacked(facts["levels"], facts["columns"]), facts["unseen"], facts["beside"])
 
 
 @lru_cache(maxsize=8)  # a model that predicts one record at a time asks for the same again

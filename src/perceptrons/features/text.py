@@ -219,8 +219,8 @@ def cuts(ends: np.ndarray) -> np.ndarray:
     n = len(ends) - 1
     if n < 1:
         return np.zeros(1, np.int64)
-    wanted = np.arange(int(ends[0]) + PIECE, int(ends[-1]), PIECE)
-    return np.unique(np.concatenate([[0], np.searchsorted(ends, wanted), [n]]))
+    positions = np.arange(int(ends[0]) + PIECE, int(ends[-1]), PIECE)
+    return np.unique(np.concatenate([[0], np.searchsorted(ends, positions), [n]]))
 
 
 def read_texts(X: Any) -> Listed | Arrowed:

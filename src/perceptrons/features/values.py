@@ -37,12 +37,12 @@ class Missing(NamedTuple):
     numbers: tuple[float, ...]
 
     @classmethod
-    def of(cls, named: Iterable[str], fill: bool) -> "Missing":
-        named = tuple(named)
+    def of(cls, words_given: Iterable[str], fill: bool) -> "Missing":
+        words_given = tuple(words_given)
         if not fill:
-            return cls(named, frozenset(), ())
-        numbers = tuple(float(word) for word in named if NUMBER.fullmatch(word))
-        return cls(named, frozenset((*USUAL_MISSING, *(word.strip().lower() for word in named))), numbers)
+            return cls(words_given, frozenset(), ())
+        numbers = tuple(float(word) for word in words_given if NUMBER.fullmatch(word))
+        return cls(words_given, frozenset((*USUAL_MISSING, *(word.strip().lower() for word in words_given))), numbers)
 
     def scanned(self) -> Words:
         """The texts, as compiled loops take them."""
@@ -52,11 +52,11 @@ class Missing(NamedTuple):
 
     def without_numbers(self, values: np.ndarray) -> np.ndarray:
         """The values, NaN for the numbers that stand for missing ones."""
-        found = values
+        result = values
         for number in self.numbers:
             if (same := values == number).any():
-                found = np.where(same, np.nan, found).astype(values.dtype)
-        return found
+                result = np.where(same, np.nan, result).astype(values.dtype)
+        return result
 
 
 def what_is_wrong(text: str) -> str:
@@ -102,9 +102,9 @@ def listed(names: list[str], at_most: int = 5) -> str:
     return text if len(names) <= at_most else f"{text} and {len(names) - at_most} more"
 
 
-def did_you_mean(name: str, others: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """A hint at a name that is nearly the same, as the end of a sentence."""
-    near = get_close_matches(name, list(others), 1, 0.75)
+    near = get_close_matches(name, list(candidates), 1, 0.75)
     return f" (did you mean {shown(near[0])}?)" if near else ""
 
 
@@ -153,9 +153,9 @@ def as_iso(values: np.ndarray) -> np.ndarray:
     none = np.isnat(values)
     days = values.astype("datetime64[D]")
     dates = bool((none | (days.astype(values.dtype) == values)).all())
-    found = np.datetime_as_string(days if dates else values, unit="D" if dates else "s").astype(object)
-    found[none] = None
-    return found
+    texts = np.datetime_as_string(days if dates else values, unit="D" if dates else "s").astype(object)
+    texts[none] = None
+    return texts
 
 
 def is_missing(value: Any) -> bool:
