@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.named_rows import Found, Workspace, assemble_values, local_names
+from perceptrons.features.named_rows import ColumnPlaces, Workspace, assemble_values, local_names
 from tests.reference import text as reference
 
 
@@ -180,7 +180,7 @@ def test_an_audit_of_nothing_says_nothing():
 
 
 def test_names_that_share_a_column_add_up_in_it_with_their_signs():
-    found = Found(np.array([5, 2, 5, -1, 2]), np.array([1, -1, -1, 1, 1], np.float32))
+    found = ColumnPlaces(np.array([5, 2, 5, -1, 2]), np.array([1, -1, -1, 1, 1], np.float32))
     starts, numbers = np.array([0, 5, 5, 8, 9]), np.array([0, 1, 2, 3, 4, 1, 1, 0, 3], np.int32)
     amounts = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 1.0, 2.0, 0.5, 3.0])
     X = assemble_values(starts, numbers, amounts, found, 8)
@@ -194,7 +194,7 @@ def test_names_that_share_a_column_add_up_in_it_with_their_signs():
 
 
 def test_names_that_cancel_leave_a_zero_and_no_nan():
-    found = Found(np.array([0, 0]), np.array([1, -1], np.float32))
+    found = ColumnPlaces(np.array([0, 0]), np.array([1, -1], np.float32))
     X = assemble_values(np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2), found, 1, norm="l2")
     assert (X.indices.tolist(), X.data.tolist()) == ([0], [0.0])
 

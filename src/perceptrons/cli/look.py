@@ -127,10 +127,10 @@ def _misfits(found: "Looked") -> list[str]:
     """Columns that look otherwise in all rows than in those by which train decides."""
     from perceptrons.data.table_reader import KIND_ROWS
 
-    strange = Counter(one.column for one in found.strange)
-    first = {one.column: one for one in reversed(found.strange)}
+    strange = Counter(one.column for one in found.invalid)
+    first = {one.column: one for one in reversed(found.invalid)}
     said = [f"column {name!r}: {count(n, 'value does', 'values do')} not fit the type that train infers from the "
-    f"first rows. The first: {first[name].what}" for name, n in strange.items()]  # fmt: skip
+    f"first rows. The first: {first[name].message}" for name, n in strange.items()]  # fmt: skip
     for column in found.columns or ():
         if column.changes and column.facts.name not in strange:
             first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))

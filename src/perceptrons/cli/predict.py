@@ -202,7 +202,7 @@ def _skipped(one: "Skipped", n_columns: int, as_json: bool) -> str:
 
     name = one.path.place(one.line, 1) if isinstance(one.path, HasPlaces) else None
     if as_json:
-        return _json_line(None, None, None, None if name else one.line, name, one.why)
+        return _json_line(None, None, None, None if name else one.line, name, one.message)
     return "\t" * n_columns + ("" if name is None else f"\t{label_word(name)}")
 
 

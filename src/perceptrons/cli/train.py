@@ -307,13 +307,13 @@ def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reade
     if is_kernel(model) or reader is None:
         raise BadInputError("--checkpoint and --classes are for training on files without a kernel: leave them out.")
     from perceptrons.cli.progress import SpokenCheckpoint, Watching, watched
-    from perceptrons.data.held_out import InMemory
+    from perceptrons.data.held_out import TableStream
 
     watching = Watching(model, None, [], lines=False, live=False, needed=True)
     checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
     more = [asked.threshold] if is_chosen(asked) else []
     more += [] if asked.probabilities is None else [f"--probabilities {asked.probabilities}"]
-    source: Any = InMemory(table, reader, str(asked.test), _share(asked), asked.seed, asked.time_order, *more)
+    source: Any = TableStream(table, reader, str(asked.test), _share(asked), asked.seed, asked.time_order, *more)
     with watched(watching, checkpoint, asked.checkpoint):
         model.fit_stream(
             source, asked.epochs, classes=named_classes(model, asked), cache=False, checkpoint=checkpoint,

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from perceptrons.data import source
-from perceptrons.data.csv import CsvTable, Form, piece_of, quoted_cell, with_a_record
+from perceptrons.data.csv import CsvTable, Dialect, piece_of, quoted_cell, with_a_record
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, DataPath, no_text
 from perceptrons.data.table_columns import MAX_COLUMNS, Layout, Origin, likely_labels, locate, settle
@@ -64,7 +64,7 @@ class ArffTable(CsvTable):
             if header.ended:
                 if first:
                     names = [attribute.name for attribute in header.attributes]
-                    self._forms[path] = Form(",", False, names, header.line + 1)
+                    self._forms[path] = Dialect(",", False, names, header.line + 1)
                 text = b"\n" * (header.line * first) + text
                 for content in _as_csv(text, header.attributes):
                     yield piece_of(piece._replace(first=first), np.frombuffer(content, np.uint8))
@@ -74,7 +74,9 @@ class ArffTable(CsvTable):
     def nothing(self, path: DataPath) -> tuple[str, int]:
         return "there are no rows below @data: write one row per example", self._headers[path].line + 1
 
-    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def find_columns(
+        self, piece: Piece, options: ColumnOptions, roles: Roles | None
+    ) -> tuple[Roles | None, Layout | None]:
         header, form = self._headers[piece.path], self._forms[piece.path]
         origin = Origin(piece.path, form.line - 1)
         if roles is None:

@@ -58,7 +58,9 @@ class ArrowTable(TableFormat):
             yield Piece(path, batch, batch.num_rows, first)
             first = False
 
-    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def find_columns(
+        self, piece: Piece, options: ColumnOptions, roles: Roles | None
+    ) -> tuple[Roles | None, Layout | None]:
         schema: Any = piece.content.schema  # type: ignore[attr-defined]
         names, origin = list(schema.names), Origin(piece.path)
         for name, times in Counter(names).items():

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import Bad, DataFileError, DataPath, no_text
+from perceptrons.data.table import BadRecord, DataFileError, DataPath, no_text
 from perceptrons.data.table_columns import (
     Cells,
     Faults,
@@ -53,7 +53,7 @@ BEHIND = "there is text after the closing quote of this cell: double the quotes 
 OPEN = f"a quote is opened, but not closed within {LONGEST_RECORD:,} bytes or before the end of the file"
 
 
-class Records(NamedTuple):
+class RecordBounds(NamedTuple):
     """The records of a piece: where each begins, on which line, and how many cells it has (0: only spaces)."""
 
     begins: np.ndarray
@@ -64,13 +64,13 @@ class Records(NamedTuple):
     whole_lines: int
 
 
-def records_of(piece: Piece, delimiter: str) -> Records:
+def records_of(piece: Piece, delimiter: str) -> RecordBounds:
     """Find the records of a piece."""
     content = piece.content[: piece.size]
     room = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
     places = RecordPlaces(*np.empty((3, room), np.int64))
     n, n_lines, whole, whole_lines = scan_records(piece.content, piece.size, ord(delimiter), places)
-    return Records(places.begins[:n], places.lines[:n], places.cells[:n], n_lines, whole, whole_lines)
+    return RecordBounds(places.begins[:n], places.lines[:n], places.cells[:n], n_lines, whole, whole_lines)
 
 
 def delimiter_of(piece: Piece, tabs: bool) -> str:
@@ -121,7 +121,7 @@ def joined_pieces(pending: Piece, piece: Piece) -> Piece:
     return Piece(pending.path, content, pending.size + piece.size, pending.first)
 
 
-def cells_of(piece: Piece, records: Records, record: int, delimiter: str) -> tuple[list[bytes], int | None]:
+def cells_of(piece: Piece, records: RecordBounds, record: int, delimiter: str) -> tuple[list[bytes], int | None]:
     """The cells of a record, and which of them has text behind its closing quotes, if one has."""
     begin = int(records.begins[record])
     end = int(records.begins[record + 1]) if record + 1 < len(records.begins) else records.whole
@@ -144,11 +144,11 @@ def _cell(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({other})|({other})'.encode())
 
 
-class Rows:
+class CsvRows:
     """The rows of a piece while they are read."""
 
     def __init__(self, piece: Piece, layout: Layout, missing: Missing):
-        self.piece, self.layout, self.n, self.faults, self.bad = piece, layout, 0, Faults(), list[Bad]()
+        self.piece, self.layout, self.n, self.faults, self.bad = piece, layout, 0, Faults(), list[BadRecord]()
         self.missing, self.words = missing.texts, missing.scanned()
         content, width = piece.content[: piece.size], len(layout.names)
         self.others = [*layout.categories, *([] if layout.label is None else [layout.label]), *layout.texts]
@@ -190,7 +190,7 @@ class Rows:
             records = records or records_of(piece, delimiter)
             record = int(np.searchsorted(records.begins, begin))
             if record == len(records.begins):  # quotes that are never closed
-                self.bad.append(Bad(records.whole_lines, f"{OPEN}: close it"))
+                self.bad.append(BadRecord(records.whole_lines, f"{OPEN}: close it"))
                 return records.n_lines
             self._read_record(records, record)
             last_one = record + 1 == len(records.begins)
@@ -198,7 +198,7 @@ class Rows:
             line = records.whole_lines if last_one else int(records.lines[record + 1])
         return line
 
-    def _read_record(self, records: Records, record: int) -> None:
+    def _read_record(self, records: RecordBounds, record: int) -> None:
         """Read a row that is not plain."""
         names, line, n_cells = self.layout.names, int(records.lines[record]), int(records.cells[record])
         if n_cells != len(names) and not (len(names) == 1 and not n_cells):
@@ -207,7 +207,7 @@ class Rows:
             return
         cells, bad_cell = cells_of(self.piece, records, record, self.layout.form.delimiter)
         if bad_cell is not None:
-            self.bad.append(Bad(line, BEHIND, bad_cell + 1))
+            self.bad.append(BadRecord(line, BEHIND, bad_cell + 1))
             return
         self.found.lines[self.n] = line
         for column, place in enumerate(self.layout.numbers):
@@ -279,12 +279,12 @@ class Rows:
                 self.faults.add(row, column, no_text(error))
 
 
-def wrong_width(line: int, cells: int, width: int) -> Bad:
+def wrong_width(line: int, cells: int, width: int) -> BadRecord:
     message = (
         f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
     )
     quotes = "a comma within a cell needs quotes around it"
-    return Bad(
+    return BadRecord(
         line, f"{message}; {quotes}; if the file has another format, name it with --format", min(cells, width) + 1
     )
 
@@ -304,8 +304,8 @@ WITH_POINT = re.compile(rb"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
 WITH_THOUSANDS = re.compile(rb"\s*[+-]?\d{1,3}(\.\d{3})+,\d+\s*")
 
 
-class Form(NamedTuple):
-    """How a file of comma-separated values is written."""
+class Dialect(NamedTuple):
+    """How a file of comma-separated values is written: its dialect."""
 
     delimiter: str
     header: bool
@@ -320,13 +320,13 @@ class CsvTable(TableFormat):
     def __init__(self, tabs: bool):
         super().__init__()
         self._tabs = tabs
-        self._forms: dict[DataPath, Form] = {}
+        self._forms: dict[DataPath, Dialect] = {}
         self._rooms = Workspaces()
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         for piece, delimiter in csv_pieces(path, self._tabs, prompt, self.encoding):
             if piece.first:
-                self._forms[path] = Form(delimiter, False, [], 1)
+                self._forms[path] = Dialect(delimiter, False, [], 1)
             yield piece
 
     def nothing(self, path: DataPath) -> tuple[str, int]:
@@ -335,7 +335,9 @@ class CsvTable(TableFormat):
             return "the file is empty: write one row per example", 1
         return "there is a header, but no rows below it: write one row per example", form.line + 1
 
-    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def find_columns(
+        self, piece: Piece, options: ColumnOptions, roles: Roles | None
+    ) -> tuple[Roles | None, Layout | None]:
         records = records_of(piece, self._forms[piece.path].delimiter)
         if piece.first:
             self._forms[piece.path] = self._form(piece, records, options, roles)
@@ -358,13 +360,13 @@ class CsvTable(TableFormat):
             self.names, self.unnamed = form.names, not form.header and options.names is None
         return roles, locate(origin, form.names, roles, options, form)
 
-    def _decimal_of(self, piece: Piece, records: Records, rows: np.ndarray, form: Form) -> str:
+    def _decimal_of(self, piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> str:
         """Return what separates decimals: the option, or what the first rows have if cells are separated otherwise."""
         if self.decimal is None and form.delimiter != "," and have_decimal_commas(piece, records, rows, form):
             self.decimal = ","
         return self.decimal or "."
 
-    def _form(self, piece: Piece, records: Records, options: ColumnOptions, roles: Roles | None) -> Form:
+    def _form(self, piece: Piece, records: RecordBounds, options: ColumnOptions, roles: Roles | None) -> Dialect:
         """How a file is written, by its first record."""
         form = self._forms[piece.path]
         filled = np.flatnonzero(records.cells)
@@ -386,7 +388,7 @@ class CsvTable(TableFormat):
                     raise DataFileError(piece.path, no_text(error), line, place + 1) from error
         check_width(Origin(piece.path, line), [""] * len(cells))
         names = header or self._names_without_header(len(cells), options, roles)
-        return Form(form.delimiter, header is not None, names, line)
+        return Dialect(form.delimiter, header is not None, names, line)
 
     def _names_without_header(self, width: int, options: ColumnOptions, roles: Roles | None) -> list[str]:
         known_names = options.names or self.names or []
@@ -407,7 +409,7 @@ class CsvTable(TableFormat):
             last = header + 1 == len(records.begins)
             begin = records.whole if last else int(records.begins[header + 1])
             line = records.whole_lines if last else int(records.lines[header + 1])
-        rows = Rows(piece, layout, self.missing)
+        rows = CsvRows(piece, layout, self.missing)
         return rows.cells(rows.read(begin, line), roles, self._rooms.words)
 
     def _no_cells(self, piece: Piece, layout: Layout | None) -> Cells:
@@ -420,11 +422,11 @@ class CsvTable(TableFormat):
                 for record in np.flatnonzero(records.cells).tolist()[piece.first and layout.form.header :]
             ]
         if records.whole < piece.size:
-            bad.append(Bad(records.whole_lines, f"{OPEN}: close it"))
+            bad.append(BadRecord(records.whole_lines, f"{OPEN}: close it"))
         return no_cells(records.n_lines, bad)
 
 
-def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form, missing: Missing) -> np.ndarray:
+def _are_numbers(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect, missing: Missing) -> np.ndarray:
     """Which columns hold numbers? If most of its cells do, those that do not are better complained of than learned."""
     begins = records.begins[rows]
     counts, filled = np.zeros((2, len(form.names)), np.int64)
@@ -438,7 +440,7 @@ def _are_numbers(piece: Piece, records: Records, rows: np.ndarray, form: Form, m
     return are if form.delimiter == "," else are | _have_commas(piece, records, rows, form)
 
 
-def _have_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> np.ndarray:
+def _have_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> np.ndarray:
     """Which columns hold numbers with a comma, by the first rows? Those that cannot be read are complained of, too."""
     some = _first_rows(piece, records, rows, form)
     have_commas = np.array([[bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in cells]
@@ -446,7 +448,7 @@ def _have_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -
     return 2 * have_commas.sum(axis=0) > len(some)
 
 
-def have_decimal_commas(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> bool:
+def have_decimal_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> bool:
     """Has a column numbers with decimal commas by the first rows, and none has numbers with decimal points?"""
     has_commas = False
     for cells in zip(*_first_rows(piece, records, rows, form), strict=True):
@@ -459,7 +461,7 @@ def have_decimal_commas(piece: Piece, records: Records, rows: np.ndarray, form: 
     return has_commas
 
 
-def _first_rows(piece: Piece, records: Records, rows: np.ndarray, form: Form) -> list[list[bytes]]:
+def _first_rows(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> list[list[bytes]]:
     return [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
 
 
@@ -518,7 +520,7 @@ class WhitespaceTable(CsvTable):
             piece_of(piece, _tabbed(piece)) for piece in pieces(path, prompt, encoding=self.encoding)
         ):
             if piece.first:
-                self._forms[path] = Form("\t", False, [], 1)
+                self._forms[path] = Dialect("\t", False, [], 1)
             yield piece
 
 

@@ -143,7 +143,7 @@ def _part_of(block: Block, rows: np.ndarray) -> Block:
     return block._replace(**selected)
 
 
-class InMemory:
+class TableStream:
     """A table as a stream of one block, which a checkpoint can be resumed with: the weights are those of `fit`."""
 
     def __init__(self, table: Table, reader: "Reader", *about: Any):

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from perceptrons.data.arrow import coded, coded_lists, is_list, listed_features, one_chunk, strings, values_of
-from perceptrons.data.records import FULL, Form, Key, Record, RecordFormat
+from perceptrons.data.records import FULL, Key, Record, RecordForm, RecordFormat
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import Bad, DataPath, no_text
+from perceptrons.data.table import BadRecord, DataPath, no_text
 from perceptrons.data.table_columns import Cells, Faults, Layout
 from perceptrons.features.cells import Contents, Known, Roles
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
@@ -27,7 +27,7 @@ NEWLINE, RETURN, BRACE, CLOSING_BRACE = b"\n\r{}"
 DEPTH = 16  # of objects within objects that pyarrow is given
 
 
-class Shape(NamedTuple):
+class ArrowSchema(NamedTuple):
     """What pyarrow is told of the records."""
 
     schema: Any
@@ -48,8 +48,8 @@ class JsonTable(RecordFormat):
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         return pieces(path, prompt, encoding=self.encoding)
 
-    def form(self, keys: dict[str, Key], n: int, known: Known) -> Form:
-        return Form(known, _shape(keys, n, known))
+    def form(self, keys: dict[str, Key], n: int, known: Known) -> RecordForm:
+        return RecordForm(known, _shape(keys, n, known))
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         if layout is not None and layout.form.shape is not None:
@@ -59,7 +59,7 @@ class JsonTable(RecordFormat):
         return super().cells(piece, roles, layout)
 
 
-def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
+def _shape(keys: dict[str, Key], n: int, known: Known) -> ArrowSchema | None:
     """What pyarrow can be told, if it can read such records."""
     roles, numbers = known.roles, set(known.roles.numbers)
     used = dict.fromkeys(
@@ -92,7 +92,7 @@ def _shape(keys: dict[str, Key], n: int, known: Known) -> Shape | None:
             return None
         branch[paths[name][-1]] = kind
     dotted = [json.dumps(name, ensure_ascii=False).encode() for name, path in paths.items() if len(path) > 1]
-    return Shape(pa.schema(list(_struct(tree))), paths, dotted)
+    return ArrowSchema(pa.schema(list(_struct(tree))), paths, dotted)
 
 
 def _type(kinds: Counter[str]) -> Any:
@@ -108,7 +108,7 @@ def _struct(tree: dict[str, Any]) -> Any:
     return pa.struct([(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in tree.items()])
 
 
-def _read_fast(piece: Piece, known: Known, shape: Shape) -> Cells | None:
+def _read_fast(piece: Piece, known: Known, shape: ArrowSchema) -> Cells | None:
     """What pyarrow reads; None if only Python's parser can tell what is there, or what is wrong with it."""
     text = piece.content[: piece.size]
     lines = _lines(text)
@@ -142,7 +142,7 @@ def _lines(text: np.ndarray) -> np.ndarray | None:
     return lines if are_objects and len(lines) else None
 
 
-def _columns(content: bytes, shape: Shape, unexpected: str) -> dict[str, Any]:
+def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, Any]:
     table = pyarrow.json.read_json(
         pa.BufferReader(content),
         pyarrow.json.ReadOptions(use_threads=False, block_size=len(content) + 1),
@@ -199,25 +199,27 @@ def _record(number: int, line: bytes) -> Record:
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
-        return Record(number, "", None, Bad(number, no_text(error), error.start + 1))
+        return Record(number, "", None, BadRecord(number, no_text(error), error.start + 1))
     except UnicodeEncodeError:
         message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
-        return Record(number, text, None, Bad(number, message, max(text.lower().find("\\ud"), 0) + 1))
+        return Record(number, text, None, BadRecord(number, message, max(text.lower().find("\\ud"), 0) + 1))
     except json.JSONDecodeError as error:
         message = f"this is not JSON ({error.msg}): correct or remove the line"
-        return Record(number, text, None, Bad(number, message, error.colno))
+        return Record(number, text, None, BadRecord(number, message, error.colno))
     except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
         return Record(
             number,
             text,
             None,
-            Bad(number, "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"),
+            BadRecord(
+                number, "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"
+            ),
         )
     if not isinstance(value, dict):
         message = (
             f'{shown(text.strip())} is not an object: write one per example, such as {{"label": 1, "height": 1.5}}'
         )
-        return Record(number, text, None, Bad(number, message))
+        return Record(number, text, None, BadRecord(number, message))
     return Record(number, text, value)
 
 

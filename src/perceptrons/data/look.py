@@ -20,7 +20,7 @@ from perceptrons.data.table import Block, joined_rows
 from perceptrons.data.table_reader import TableReader, UnpreparedRows
 from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.features.cells import Coded, Contents, Further, Strings, record_keys
-from perceptrons.features.preparation import SOME, ColumnFacts, Decided, Strange, derive, facts_of, seconds_of
+from perceptrons.features.preparation import SOME, ColumnFacts, Decided, InvalidCell, derive, facts_of, seconds_of
 from perceptrons.features.values import shown
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Looked(NamedTuple):
     columns: list[Column] | None = None
     X: Any = None
     leaks: Sequence[Leak] = ()
-    strange: Sequence[Strange] = ()  # cells that do not fit what the first rows decided
+    invalid: Sequence[InvalidCell] = ()  # cells that do not fit what the first rows decided
     by_label: list[int] | None = None  # where rows have several labels, how many have each; labels are then label sets
 
     def class_counts(self) -> list[tuple[Any, int]]:
@@ -258,7 +258,7 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
     if decided.names:
         order = {name: place for place, name in enumerate(decided.names)}
         columns.sort(key=lambda column: order[column.facts.name])
-    derived, strange = derive(_only(contents, roles.numbers, used), decided.derived, decided.missing.texts)
+    derived, invalid = derive(_only(contents, roles.numbers, used), decided.derived, decided.missing.texts)
     flags = {name: contents.categories[name] for name in decided.derived.flags}
     plain = derived._replace(categories=derived.categories | flags)
     numbers = [*decided.roles.numbers, *decided.derived.numbers()]
@@ -267,7 +267,7 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
     suspicious = leaks(plain, numbers, labels, column_of)
     hashes = np.concatenate([record_keys(_only(part, roles.numbers, used)) for part in parts])
     equal = np.unique(hashes, return_inverse=True)[1]
-    return Looked(n, more, labels.codes, [], equal, columns, leaks=suspicious, strange=strange)
+    return Looked(n, more, labels.codes, [], equal, columns, leaks=suspicious, invalid=invalid)
 
 
 def _of_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, decided: Decided) -> Column:

@@ -22,7 +22,7 @@ from perceptrons.data.source import (
     pieces,
 )
 from perceptrons.data.table import (
-    Bad,
+    BadRecord,
     Block,
     DataFileError,
     DataPath,
@@ -334,7 +334,7 @@ class PieceReader(Reader):
                 unlabelled = [row for row in rows if not labels.distinct[codes[row]]]
                 unfit = {row: (wrong_labels[int(codes[row])], labels.column) for row in rows} | unfit
                 unfit |= self._unlabelled(parsed, piece, unlabelled) if unlabelled else {}
-        bad = [*parsed.bad, *(Bad(int(parsed.lines[row]), *reason) for row, reason in unfit.items())]
+        bad = [*parsed.bad, *(BadRecord(int(parsed.lines[row]), *reason) for row, reason in unfit.items())]
         skipped, error = self._complain(piece, sorted(bad, key=lambda one: one.line), line)
         X, weight, keys = self._matrix(parsed), parsed.weight, parsed.keys
         lines: Any = parsed.lines + line
@@ -374,12 +374,12 @@ class PieceReader(Reader):
         """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""
         return 0 if self.share is None else self.share.lines_before(Path(str(path)))
 
-    def _complain(self, piece: Piece, bad: list[Bad], line: int) -> tuple[list[Skipped], DataFileError | None]:
+    def _complain(self, piece: Piece, bad: list[BadRecord], line: int) -> tuple[list[Skipped], DataFileError | None]:
         """Count bad records, or give the error for the first."""
         skipped = []
         for record in bad:
             number = line + record.line + self._lines_before(piece.path)
-            error = DataFileError(piece.path, record.what, number, record.column)
+            error = DataFileError(piece.path, record.message, number, record.column)
             if self.on_error == "raise":
                 return [], error
             self.skipped += 1

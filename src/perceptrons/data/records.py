@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.source import InMemory, Piece
-from perceptrons.data.table import Bad, DataPath
+from perceptrons.data.table import BadRecord, DataPath
 from perceptrons.data.table_columns import (
     USUAL_LABELS,
     Cells,
@@ -49,7 +49,7 @@ class Record(NamedTuple):
     line: int
     text: str
     value: Any
-    bad: Bad | None = None
+    bad: BadRecord | None = None
 
 
 class Key(NamedTuple):
@@ -59,7 +59,7 @@ class Key(NamedTuple):
     kinds: Counter[str]
 
 
-class Form(NamedTuple):
+class RecordForm(NamedTuple):
     """What is known of the records of a file."""
 
     known: Known
@@ -77,7 +77,9 @@ class RecordFormat(TableFormat):
     def n_lines(self, piece: Piece) -> int:
         """The number of lines of a piece."""
 
-    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def find_columns(
+        self, piece: Piece, options: ColumnOptions, roles: Roles | None
+    ) -> tuple[Roles | None, Layout | None]:
         records = [record for record in self.records(piece) if record.bad is None]
         if not records:
             return roles, None
@@ -103,7 +105,7 @@ class RecordFormat(TableFormat):
 
     def form(self, keys: dict[str, Key], n: int, known: Known) -> Any:
         """What is known of n records, for `cells`."""
-        return Form(known)
+        return RecordForm(known)
 
     def _report_unknown(self, keys: dict[str, Key], roles: Roles, options: ColumnOptions, sparse: bool) -> None:
         """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
@@ -127,7 +129,7 @@ class RecordFormat(TableFormat):
             misfit = collector.take(row, record.value)
             if misfit is not None:
                 key = json.dumps(misfit.path[-1], ensure_ascii=False) if misfit.path else record.text
-                faults.add(row, record.text.find(key) + 1 or 1, misfit.what)
+                faults.add(row, record.text.find(key) + 1 or 1, misfit.message)
         return Cells(
             self.n_lines(piece),
             np.fromiter((record.line for record in valid), np.int64),
@@ -248,7 +250,9 @@ class FrameTable(TableFormat):
             part: Any = {name: values[begin : begin + ROWS] for name, values in columns.items()}
             yield Piece(path, part, min(ROWS, frame.shape[0] - begin), begin == 0)
 
-    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def find_columns(
+        self, piece: Piece, options: ColumnOptions, roles: Roles | None
+    ) -> tuple[Roles | None, Layout | None]:
         columns: Any = piece.content
         names, origin, self._need_labels = list(columns), Origin(piece.path), options.need_labels
         self._several = options.several

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from perceptrons.data.labels import COMMA, is_encodable, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Piece
-from perceptrons.data.table import Bad, Parsed, Texts, no_text, texts_of
+from perceptrons.data.table import BadRecord, Parsed, Texts, no_text, texts_of
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.named_rows import Workspace, local_names
@@ -114,14 +114,14 @@ class SvmlightReader(PieceReader):
         )
         lines, label_spans = buffers.lines[:n_rows].copy(), buffers.labels[:n_rows]
         bad = [
-            Bad(line, *_wrong(piece.content[first:last].tobytes()))
+            BadRecord(line, *_wrong(piece.content[first:last].tobytes()))
             for line, first, last in buffers.bad[:n_bad].tolist()
         ]
         for place, first, last in buffers.opened[:n_open].tolist():
             values[place] = float(piece.content[first:last].tobytes())
         if n_open and len(huge := np.flatnonzero(~(np.abs(values) <= LARGEST))):
             pairs = dict(_pair(starts, lines, piece, place) for place in huge[::-1].tolist())  # the first of each row
-            bad += [Bad(int(lines[row]), what_is_wrong(pair[2]), pair.start() + 1) for row, pair in pairs.items()]
+            bad += [BadRecord(int(lines[row]), what_is_wrong(pair[2]), pair.start() + 1) for row, pair in pairs.items()]
             keep, sizes = np.ones(n_rows, bool), np.diff(starts)  # malformed records have no say in how others are read
             keep[list(pairs)] = False
             values, columns = (part[np.repeat(keep, sizes)] for part in (values, columns))

@@ -279,11 +279,11 @@ class Texts(NamedTuple):
     column: int = 1  # where in a record they stand
 
 
-class Bad(NamedTuple):
+class BadRecord(NamedTuple):
     """A malformed record."""
 
     line: int  # within the piece, from 0
-    what: str
+    message: str
     column: int = 1
 
 
@@ -292,7 +292,7 @@ class Skipped(NamedTuple):
 
     path: DataPath
     line: int  # from 1
-    why: str  # "file:line:column: what is wrong: what to do"
+    message: str  # "file:line:column: what is wrong: what to do"
 
 
 Outcome = tuple[Block | None, list[Skipped]]
@@ -306,7 +306,7 @@ class Parsed(NamedTuple):
     labels: Texts | None
     rows: Any  # the format's own
     weight: np.ndarray | None
-    bad: list[Bad]
+    bad: list[BadRecord]
     keys: np.ndarray | None = None
 
 

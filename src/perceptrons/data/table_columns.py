@@ -11,7 +11,7 @@ import numpy as np
 
 from perceptrons.data.labels import Label, as_set, split_labels
 from perceptrons.data.source import Piece
-from perceptrons.data.table import Bad, DataFileError, DataPath, Parsed, Texts
+from perceptrons.data.table import BadRecord, DataFileError, DataPath, Parsed, Texts
 from perceptrons.engine.wording import count
 from perceptrons.features.cells import NEVER, Coded, Contents, Roles
 from perceptrons.features.column_options import ColumnOptions, ModelColumns
@@ -271,7 +271,7 @@ class Cells(NamedTuple):
     contents: Contents
     labels: Coded | None
     faults: Faults
-    bad: list[Bad]  # records that are not even rows
+    bad: list[BadRecord]  # records that are not even rows
 
 
 def with_label_sets(cells: Cells, layout: Layout, need_labels: bool) -> Cells:
@@ -297,7 +297,7 @@ def with_label_sets(cells: Cells, layout: Layout, need_labels: bool) -> Cells:
     return cells._replace(labels=Coded(codes.ravel().astype(np.int32), sets))
 
 
-def no_cells(n_lines: int, bad: list[Bad]) -> Cells:
+def no_cells(n_lines: int, bad: list[BadRecord]) -> Cells:
     """Those of a piece without a row."""
     return Cells(n_lines, np.empty(0, np.int64), Contents(np.empty((0, 0)), {}, [], []), None, Faults(), bad)
 
@@ -323,14 +323,16 @@ def sound_cells(
             cells.faults.add(row, 1, f"key {shown(part.names[code])} {message}")
     if is_float32:
         _find_large(cells, layout)
-    contents, strange = preparation.derive(cells.contents)
-    for row, name, message in strange:
+    contents, invalid = preparation.derive(cells.contents)
+    for row, name, message in invalid:
         place = layout.names.index(name) if name in layout.names else 0
         cells.faults.add(row, place + 1, f"column {shown(name)}: {message}")
     bad = list(cells.bad)
     cells = cells._replace(contents=contents)
     if cells.faults.rows:
-        bad += [Bad(int(cells.lines[row]), message, column) for row, (column, message) in cells.faults.rows.items()]
+        bad += [
+            BadRecord(int(cells.lines[row]), message, column) for row, (column, message) in cells.faults.rows.items()
+        ]
         cells = _without(cells, cells.faults)
     texts = None if cells.labels is None else _occurring(cells.labels, column)
     return Parsed(cells.n_lines, cells.lines, texts, cells.contents, None, bad)
@@ -410,7 +412,9 @@ class TableFormat(ABC):
         """Cut a file into pieces of whole records, of bounded size."""
 
     @abstractmethod
-    def look(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> tuple[Roles | None, Layout | None]:
+    def find_columns(
+        self, piece: Piece, options: ColumnOptions, roles: Roles | None
+    ) -> tuple[Roles | None, Layout | None]:
         """What the columns are, unless it is settled, and where they are in the file that begins with this piece.
 
         Where the piece does not tell, the next one is asked: roles are None then, or the layout if no name is known.

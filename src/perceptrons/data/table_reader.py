@@ -320,7 +320,7 @@ class TableReader(PieceReader):
             layout = None
             for piece in self._form.pieces(path, self.prompt):
                 if layout is None or self._roles is None:
-                    self._roles, layout = self._form.look(piece, self._options, self._roles)
+                    self._roles, layout = self._form.find_columns(piece, self._options, self._roles)
                 has_rows = piece.size or not self._options.infers_kinds  # Arrow's first piece has no rows
                 if not self._settled and self._roles is not None and layout is not None and has_rows:
                     layout = self._settle(piece, layout)

@@ -19,7 +19,17 @@ from perceptrons.data import source
 from perceptrons.data.labels import COMMA, Label, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece, opened
-from perceptrons.data.table import Bad, DataFileError, DataPath, Identity, Parsed, Source, Texts, no_text, texts_of
+from perceptrons.data.table import (
+    BadRecord,
+    DataFileError,
+    DataPath,
+    Identity,
+    Parsed,
+    Source,
+    Texts,
+    no_text,
+    texts_of,
+)
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
 from perceptrons.engine.wording import count
@@ -117,7 +127,7 @@ class LabelledTextReader(PieceReader):
         begin, end = np.ascontiguousarray(found.texts[:n_rows].T)
         local = cut_text(content, begin, end, self._rule, self._rooms.words)
         bad = [
-            Bad(line, *_describe_line(piece.content[first:last].tobytes(), is_fasttext))
+            BadRecord(line, *_describe_line(piece.content[first:last].tobytes(), is_fasttext))
             for line, first, last in found.bad[:n_bad].tolist()
         ]
         return Parsed(n_lines, found.lines[:n_rows], labels, local, None, bad)
@@ -134,9 +144,9 @@ class LabelledTextReader(PieceReader):
 
     def _matrix(self, parsed: Parsed) -> Any:
         assert self.columns is not None
-        places = self.columns.find(parsed.rows.names)
+        name_columns = self.columns.find(parsed.rows.names)
         self.n_features = self.columns.n_columns
-        return assemble(parsed.rows, places, self.n_features, self.text.values, self.text.norm)
+        return assemble(parsed.rows, name_columns, self.n_features, self.text.values, self.text.norm)
 
 
 def _has_label(text: bytes) -> bool:
@@ -328,7 +338,7 @@ class TextFilesReader(LabelledTextReader):
             if message is None and label is None and self.need_labels:
                 message = NO_CLASS_FOLDER
             if message is not None:
-                bad.append(Bad(k, message))
+                bad.append(BadRecord(k, message))
         lines = np.setdiff1d(np.arange(len(texts.labels)), [record.line for record in bad])
         ends, label_names = np.array(texts.ends), [texts.labels[k] for k in lines.tolist()]
         labels, distinct = None, dict[str, int]()

@@ -15,7 +15,7 @@ import numpy as np
 from perceptrons.data.labels import COMMA, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Piece
-from perceptrons.data.table import Bad, Parsed, Texts, texts_of
+from perceptrons.data.table import BadRecord, Parsed, Texts, texts_of
 from perceptrons.engine.hashing import SECRET
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.interactions import (
@@ -307,7 +307,7 @@ class VwReader(PieceReader):
         labels = Texts(of_rows, split_all(texts_of(distinct), COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
         bad = [
-            Bad(line, *fault(piece.content[first:last].tobytes(), *WEIGHTS))
+            BadRecord(line, *fault(piece.content[first:last].tobytes(), *WEIGHTS))
             for line, first, last in buffers.bad[:n_bad].tolist()
         ]
         return Parsed(n_lines, buffers.lines[:n_rows], labels, rows, weight, bad)
@@ -341,9 +341,9 @@ class VwReader(PieceReader):
     def _matrix(self, parsed: Parsed) -> Any:
         starts, numbers, values, names, hashes, _ = parsed.rows
         assert self.columns is not None
-        places = self.columns.find(names, hashes if self.columns.bits else None)
+        name_columns = self.columns.find(names, hashes if self.columns.bits else None)
         self.n_features = self.columns.n_columns
-        return assemble_values(starts, numbers, values, places, self.n_features)
+        return assemble_values(starts, numbers, values, name_columns, self.n_features)
 
 
 def fault(content: bytes, least: float, most: float) -> Fault:

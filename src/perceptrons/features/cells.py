@@ -152,7 +152,7 @@ class Misfit(NamedTuple):
     """A value that does not fit its key, and the keys that lead to it."""
 
     path: tuple[str, ...]
-    what: str
+    message: str
 
 
 class MisfitError(Exception):

@@ -10,7 +10,7 @@ from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.name_table import MOST, extended, grown, key_names, new_table, remember_names
 from perceptrons.engine.scan.words import MARK
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Number
-from perceptrons.features.named_rows import Found, Names, renumbered
+from perceptrons.features.named_rows import ColumnPlaces, Names, renumbered
 
 FIRST_SLOTS = 2**10
 OPTIONS: dict[str, tuple[Domain, ...]] = {
@@ -113,7 +113,7 @@ class Columns:
         frozen.frozen = True
         return frozen
 
-    def find(self, names: Names, hashes: np.ndarray | None = None) -> Found:
+    def find(self, names: Names, hashes: np.ndarray | None = None) -> ColumnPlaces:
         """Where the names of a piece have their columns.
 
         hashes: to be used instead of MurmurHash3 of the names, with bits. If not frozen, one thread at a time.
@@ -122,7 +122,7 @@ class Columns:
         if self.bits is None:
             if hashes is not None:
                 raise ValueError("Columns(bits=None) does not hash: leave hashes out.")
-            return Found(self._numbers(names), np.ones(n, np.float32))
+            return ColumnPlaces(self._numbers(names), np.ones(n, np.float32))
         if hashes is None:
             hashes = np.empty(n, np.uint32)
             hash_names(names.arena, names.ends, self.seed, hashes)
@@ -136,7 +136,7 @@ class Columns:
         signs = np.ones(n, np.float32)
         if self.signed:
             signs[hashes >= 2**31] = -1.0
-        return Found(columns, signs)
+        return ColumnPlaces(columns, signs)
 
     def knows(self, names: Names) -> np.ndarray:
         """For each of these names: is it stored?"""

@@ -35,10 +35,10 @@ KINDS: dict[str, tuple[type, ...]] = {
     "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
-Source = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
+Recipe = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
 
 
-def given_rows(X: Any, source: Source, columns: Columns) -> Any:
+def given_rows(X: Any, source: Recipe, columns: Columns) -> Any:
     """Examples as the matrix that the reader of the files would make of them.
 
     X: a frame (pandas, polars, pyarrow) or a list of records for tables, a list of texts for texts. columns: those of
@@ -66,7 +66,7 @@ def given_rows(X: Any, source: Source, columns: Columns) -> Any:
 
 
 def read_cells(
-    X: Any, source: Source, roles: Roles, preparation: Preparation, other_keys: frozenset[str] = frozenset(),
+    X: Any, source: Recipe, roles: Roles, preparation: Preparation, other_keys: frozenset[str] = frozenset(),
     closed: bool = True,
 ) -> Contents:  # fmt: skip
     """Return the cells of a frame or of records, dates and flags as what they mean. ValueError names a cell that fails.
@@ -87,7 +87,7 @@ def read_cells(
     return contents
 
 
-def roles_of(source: Source) -> Roles:
+def roles_of(source: Recipe) -> Roles:
     """Return what the columns of a table are that a model learned from."""
     label = source.get("label_column")
     label, labels = (None, label) if isinstance(label, list) else (label, [])
@@ -97,7 +97,7 @@ def roles_of(source: Source) -> Roles:
     )  # fmt: skip
 
 
-def preparation_of(source: Source, roles: Roles) -> Preparation:
+def preparation_of(source: Recipe, roles: Roles) -> Preparation:
     """How the cells of tables become features: as it was measured, or as they are."""
     if source.get("preparation") is not None:
         return Preparation.from_dict(source["preparation"])
@@ -142,7 +142,7 @@ def _record_cells(X: Any, known: Known, other_keys: frozenset[str]) -> Contents:
     for row, record in enumerate(records):
         misfit = collector.take(row, {str(name): plain_value(value) for name, value in record.items()})
         if misfit is not None:
-            raise ValueError(f"X, row {row}: {misfit.what}.")
+            raise ValueError(f"X, row {row}: {misfit.message}.")
     keys = {*collector.role_of, *other_keys}
     unknown = dict.fromkeys(str(name) for record in records for name in record if str(name) not in keys)
     if unknown and (known.closed or other_keys):
@@ -152,7 +152,7 @@ def _record_cells(X: Any, known: Known, other_keys: frozenset[str]) -> Contents:
     return collector.contents()
 
 
-def _text_of(source: Source, columns: Columns) -> HashedText:
+def _text_of(source: Recipe, columns: Columns) -> HashedText:
     """How texts become features."""
     text = dict(source.get("text") or {}) | {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
     return HashedText(**text)

@@ -15,7 +15,7 @@ from perceptrons.engine.streaming.threads import in_order
 from perceptrons.engine.training.inputs import as_configured
 from perceptrons.engine.training.parameters import Domain, Number, check_parameters
 from perceptrons.features.columns import OPTIONS, Columns
-from perceptrons.features.named_rows import Found, Names, Workspace, Workspaces, assemble_values, local_names
+from perceptrons.features.named_rows import ColumnPlaces, Names, Workspace, Workspaces, assemble_values, local_names
 
 HASHING: dict[str, tuple[Domain, ...]] = {
     "bits": OPTIONS["bits"],
@@ -47,7 +47,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         """A function that gives piece k of what was read as rows of local numbers, and their `names`."""
 
     @abstractmethod
-    def _assemble(self, local: Any, found: Found, n_columns: int) -> sp.csr_matrix:
+    def _assemble(self, local: Any, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
         """These rows as a matrix."""
 
     def _check(self) -> None:
@@ -259,8 +259,8 @@ class HashedFeatures(Naming, auto_wrap_output_keys=None):  # type: ignore[call-a
         self._check()
         return _cut
 
-    def _assemble(self, local: Valued, found: Found, n_columns: int) -> sp.csr_matrix:
-        return assemble_values(local.starts, local.numbers, local.amounts, found, n_columns)
+    def _assemble(self, local: Valued, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
+        return assemble_values(local.starts, local.numbers, local.amounts, name_columns, n_columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -173,16 +173,16 @@ def _checked(content: np.ndarray, begin: Any, end: Any) -> tuple[np.ndarray, np.
     return content, begin, end
 
 
-class Found(NamedTuple):
+class ColumnPlaces(NamedTuple):
     """Where names have their columns."""
 
     columns: np.ndarray  # int64: -1 where a name has none
     signs: np.ndarray  # float32: what its values are multiplied by
 
 
-def assemble(local: Local, found: Found, n_columns: int, values: str, norm: str | None) -> sp.csr_matrix:
+def assemble(local: Local, name_columns: ColumnPlaces, n_columns: int, values: str, norm: str | None) -> sp.csr_matrix:
     """The rows with what `values` says a feature is worth that comes so often, each of length 1 with norm "l2"."""
-    return assemble_values(local.starts, local.numbers, worth(local.counts, values), found, n_columns, norm)
+    return assemble_values(local.starts, local.numbers, worth(local.counts, values), name_columns, n_columns, norm)
 
 
 def worth(counts: np.ndarray, values: str) -> np.ndarray:
@@ -199,21 +199,26 @@ def worth(counts: np.ndarray, values: str) -> np.ndarray:
 
 
 def assemble_values(
-    starts: np.ndarray, numbers: np.ndarray, amounts: np.ndarray, found: Found, n_columns: int, norm: str | None = None
+    starts: np.ndarray,
+    numbers: np.ndarray,
+    amounts: np.ndarray,
+    name_columns: ColumnPlaces,
+    n_columns: int,
+    norm: str | None = None,
 ) -> sp.csr_matrix:
     """The rows in which the name numbers[e] has the value amounts[e], times its sign; -1 as a column drops it.
 
     Where several entries of a row have one column, their sum stands where the first of them stood.
     """
-    n_names = len(found.columns)
+    n_names = len(name_columns.columns)
     firsts = np.empty(n_names, np.int32)
     with np.errstate(over="ignore"):
-        first_in_column(found.columns, np.zeros(power_of_two(2 * n_names + 1), np.int32), firsts)
+        first_in_column(name_columns.columns, np.zeros(power_of_two(2 * n_names + 1), np.int32), firsts)
     rows = Gathered(
         np.zeros(len(starts), np.int32), np.empty(len(numbers), np.int32), np.empty(len(numbers), np.float32)
     )
     places, sums = np.zeros(n_names, np.int64), np.empty(int(np.diff(starts).max(initial=0)))
-    entries, homes = Amounts(starts, numbers, amounts), Homes(found.columns, found.signs, firsts)
+    entries, homes = Amounts(starts, numbers, amounts), Homes(name_columns.columns, name_columns.signs, firsts)
     n = gather(entries, homes, norm == "l2", places, sums, rows)
     shape = len(starts) - 1, n_columns
     return sp.csr_matrix((rows.values[:n], rows.columns[:n], rows.starts), shape=shape, copy=False)

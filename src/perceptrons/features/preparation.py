@@ -56,12 +56,12 @@ class Derived(NamedTuple):
         return [f"{name}.{part}" for name, all_of in parts for part in all_of]
 
 
-class Strange(NamedTuple):
+class InvalidCell(NamedTuple):
     """A cell that does not fit its column."""
 
     row: int
     column: str
-    what: str
+    message: str
 
 
 def is_date(text: str) -> bool:
@@ -73,28 +73,28 @@ def are_flags(texts: set[str]) -> bool:
     return any(texts == set(pair) for pair in PAIRS)
 
 
-def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tuple[Contents, list[Strange]]:
+def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tuple[Contents, list[InvalidCell]]:
     """Replace the columns of dates and flags by what they mean; missing values become NaN. Also what does not fit."""
     if not derived.dates and not derived.flags:
         return contents, []
-    categories, strange = dict(contents.categories), list[Strange]()
+    categories, invalid = dict(contents.categories), list[InvalidCell]()
     numbers: list[np.ndarray] = []
     for name in derived.flags:
         column = categories.pop(name)
         flags = [_flag(text, missing) for text in column.distinct]
         numbers.append(_of_rows(column, flags, np.nan))
-        strange += _strange(column, name, flags, "is not yes or no (true or false)")
+        invalid += _invalid_cells(column, name, flags, "is not yes or no (true or false)")
     for name in derived.dates:
         column = categories.pop(name)
         seconds = _seconds(column.distinct, missing)
-        strange += _strange(column, name, seconds, "is not a date such as 2024-05-31 or 2024-05-31T23:59")
+        invalid += _invalid_cells(column, name, seconds, "is not a date such as 2024-05-31 or 2024-05-31T23:59")
         year, days, *parts = _parts(np.array([np.nan if at is None else at for at in seconds], np.float64))
         numbers += [_of_rows(column, year, np.nan), _of_rows(column, days, np.nan)]
         for part, codes in zip(("month", "weekday", "hour")[: 2 + (name in derived.timed)], parts, strict=False):
             of_rows = np.append(codes, -1).astype(np.int32)[column.codes]
             categories[f"{name}.{part}"] = Coded(of_rows, list(_words(part)))
     values = np.column_stack([contents.numbers, *numbers]) if numbers else contents.numbers
-    return contents._replace(numbers=values, categories=categories), strange
+    return contents._replace(numbers=values, categories=categories), invalid
 
 
 def seconds_of(texts: list[str]) -> list[float | None]:
@@ -143,11 +143,11 @@ def _of_rows(column: Coded, values: list[float | None] | np.ndarray, none: float
     return np.array([*(none if value is None else value for value in values), none], np.float64)[column.codes]
 
 
-def _strange(column: Coded, name: str, values: list[float | None], message: str) -> list[Strange]:
+def _invalid_cells(column: Coded, name: str, values: list[float | None], message: str) -> list[InvalidCell]:
     bad_codes = [code for code, value in enumerate(values) if value is None]
     rows = np.flatnonzero(np.isin(column.codes, bad_codes)).tolist() if bad_codes else []
     advice = "correct it, or list the column in categories (--categories)"
-    return [Strange(row, name, f"{shown(column.distinct[column.codes[row]])} {message}: {advice}") for row in rows]
+    return [InvalidCell(row, name, f"{shown(column.distinct[column.codes[row]])} {message}: {advice}") for row in rows]
 
 
 FEW = 20  # rows; fewer do not tell whether a column is an identifier
@@ -466,7 +466,7 @@ class Preparation:
 
     # ---- cells to features
 
-    def derive(self, contents: Contents) -> tuple[Contents, list[Strange]]:
+    def derive(self, contents: Contents) -> tuple[Contents, list[InvalidCell]]:
         """Dates and flags as numbers, numbers that stand for missing values as NaN; and cells that do not fit."""
         numbers = self.words.without_numbers(contents.numbers)
         return derive(contents._replace(numbers=numbers), self.derived, self.words.texts)

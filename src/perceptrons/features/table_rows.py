@@ -13,7 +13,7 @@ from perceptrons.engine.scan.words import Rule
 from perceptrons.features.cells import Coded, Further, Strings, strings_of
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import (
-    Found,
+    ColumnPlaces,
     Local,
     Names,
     Workspace,
@@ -234,8 +234,8 @@ class LocatedRows(NamedTuple):
 
     named: Named
     words: Local | None
-    found: Found
-    word_columns: Found | None
+    name_columns: ColumnPlaces
+    word_columns: ColumnPlaces | None
 
 
 def find_columns(named: Named, words: Local | None, columns: Columns) -> LocatedRows:
@@ -270,11 +270,11 @@ def sparse_rows(
     weights: of the words and of what stands beside them; every column of texts is then scaled to length 1 by itself,
     so that a title beside a long text counts.
     """
-    named, words, found, word_columns = rows
+    named, words, name_columns, word_columns = rows
     if words is None:
         if columns.bits is not None:
-            return assemble_values(*named[:3], found, columns.n_columns)
-        return float64_rows(named, found, columns.n_columns)
+            return assemble_values(*named[:3], name_columns, columns.n_columns)
+        return float64_rows(named, name_columns, columns.n_columns)
     assert text is not None
     assert word_columns is not None
     if weights is None:
@@ -286,7 +286,7 @@ def sparse_rows(
         X = assemble_values(words.starts, words.numbers, amounts, word_columns, columns.n_columns)
         named = named._replace(amounts=named.amounts * weights.beside)
     if len(named.numbers):
-        X = X + assemble_values(*named[:3], found, columns.n_columns)
+        X = X + assemble_values(*named[:3], name_columns, columns.n_columns)
         X.sort_indices()  # SciPy leaves them in an order that depends on the other rows of the block
     return X
 
@@ -300,9 +300,9 @@ def _norms(words: Local, amounts: np.ndarray) -> np.ndarray:
     return np.where(lengths > 0, lengths, 1.0)[texts]
 
 
-def float64_rows(named: Named, found: Found, n_columns: int) -> sp.csr_matrix:
+def float64_rows(named: Named, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
     """Rows of features whose columns are their own; those without a column are dropped."""
-    places, amounts, starts = found.columns[named.numbers], named.amounts, named.starts
+    places, amounts, starts = name_columns.columns[named.numbers], named.amounts, named.starts
     has_column = places >= 0
     if not has_column.all():
         starts = np.concatenate([[0], np.cumsum(has_column)])[starts]

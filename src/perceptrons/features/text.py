@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from perceptrons.engine.scan.words import Rule, folded
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Words, check_parameters
 from perceptrons.features.hashed import Naming
-from perceptrons.features.named_rows import NORMS, VALUES, Found, Local, Workspace, assemble, cut_text
+from perceptrons.features.named_rows import NORMS, VALUES, ColumnPlaces, Local, Workspace, assemble, cut_text
 from perceptrons.features.values import is_missing
 
 LONGEST = 16  # words or characters of an n-gram
@@ -123,8 +123,8 @@ class HashedText(Naming, auto_wrap_output_keys=None):  # type: ignore[call-arg]
         rule = self.rule()
         return lambda source, k, workspace: cut_text(*source.piece(k), rule, workspace)
 
-    def _assemble(self, local: Local, found: Found, n_columns: int) -> sp.csr_matrix:
-        return assemble(local, found, n_columns, self.values, self.norm)
+    def _assemble(self, local: Local, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
+        return assemble(local, name_columns, n_columns, self.values, self.norm)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -150,7 +150,7 @@ def _span(text: HashedText, name: str) -> tuple[int, int]:
     return int(sizes[0]), int(sizes[1])
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Row i is content[begin[i]:end[i]]."""
 
     content: np.ndarray
@@ -172,20 +172,20 @@ class Listed:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def piece(self, k: int) -> Piece:
-        """Piece k of those that `cuts` says."""
+    def piece(self, k: int) -> TextPiece:
+        """TextPiece k of those that `cuts` says."""
         part = self.texts[self.cuts[k] : self.cuts[k + 1]]
         # half a surrogate pair has no UTF-8: its bytes are those of no character, and so separate words
         encoded = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in part]
         ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-        return Piece(np.frombuffer(b"".join(encoded), np.uint8), np.concatenate([[0], ends[:-1]]), ends)
+        return TextPiece(np.frombuffer(b"".join(encoded), np.uint8), np.concatenate([[0], ends[:-1]]), ends)
 
 
 class Arrowed:
     """A string column of Arrow, read where it lies in memory."""
 
     def __init__(self, chunks: list[Any]) -> None:
-        self.parts: list[Piece] = []
+        self.parts: list[TextPiece] = []
         self.rows = self.size = 0
         for chunk in chunks:
             if chunk.null_count:
@@ -198,7 +198,7 @@ class Arrowed:
             ends = np.frombuffer(offsets or b"", np.int64 if wide else np.int32)[chunk.offset :][: len(chunk) + 1]
             content = np.frombuffer(data or b"", np.uint8)
             for first, last in zip(*_pairs(cuts(ends)), strict=True):
-                self.parts.append(Piece(content, ends[first:last], ends[first + 1 : last + 1]))
+                self.parts.append(TextPiece(content, ends[first:last], ends[first + 1 : last + 1]))
             self.rows += len(chunk)
             self.size += int(ends[-1] - ends[0]) if len(chunk) else 0
         self.cuts = np.concatenate([[0], np.cumsum([len(part.begin) for part in self.parts], dtype=np.int64)])
@@ -206,7 +206,7 @@ class Arrowed:
     def __len__(self) -> int:
         return self.rows
 
-    def piece(self, k: int) -> Piece:
+    def piece(self, k: int) -> TextPiece:
         return self.parts[k]
 
 
