@@ -270,7 +270,7 @@ def _refuse_url(name: Any) -> None:
 
 
 def _is_frame(data: Any) -> bool:
-    """Is it a frame of pandas or polars, a LazyFrame of polars, or a table of pyarrow?"""
+    """Return whether it is a frame of pandas or polars, a LazyFrame of polars, or a table of pyarrow."""
     return hasattr(data, "collect_schema") or hasattr(data, "columns") or hasattr(data, "column_names")
 
 
@@ -323,7 +323,7 @@ def like_model(
 
 
 def _label_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """How the labels of files are read for a model: one each, or several, as it was trained."""
+    """Return how the labels of files are read for a model: one each, or several, as it was trained."""
     from perceptrons.engine.training.base import Classifier, has_learned
     from perceptrons.inspection.evaluation import several_labels
 
@@ -343,7 +343,7 @@ def _has_text_classes(model: Any) -> bool:
 
 
 def _same_categories(requested: str | list[str], categories: list[str]) -> list[str]:
-    """All categories of a model, if those that are told are among them."""
+    """Return all categories of a model, if those that are told are among them."""
     from perceptrons.features.column_options import listed
 
     for name in listed(requested):
@@ -353,7 +353,7 @@ def _same_categories(requested: str | list[str], categories: list[str]) -> list[
 
 
 def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool) -> dict[str, Any]:
-    """What a model says of files that are like those it learned from, or at least have the same features."""
+    """Return what a model says of files that are like those it learned from, or at least have the same features."""
     options = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
     if format in NAMED:
         options.setdefault("prefix", False)  # as models were trained that do not say it
@@ -372,7 +372,7 @@ def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool
 
 
 def _known_by_place(model: Any, format: str) -> dict[str, Any]:
-    """What a model that learned from arrays says of tables and arrays: the names of its features, or their number."""
+    """Return the names of the features of a model that learned from arrays, or their number."""
     n_features = int(model.n_features_in_)
     if format not in NAMED:
         return {"n_features": n_features}
@@ -383,22 +383,22 @@ def _known_by_place(model: Any, format: str) -> dict[str, Any]:
 
 
 def _format_by_name(path: Any) -> str | None:
-    """The format that the ending of a name stands for, if any."""
+    """Return the format that the ending of a name stands for, if any."""
     return ENDINGS.get(_ending(_named(path)))
 
 
 def named_as_text(path: Any) -> bool:
-    """Does the name of a file say that it holds lines of text?"""
+    """Return whether the name of a file says that it holds lines of text."""
     return _format_by_name(path) == "text"
 
 
 def is_folder(path: Any) -> bool:
-    """Is it a folder of files?"""
+    """Return whether it is a folder of files."""
     return not is_stream(path) and not isinstance(path, InMemory) and os.path.isdir(path)
 
 
 def stream_format(paths: tuple[Any, ...]) -> str:
-    """The format that the ending of the first name stands for."""
+    """Return the format that the ending of the first name stands for."""
     format = _format_by_name(paths[0])
     if format is None:
         raise unknown_format(paths[0], "the file extension does not tell the format:")
@@ -406,7 +406,7 @@ def stream_format(paths: tuple[Any, ...]) -> str:
 
 
 def found_format(paths: tuple[Any, ...], encoding: str | None) -> tuple[str, tuple[Any, ...]]:
-    """The format by the first name, or by what is in that file; and what to read, from its beginning."""
+    """Return the format by the first name, or by what is in that file; and what to read, from its beginning."""
     format_of_name = _format_by_name(paths[0]) if paths else None
     if format_of_name is not None or not paths:
         return format_of_name or "text", paths  # of nothing: the reader says that there is nothing to read
@@ -422,7 +422,7 @@ def found_format(paths: tuple[Any, ...], encoding: str | None) -> tuple[str, tup
 
 
 def unknown_format(path: Any, message: str) -> DataFileError:
-    """The error for a file of which nobody knows the format: all that there are, and how to say it."""
+    """Return the error for a file of which nobody knows the format: all that there are, and how to say it."""
     return DataFileError(_named(path), f"{message} choose one of {', '.join(FORMATS)} (--format)")
 
 

@@ -56,7 +56,7 @@ class ArffTable(CsvTable):
         yield from with_a_record(self._rows(path, header, prompt))
 
     def _rows(self, path: DataPath, header: "_Header", prompt: bool) -> Iterator[Piece]:
-        """The rows as CSV, below as many blank lines as the header has."""
+        """Yield the rows as CSV, below as many blank lines as the header has."""
         for piece in pieces(path, prompt, encoding=self.encoding):
             text, first = piece.content[: piece.size].tobytes(), False
             if not header.ended:
@@ -194,7 +194,7 @@ def label_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _text(word: bytes) -> bytes:
-    """What a word stands for, with or without quotes around it. An end of line becomes a space."""
+    """Return what a word stands for, with or without quotes around it. An end of line becomes a space."""
     if word[:1] not in (b"'", b'"'):
         return word
     return ESCAPE.sub(lambda found: _letter(found[1]), word[1:-1])
@@ -207,7 +207,7 @@ def _letter(escaped: bytes) -> bytes:
 
 
 def _as_csv(text: bytes, attributes: list[Attribute]) -> Iterator[bytes]:
-    """Rows as CSV, as many lines as there were, in pieces of bounded size: a short sparse row may become a long one."""
+    """Yield rows as CSV, one line per line, in pieces of bounded size: a short sparse row may become a long one."""
     if not any(byte in text for byte in ODD):
         if text:
             yield text
@@ -243,7 +243,7 @@ def _row(line: bytes, attributes: list[Attribute]) -> bytes:
 
 
 def _cell(quoted: bytes | None, plain: bytes | None) -> bytes:
-    """A cell as CSV has it; nothing where the value is missing. Quotes that are not closed stay wrong there."""
+    """Return a cell as CSV has it; nothing where the value is missing. Quotes that are not closed stay wrong there."""
     if quoted is not None:
         return quoted_cell(_text(quoted))
     assert plain is not None
@@ -253,7 +253,7 @@ def _cell(quoted: bytes | None, plain: bytes | None) -> bytes:
 
 
 def _sparse_row(line: bytes, attributes: list[Attribute]) -> bytes:
-    """A row of places, counted from 0, and values. One that makes no sense becomes a row of one cell."""
+    """Return a row of places, counted from 0, and values. One that makes no sense becomes a row of one cell."""
     cells, inside = [attribute.usual for attribute in attributes], line[1:-1].strip()
     place, last = 0, -1
     while place < len(inside):

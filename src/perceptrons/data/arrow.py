@@ -137,7 +137,7 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, options: ColumnOpt
 
 
 def one_chunk(column: Any) -> Any:
-    """The column as one array."""
+    """Return the column as one array."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
@@ -159,19 +159,19 @@ def is_category(kind: Any) -> bool:
 
 
 def is_list(kind: Any) -> bool:
-    """A list of strings."""
+    """Return a list of strings."""
     return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_string(kind.value_type)
 
 
 def is_label_list(kind: Any) -> bool:
-    """A list of strings, whole numbers or truth values, as labels may be."""
+    """Return a list of strings, whole numbers or truth values, as labels may be."""
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
         return False
     return is_string(kind.value_type) or pa.types.is_integer(kind.value_type) or pa.types.is_boolean(kind.value_type)
 
 
 def values_of(array: Any) -> np.ndarray:
-    """The numbers of a column, float32 if they are, else float64; where there is none, NaN."""
+    """Return the numbers of a column, float32 if they are, else float64; where there is none, NaN."""
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
         array = array.cast(pa.float64())
     values = array.to_numpy(zero_copy_only=False)
@@ -190,7 +190,7 @@ def find_faults(values: np.ndarray, array: Any, name: str, column: int, faults: 
 
 
 def as_text(array: Any) -> Any:
-    """Strings of what a column holds; nothing is an empty string."""
+    """Return strings of what a column holds; nothing is an empty string."""
     if pa.types.is_float64(array.type):
         array = pa.array([None if value is None else repr(value) for value in array.to_pylist()], pa.string())
     elif not is_string(array.type):
@@ -199,7 +199,7 @@ def as_text(array: Any) -> Any:
 
 
 def coded(array: Any, strip: bool = False, absent: bool = False) -> Coded:
-    """A column of strings, or of what can be written as such, by its distinct values. absent: nothing is no value."""
+    """Return a column of values that can be written as strings, by its distinct values. absent: null is no value."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     codes, distinct = array.indices, as_text(array.dictionary).to_pylist()
@@ -213,7 +213,7 @@ def coded(array: Any, strip: bool = False, absent: bool = False) -> Coded:
 
 
 def coded_lists(array: Any, absent: bool = False) -> Coded:
-    """A column of lists by its distinct lists, as tuples of strings; what is null as in `coded`."""
+    """Return a column of lists by its distinct lists, as tuples of strings; what is null as in `coded`."""
     codes, names = coded(pc.list_flatten(array))
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False))])
     there, numbers = array.is_valid().to_numpy(zero_copy_only=False), codes.tolist()
@@ -230,7 +230,7 @@ def coded_lists(array: Any, absent: bool = False) -> Coded:
 
 
 def listed_features(array: Any, name: str) -> Further:
-    """Every string in the lists of a column, once for each row."""
+    """Return every string in the lists of a column, once for each row."""
     rows = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)
     codes, distinct = coded(pc.list_flatten(array))
     pairs = np.unique(np.stack([rows, codes]), axis=1)
@@ -240,7 +240,7 @@ def listed_features(array: Any, name: str) -> Further:
 
 
 def strings(column: Any) -> Strings:
-    """The texts of a column."""
+    """Return the texts of a column."""
     text = as_text(column).cast(pa.large_string())
     _, ends, content = text.buffers()
     ends = np.frombuffer(ends, np.int64)[text.offset : text.offset + len(text) + 1]
@@ -252,7 +252,7 @@ def strings(column: Any) -> Strings:
 
 
 def parquet_batches(path: DataPath, used: Used) -> Iterator[Any]:
-    """The batches of a Parquet file."""
+    """Yield the batches of a Parquet file."""
     options: dict[str, Any] = {"pre_buffer": False, "buffer_size": PIECE, "page_checksum_verification": True}
     with _clear_errors(path, "Parquet"), _unchanged(path), pyarrow.parquet.ParquetFile(path, **options) as file:
         yield _no_rows(file.schema_arrow)
@@ -261,7 +261,7 @@ def parquet_batches(path: DataPath, used: Used) -> Iterator[Any]:
 
 
 def arrow_batches(path: DataPath, used: Used) -> Iterator[Any]:
-    """The batches of a file of Arrow (Feather) or of a stream, which may be packed and come from a pipe."""
+    """Yield the batches of a file of Arrow (Feather) or of a stream, which may be packed and come from a pipe."""
     if isinstance(path, Path) and path != STDIN and _begins(path) == FILE:
         with _clear_errors(path, "Arrow"), _unchanged(path), pa.OSFile(str(path)) as raw:
             file = pyarrow.ipc.open_file(raw)
@@ -317,7 +317,7 @@ def _no_rows(schema: Any) -> Any:
 
 
 def _rows_of(file: Any, columns: list[str]) -> int:
-    """Rows for a batch, by the size of the row groups, as if all columns took the same.
+    """Return rows for a batch, by the size of the row groups, as if all columns took the same.
 
     What single columns take is not asked: `RowGroupMetaData.column` ends the process where what is said of a column
     does not fit it.
@@ -329,7 +329,7 @@ def _rows_of(file: Any, columns: list[str]) -> int:
 
 
 def _checked(batches: Iterable[Any], columns: list[str]) -> Iterator[Any]:
-    """Only these columns, in smaller batches, and sound: pyarrow would believe any offsets that stand in a file."""
+    """Yield these columns in smaller batches, validated: pyarrow would believe any offsets that a file contains."""
     for batch in batches:
         batch = batch.select(columns)
         batch.validate(full=True)

@@ -24,7 +24,7 @@ def digits() -> Table:
 
 
 def split_messages(table: Table) -> Split:
-    """The first messages are for training, the last for the test."""
+    """Return the first messages are for training, the last for the test."""
     total = table.X.shape[0]
     n = round(SMS_SHARE * total)
     description = f"The first {n:,} messages for training, the last {total - n:,} for testing"

@@ -78,7 +78,7 @@ class ColumnFile:
         return self.starts.shape[1]
 
     def column_number(self, name: str | int) -> int:
-        """The place of a column, counted from 0, by what people call it: its number from 1, or from -1 at the end.
+        """Return the place of a column, counted from 0. People call it by its number from 1, or from -1 at the end.
 
         In CoNLL-U also its name: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
         """
@@ -97,7 +97,7 @@ class ColumnFile:
         return number - 1 if number > 0 else number + n
 
     def column(self, place: int) -> list[str]:
-        """The column's values for all tokens of the file, sentence after sentence; `lengths` says where each ends."""
+        """Return the values of a column for all tokens of the file; `lengths` says where each sentence ends."""
         if not isinstance(place, int | np.integer) or not -self.n_columns <= place < self.n_columns:
             raise ValueError(f"{place!r} is not a column: columns are numbered from 0 to {self.n_columns - 1}.")
         return texts(self.content, self.starts[:, place], self.ends[:, place])
@@ -109,7 +109,7 @@ class ColumnFile:
     def sentences(self, columns: Sequence[int]) -> list[list[tuple[str, ...]]]: ...
 
     def sentences(self, columns: int | Sequence[int]) -> Any:
-        """The tokens of each sentence: what they have in one column, or a tuple of what they have in several."""
+        """Return the tokens of each sentence: what they have in one column, or a tuple of what they have in several."""
         if isinstance(columns, list | tuple):
             tokens: list[Any] = list(zip(*map(self.column, columns), strict=True))
         else:
@@ -118,11 +118,11 @@ class ColumnFile:
         return [tokens[start:stop] for start, stop in itertools.pairwise([0, *stops])]
 
     def line(self, token: int) -> int:
-        """The line of the file, counted from 1, that holds a token; tokens count from 0."""
+        """Return the line of the file, counted from 1, that holds a token; tokens count from 0."""
         return self.content.count(b"\n", 0, int(self.starts[token, 0])) + 1
 
     def with_labels(self, labels: Labels, place: int | None = None, behind: Labels | None = None) -> bytes:
-        """The whole file with these labels in the column at this place, or in a new one behind the last.
+        """Return the whole file with these labels in the column at this place, or in a new one behind the last.
 
         All else stays as it is, byte for byte: other columns, blank lines, comments, multiword ranges, empty nodes and
         line ends. On -DOCSTART- lines a new column repeats the last one, so that they are as long as the others.
@@ -170,7 +170,7 @@ class ColumnFile:
         write_bytes(path, self.with_labels(labels, place))
 
     def _checked(self, labels: Labels) -> list[bytes]:
-        """The labels as bytes, one a token, if there are as many as tokens and each can stand in a column."""
+        """Return the labels as bytes, one a token, if there are as many as tokens and each can stand in a column."""
         flat = list(labels)
         if flat and not isinstance(flat[0], str) and hasattr(flat[0], "__len__"):
             lengths = [len(sentence) for sentence in flat]
@@ -195,7 +195,7 @@ class ColumnFile:
         return [encoded[label] for label in flat]
 
     def _encoded(self, label: Any) -> bytes:
-        """A label as UTF-8, if it can stand in a column."""
+        """Return a label as UTF-8, if it can stand in a column."""
         text, between = str(label), "[ \t]" if self.separator is None else re.escape(self.separator)
         if not isinstance(label, str | int | np.integer) or text != text.strip(" \t") or not text:
             raise DataFileError(
@@ -212,7 +212,7 @@ class ColumnFile:
 
 
 def texts(content: bytes, starts: np.ndarray, ends: np.ndarray) -> list[str]:
-    """The pieces of the content that start and end there. None of them may have a newline in it."""
+    """Return the pieces of the content that start and end there. None of them may have a newline in it."""
     sizes = ends - starts + 1
     pieces = np.frombuffer(content, dtype=np.uint8).take(runs(starts, sizes), mode="clip")
     pieces[np.cumsum(sizes) - 1] = ord("\n")
@@ -348,7 +348,7 @@ class Lines(NamedTuple):
         return self.content[self.starts[line] : self.ends[line]]
 
     def begin_with(self, word: bytes) -> np.ndarray:
-        """Which lines begin with this word, whatever comes behind it."""
+        """Return which lines begin with this word, whatever comes behind it."""
         begin_with_letter = np.frombuffer(self.content, np.uint8)[self.starts] == word[0]
         for line in np.flatnonzero(begin_with_letter) if len(word) > 1 else ():
             begin_with_letter[line] = self.content.startswith(word, self.starts[line])
@@ -395,7 +395,7 @@ def _looks_like_conllu(lines: Lines) -> bool:
 
 
 def _fields(lines: Lines, rows: np.ndarray, separator: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the columns on these lines start and end, one behind the other, and how many each line has."""
+    """Return where the columns on these lines start and end, one behind the other, and how many each line has."""
     row_starts, row_ends = lines.starts[rows], lines.ends[rows]
     data = np.frombuffer(lines.content, dtype=np.uint8)
     if separator is None:
@@ -425,7 +425,7 @@ def _fields(lines: Lines, rows: np.ndarray, separator: str | None) -> tuple[np.n
 
 
 def _tokens(lines: Lines, rows: np.ndarray, sentence: np.ndarray, ids: list[str]) -> np.ndarray:
-    """Which rows of a CoNLL-U file are tokens, by their ids, which must be 1, 2, 3, ... in every sentence."""
+    """Return which rows of a CoNLL-U file are tokens, by their ids, which must be 1, 2, 3, ... in every sentence."""
     token = np.array([NO_TOKEN.fullmatch(name) is None for name in ids])
     places = np.flatnonzero(token)
     if not len(places):
@@ -445,7 +445,7 @@ def _tokens(lines: Lines, rows: np.ndarray, sentence: np.ndarray, ids: list[str]
 
 
 def _documents(lines: Lines, rows: np.ndarray, separator: str | None, n_columns: int) -> list[tuple[int, bytes]]:
-    """Where the -DOCSTART- lines with all columns end, and what is in their last column."""
+    """Return where the -DOCSTART- lines with all columns end, and what is in their last column."""
     documents = []
     for row in rows.tolist():
         text = lines.text(row)

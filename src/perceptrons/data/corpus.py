@@ -28,7 +28,7 @@ class Corpus:
 
     @classmethod
     def of(cls, file: ColumnFile, places: list[int], names: list[str], label: int | None) -> "Corpus":
-        """The sentences of a file: the columns that are seen, and the one of the label, if any, by their places."""
+        """Return the sentences of a file: the columns at these places, and the labels at another, if there are any."""
         sentences: list[Any] = file.sentences(places[0] if len(places) == 1 else places)
         return cls(file, names, sentences, [] if label is None else file.sentences(label), label)
 
@@ -57,22 +57,22 @@ class Corpus:
         return "-1" if place == self.file.n_columns - 1 else str(place + 1)
 
     def part(self, which: Iterable[int]) -> "Corpus":
-        """Only these sentences."""
+        """Return only these sentences."""
         numbers = list(which)
         sentences, labels = ([of[i] for i in numbers] for of in (self.sentences, self.labels))
         return replace(self, sentences=sentences, labels=labels)
 
     def place(self, token: int) -> str:
-        """Where the label of a token stands. Only of a whole file."""
+        """Return where the label of a token stands. Only of a whole file."""
         return f"{self.file.path}:{self.file.line(token)}:{(self.label or 0) + 1}"
 
     def first_missing(self) -> int | None:
-        """The first token without a label."""
+        """Return the first token without a label."""
         missing = {"", "_"} if self.label_name in NEVER_EMPTY else {""}
         return next((k for k, label in enumerate(chain.from_iterable(self.labels)) if label in missing), None)
 
     def first_broken(self, scheme: Any) -> tuple[int, str] | None:
-        """The first token whose label a scheme forbids there, and what is wrong with it."""
+        """Return the first token whose label a scheme forbids there, and what is wrong with it."""
         classes = np.unique(list(set(chain.from_iterable(self.labels))))
         ends = [*classes.tolist(), None]
         steps = zip(*np.nonzero(barriers(scheme, classes, stream=True)), strict=True)
@@ -90,7 +90,7 @@ class Corpus:
 
 
 def split_corpus(corpus: Corpus, test: Corpus | None, share: float, seed: int) -> tuple[Corpus, Corpus | None, str]:
-    """What to learn from, what to test on, and a sentence about it."""
+    """Return what to learn from, what to test on, and a sentence about it."""
     n = len(corpus.sentences)
     all_of_it = f"{count(n, 'sentence')} ({count(corpus.n_tokens, 'token')}) for training"
     if test is not None:
@@ -110,7 +110,7 @@ def split_corpus(corpus: Corpus, test: Corpus | None, share: float, seed: int) -
 
 
 def column_names(file: ColumnFile, places: list[int]) -> list[str]:
-    """What templates call these columns: by the names of CoNLL-U, elsewhere by where they are.
+    """Return what templates call these columns: by the names of CoNLL-U, elsewhere by where they are.
 
     word is the first, pos the second behind it, column3 the third.
     """
@@ -123,7 +123,7 @@ def column_names(file: ColumnFile, places: list[int]) -> list[str]:
 
 
 def column_places(file: ColumnFile, names: list[str]) -> list[int] | None:
-    """Where the columns of these names are, or all columns if there are no others; None if the file has not all."""
+    """Return the places of the columns of these names, or of all columns; None if the file lacks one."""
     if file.format == "conllu":
         known_names = ["form"] if names == ["word"] else names
         return [CONLLU.index(name) for name in known_names] if set(known_names) <= set(CONLLU) else None

@@ -74,7 +74,7 @@ def records_of(piece: Piece, delimiter: str) -> RecordBounds:
 
 
 def delimiter_of(piece: Piece, tabs: bool) -> str:
-    """What separates cells, by the first line that is not blank: a comma (a tab if `tabs`), or else ; or a tab."""
+    """Return what separates cells in the first line that is not blank: usually a comma, or a tab if `tabs`."""
     text = piece.content[: piece.size].tobytes()
     begin = BLANK_LINES.match(text).end()  # type: ignore[union-attr]
     line = text[begin : text.find(b"\n", begin) + 1].decode("utf-8", "replace")
@@ -122,7 +122,7 @@ def joined_pieces(pending: Piece, piece: Piece) -> Piece:
 
 
 def cells_of(piece: Piece, records: RecordBounds, record: int, delimiter: str) -> tuple[list[bytes], int | None]:
-    """The cells of a record, and which of them has text behind its closing quotes, if one has."""
+    """Return the cells of a record, and which of them has text behind its closing quotes, if one has."""
     begin = int(records.begins[record])
     end = int(records.begins[record + 1]) if record + 1 < len(records.begins) else records.whole
     content = piece.content[begin:end].tobytes()
@@ -241,7 +241,7 @@ class CsvRows:
             self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {message}")
 
     def cells(self, n_lines: int, roles: Roles, workspace: Workspace) -> Cells:
-        """All that was read."""
+        """Return all that was read."""
         text, layout = self.text, self.layout
         if self.more:
             text = np.concatenate([text, np.frombuffer(b"".join(self.more), np.uint8), np.zeros(ROOM, np.uint8)])
@@ -367,7 +367,7 @@ class CsvTable(TableFormat):
         return self.decimal or "."
 
     def _form(self, piece: Piece, records: RecordBounds, options: ColumnOptions, roles: Roles | None) -> Dialect:
-        """How a file is written, by its first record."""
+        """Return how a file is written, by its first record."""
         form = self._forms[piece.path]
         filled = np.flatnonzero(records.cells)
         if not len(filled):
@@ -427,7 +427,7 @@ class CsvTable(TableFormat):
 
 
 def _are_numbers(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect, missing: Missing) -> np.ndarray:
-    """Which columns hold numbers? If most of its cells do, those that do not are better complained of than learned."""
+    """Return which columns hold numbers: those of whose cells most are numbers. The other cells are errors later."""
     begins = records.begins[rows]
     counts, filled = np.zeros((2, len(form.names)), np.int64)
     content = piece.content
@@ -441,7 +441,7 @@ def _are_numbers(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Di
 
 
 def _have_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> np.ndarray:
-    """Which columns hold numbers with a comma, by the first rows? Those that cannot be read are complained of, too."""
+    """Return which columns hold numbers with a comma in the first rows. Those that cannot be read are errors later."""
     some = _first_rows(piece, records, rows, form)
     have_commas = np.array([[bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in cells]
                       for cells in some])  # fmt: skip
@@ -449,7 +449,7 @@ def _have_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Di
 
 
 def have_decimal_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> bool:
-    """Has a column numbers with decimal commas by the first rows, and none has numbers with decimal points?"""
+    """Return whether a column of the first rows has decimal commas, and no column has decimal points."""
     has_commas = False
     for cells in zip(*_first_rows(piece, records, rows, form), strict=True):
         filled = [cell for cell in cells if cell.strip()]
@@ -466,7 +466,7 @@ def _first_rows(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dia
 
 
 def _told_header(path: DataPath, line: int, cells: list[str]) -> list[str]:
-    """The names in the first row, which is a header, though they may be numbers."""
+    """Return the names in the first row, which is a header, though they may be numbers."""
     names = [cell.strip() for cell in cells]
     names_before: set[str] = set()
     for place, name in enumerate(names):
@@ -477,7 +477,7 @@ def _told_header(path: DataPath, line: int, cells: list[str]) -> list[str]:
 
 
 def header_of(path: DataPath, line: int, cells: list[str]) -> list[str] | None:
-    """The names of the columns if the first row is a header: if none of its cells is a number."""
+    """Return the names of the columns if the first row is a header: if none of its cells is a number."""
     names = [cell.strip() for cell in cells]
     if any(map(_is_number, names)):
         is_numbered = len(names) > 3 and names[:-1] == [str(place) for place in range(len(names) - 1)]
@@ -525,7 +525,7 @@ class WhitespaceTable(CsvTable):
 
 
 def _tabbed(piece: Piece) -> np.ndarray:
-    """The text with one tab for every run of blanks, and none at the ends of a line."""
+    """Return the text with one tab for every run of blanks, and none at the ends of a line."""
     content = piece.content[: piece.size]
     if QUOTE in content:
         return np.frombuffer(_with_quotes(content.tobytes()), np.uint8)
@@ -547,7 +547,7 @@ def _behind(flags: np.ndarray) -> np.ndarray:
 
 
 def _with_quotes(content: bytes) -> bytes:
-    """The same of a text with quotes. Those that are not closed on their line are letters like others."""
+    """Return the same of a text with quotes. Those that are not closed on their line are letters like others."""
     parts, line_end = list[bytes](), b"\n"
     for end, quoted, plain in BLANK_SEPARATED_CELL.findall(content):
         if not end:
@@ -566,17 +566,17 @@ def _as_cell(text: bytes) -> bytes:
 
 
 def quoted_cell(text: bytes) -> bytes:
-    """A cell as CSV writes it."""
+    """Return a cell as CSV writes it."""
     return b'"' + text.replace(b'"', b'""') + b'"'
 
 
 def piece_of(piece: Piece, content: np.ndarray) -> Piece:
-    """The piece with another text, which ends with a newline."""
+    """Return the piece with another text, which ends with a newline."""
     return Piece(piece.path, np.concatenate([content, np.zeros(ROOM, np.uint8)]), len(content), piece.first)
 
 
 def with_a_record(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The pieces, the first ones joined until there is more than blank lines: a file is known by its first record."""
+    """Yield the pieces; the first ones are joined until they hold a record, by which the file is known."""
     pending, has_record = None, False
     for piece in pieces:
         if pending is not None:

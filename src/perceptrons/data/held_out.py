@@ -34,12 +34,12 @@ class ByHash(NamedTuple):
     seed: int
 
     def held_out(self, examples: "Table | Block") -> np.ndarray:
-        """Which examples are for the test."""
+        """Return which examples are for the test."""
         target = _target(examples)
         return held_out_rows(examples.X, target, self.share, self.seed, examples.keys)
 
     def learned_from(self, blocks: list[Block]) -> list[np.ndarray]:
-        """Which rows of each block are learned from: all if too few would be."""
+        """Return which rows of each block are learned from: all if too few would be."""
         retained = [~self.held_out(block) for block in blocks]
         if any(block.sets is not None for block in blocks):
             divided = any(keep.any() for keep in retained) and not all(keep.all() for keep in retained)
@@ -119,7 +119,7 @@ class WithoutTest:
 
 @contextmanager
 def without_test(reader: "Reader", share: float, seed: int, measured: bool = False) -> Iterator[Any]:
-    """The reader, without the examples of the test set if there is to be one.
+    """Return the reader, without the examples of the test set if there is to be one.
 
     measured: do these examples count where features are scaled, as those of a validation set do?
     """

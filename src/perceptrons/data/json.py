@@ -60,7 +60,7 @@ class JsonTable(RecordFormat):
 
 
 def _shape(keys: dict[str, Key], n: int, known: Known) -> ArrowSchema | None:
-    """What pyarrow can be told, if it can read such records."""
+    """Return what pyarrow can be told, if it can read such records."""
     roles, numbers = known.roles, set(known.roles.numbers)
     used = dict.fromkeys(
         [*roles.numbers, *roles.categories, *roles.texts, *([] if roles.label is None else [roles.label])]
@@ -96,7 +96,7 @@ def _shape(keys: dict[str, Key], n: int, known: Known) -> ArrowSchema | None:
 
 
 def _type(kinds: Counter[str]) -> Any:
-    """The type of Arrow that holds all values, if there is one."""
+    """Return the type of Arrow that holds all values, if there is one."""
     kind_of_text = {"written": "string", "no value": "string"}
     kinds_present = {kind_of_text.get(kind, kind) for kind in kinds if kinds[kind] and kind != "null"} or {"string"}
     if kinds_present == {"int", "float"}:
@@ -109,7 +109,7 @@ def _struct(tree: dict[str, Any]) -> Any:
 
 
 def _read_fast(piece: Piece, known: Known, shape: ArrowSchema) -> Cells | None:
-    """What pyarrow reads; None if only Python's parser can tell what is there, or what is wrong with it."""
+    """Return what pyarrow reads; None if only Python's parser can tell what is there, or what is wrong with it."""
     text = piece.content[: piece.size]
     lines = _lines(text)
     if lines is None:
@@ -129,7 +129,7 @@ def _read_fast(piece: Piece, known: Known, shape: ArrowSchema) -> Cells | None:
 
 
 def _lines(text: np.ndarray) -> np.ndarray | None:
-    """The numbers of the lines that are not empty; None if not all are of the form {...}, or there is none.
+    """Return the numbers of the lines that are not empty; None if not all are of the form {...}, or there is none.
 
     Between } and { on the next line there can be no comma, so that such lines are whole values: if pyarrow finds as
     many values as there are lines, each line is one.
@@ -156,7 +156,7 @@ def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, A
 
 
 def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: int, nulls: bool) -> Cells | None:
-    """The columns by their roles. nulls: may what is not there be a null?"""
+    """Return the columns by their roles. nulls: may what is not there be a null?"""
     roles, may_lack = known.roles, bool(known.missing.texts)
     features = [*([] if may_lack else roles.numbers), *roles.categories]
     required = set(roles.required())

@@ -32,17 +32,17 @@ def check_separator(separator: Any) -> None:
 
 
 def split_labels(text: str, separator: str) -> tuple[str, ...]:
-    """The labels of a text, without the spaces around them; none of an empty one."""
+    """Return the labels of a text, without the spaces around them; none of an empty one."""
     return tuple(part.strip() for part in text.split(separator)) if text.strip() else ()
 
 
 def split_all(labels: Iterable[Label], separator: str) -> list[Label]:
-    """The same for distinct texts; those that have no separator stay one label each."""
+    """Return the same for distinct texts; those that have no separator stay one label each."""
     return [split_labels(text, separator) if isinstance(text, str) and separator in text else text for text in labels]
 
 
 def as_set(label: Label) -> tuple[str, ...]:
-    """The labels that a text stands for where examples may have several."""
+    """Return the labels that a text stands for where examples may have several."""
     return label if isinstance(label, tuple) else (label,) if label else ()
 
 
@@ -51,7 +51,7 @@ def any_sets(labels: Iterable[Label]) -> bool:
 
 
 def format_labels(label: Label) -> str:
-    """A label or label set for a message: the first labels, quoted."""
+    """Return a label or label set for a message: the first labels, quoted."""
     if isinstance(label, str):
         return shown(label)
     quoted = ", ".join(map(shown, label[:3]))
@@ -66,7 +66,7 @@ class Members(NamedTuple):
 
 
 def members(labels: Sequence[Label]) -> Members:
-    """The distinct labels of these sets, and which each has; a label that a set names twice counts once."""
+    """Return the distinct labels of these sets, and which each has; a label that a set names twice counts once."""
     number_of: dict[str, int] = {}
     parts = [[number_of.setdefault(name, len(number_of)) for name in as_set(label)] for label in labels]
     return Members(list(number_of), _matrix(parts, len(number_of)))
@@ -85,19 +85,19 @@ def _once(sets: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def among(sets: sp.csr_matrix, places: np.ndarray, n_labels: int) -> sp.csr_matrix:
-    """The same sets where label k is label places[k] of n_labels; labels may have become equal."""
+    """Return the same sets where label k is label places[k] of n_labels; labels may have become equal."""
     columns = places.astype(np.int32)[sets.indices]
     return _once(sp.csr_matrix((sets.data.copy(), columns, sets.indptr.copy()), shape=(sets.shape[0], n_labels)))
 
 
 def sorted_sets(classes: np.ndarray, sets: sp.csr_matrix) -> tuple[np.ndarray, sp.csr_matrix]:
-    """The labels in order, each once, and the sets of them."""
+    """Return the labels in order, each once, and the sets of them."""
     distinct, places = np.unique(classes, return_inverse=True)
     return distinct, among(sets, places, len(distinct))
 
 
 def joined_label_sets(blocks: list[Any]) -> tuple[sp.csr_matrix, np.ndarray]:
-    """The indicator matrix of all blocks, and the labels of its columns."""
+    """Return the indicator matrix of all blocks, and the labels of its columns."""
     class_lists = [block.classes for block in blocks if len(block.classes)]
     classes = np.unique(np.concatenate(class_lists)) if class_lists else np.empty(0, np.int64)
     parts = [among(block.y, np.searchsorted(classes, block.classes), len(classes)) for block in blocks]
@@ -105,7 +105,7 @@ def joined_label_sets(blocks: list[Any]) -> tuple[sp.csr_matrix, np.ndarray]:
 
 
 def target_of(y: sp.csr_matrix, classes: np.ndarray) -> Target:
-    """What a learner takes: an indicator matrix whose columns are labels by name."""
+    """Return what a learner takes: an indicator matrix whose columns are labels by name."""
     return Target(FILES, classes, np.zeros(y.shape[0], np.int32), y.astype(bool).toarray())
 
 
@@ -133,7 +133,7 @@ class Several:
         return self._of_model and self.asked is False
 
     def recipe(self) -> dict[str, Any]:
-        """What a recipe of reading says of it."""
+        """Return what a recipe of reading says of it."""
         if not self.now:
             return {}
         return {"multilabel": True} | ({} if self.separator is None else {"label_separator": self.separator})
@@ -143,7 +143,7 @@ class Several:
         self.now = self.now or self.asked
 
     def decide(self, labels: Sequence[Label], wait: bool) -> bool:
-        """May the examples of this block have several labels? wait: the blocks to come may decide it."""
+        """Return whether the examples of this block may have several labels. wait: later blocks may decide it."""
         if self.now is None and labels and (any_sets(labels) or not wait):
             self.now = any_sets(labels)
         return bool(self.now)
@@ -153,7 +153,7 @@ class Several:
         self.now = bool(self.now)
 
     def why_not(self, label: Label) -> str:
-        """What is wrong with a label set where an example has one label."""
+        """Return what is wrong with a label set where an example has one label."""
         message = f"several labels, {format_labels(label)}" if label else "a list without a label"
         if self._of_model:
             return f"{message}, but the model was trained on one label per example: give one"
@@ -183,7 +183,7 @@ class Labels:
             self._whole = False if self._text else None
 
     def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
-        """The labels, and what is wrong with those that are none."""
+        """Return the labels, and what is wrong with those that are none."""
         faults = {
             number: f"{no_label(text)}: add one, or remove the record"
             for number, text in enumerate(texts)
@@ -203,7 +203,7 @@ class Labels:
         return whole_numbers(texts), faults
 
     def read_sets(self, labels: list[Label]) -> tuple[np.ndarray, sp.csr_matrix, dict[int, str]]:
-        """The same where examples may have several: the labels, the sets of them, and what is wrong with sets."""
+        """Return the labels, the label sets, and what is wrong with sets, if examples may have several labels."""
         texts, sets = members(labels)
         classes, faults = self.read(texts)
         places = np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))
@@ -222,7 +222,7 @@ class Labels:
         self.wait, self._settled = False, self._whole is not None
 
     def settled(self, block: "Block") -> "Block":
-        """A block whose labels were read before that was decided."""
+        """Return a block whose labels were read before that was decided."""
         if not self._whole or not is_written(block.classes):
             return block
         assert block.classes is not None
@@ -234,7 +234,7 @@ class Labels:
 
 
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
-    """Why the labels of n examples are too many to be classes (prices, ids or texts?); None if they may be classes."""
+    """Return why the labels of n examples are too many to be classes; None if they may be classes."""
     if len(labels) <= FEW_CLASSES or len(labels) <= n / 2:
         return None
     some = ", ".join(shown(str(label)) for label in list(labels)[:2])
@@ -247,19 +247,19 @@ def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> s
 
 
 def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
-    """Whole numbers if all labels look like it, else strings."""
+    """Return whole numbers if all labels look like it, else strings."""
     if not keep_text and all(WHOLE.fullmatch(text) for text in set(texts)):
         return whole_numbers(texts)
     return np.array(texts, dtype=str)
 
 
 def whole_numbers(texts: list[str]) -> np.ndarray:
-    """Labels as whole numbers; 0 for those that are none."""
+    """Return labels as whole numbers; 0 for those that are none."""
     return np.array([int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0 for text in texts], np.int64)
 
 
 def is_written(classes: np.ndarray | None) -> bool:
-    """Are these labels as they are written?"""
+    """Return whether these labels are as they are written."""
     return classes is not None and classes.dtype.kind == "U"
 
 

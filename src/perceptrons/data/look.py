@@ -38,7 +38,7 @@ class Leak(NamedTuple):
     how: str
 
     def in_words(self) -> str:
-        """What is suspicious, as a sentence."""
+        """Return what is suspicious, as a sentence."""
         name = shown(self.column)
         return {
             "equals": f"column {name} equals the label in every row",
@@ -49,7 +49,7 @@ class Leak(NamedTuple):
 
 
 def leaks(contents: Contents, numbers: list[str], labels: Coded, column_of: Mapping[str, str]) -> list[Leak]:
-    """The columns that decide the label.
+    """Return the columns that decide the label.
 
     contents: cells as they are learned from; numbers: the names of numbers; column_of: columns of the table that others
     are derived from, where they have another name.
@@ -78,7 +78,7 @@ def _of_number(values: np.ndarray, labels: Coded) -> str | None:
 
 
 def _of(column: Coded, labels: Coded) -> str | None:
-    """Does a column equal the label, or determine it?"""
+    """Return whether a column equals the label or determines it; None for neither."""
     if not _determines(column.codes + 1, labels.codes):
         return None
     pairs = {*zip(column.codes.tolist(), labels.codes.tolist(), strict=True)}
@@ -87,7 +87,7 @@ def _of(column: Coded, labels: Coded) -> str | None:
 
 
 def _determines(values: np.ndarray, labels: np.ndarray) -> bool:
-    """Has each value rows of one label only, and would chance hardly bring that about?"""
+    """Return whether each value occurs with one label only, and chance would hardly bring that about."""
     label_of = np.zeros(values.max() + 1, np.int64)
     label_of[values] = labels
     if (label_of[values] != labels).any():
@@ -100,7 +100,7 @@ def _determines(values: np.ndarray, labels: np.ndarray) -> bool:
 
 
 def _separates(values: np.ndarray, labels: np.ndarray, n_labels: int) -> bool:
-    """Has each label a range of values of its own, and would chance hardly bring that about?"""
+    """Return whether each label has its own range of values, and chance would hardly bring that about."""
     counts = np.bincount(labels, minlength=n_labels)
     if not counts.all():
         return False
@@ -157,19 +157,19 @@ class Looked(NamedTuple):
     by_label: list[int] | None = None  # where rows have several labels, how many have each; labels are then label sets
 
     def class_counts(self) -> list[tuple[Any, int]]:
-        """The classes and how many rows each has, the most frequent first."""
+        """Return the classes and how many rows each has, the most frequent first."""
         if self.by_label is not None:
             return sorted(zip(self.classes, self.by_label, strict=True), key=lambda one: -one[1])
         counts = np.bincount(self.labels, minlength=len(self.classes)).tolist()
         return sorted(zip(self.classes, counts, strict=True), key=lambda one: -one[1])
 
     def duplicates(self) -> int:
-        """Rows that repeat an earlier one, label included."""
+        """Return rows that repeat an earlier one, label included."""
         pairs = np.stack([self.equal, self.labels])
         return self.n - np.unique(pairs, axis=1).shape[1]
 
     def contradicting(self) -> np.ndarray:
-        """Rows that are equal to another one with a different label; they count from 0."""
+        """Return rows that are equal to another one with a different label; they count from 0."""
         pairs = np.unique(np.stack([self.equal, self.labels]), axis=1)[0]
         groups, times = np.unique(pairs, return_counts=True)
         return np.flatnonzero(np.isin(self.equal, groups[times > 1]))
@@ -216,7 +216,7 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
 
 
 def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: bool) -> Looked:
-    """The same where rows have several labels: every label set is a label, but for the counts."""
+    """Return the same where rows have several labels: every label set is a label, but for the counts."""
     y, texts = joined_label_sets(blocks)
     classes = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
     _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
@@ -271,7 +271,7 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
 
 
 def _of_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, decided: Decided) -> Column:
-    """A column of strings: dates by time, others by their most frequent values."""
+    """Return a column of strings: dates by time, others by their most frequent values."""
     column = contents.categories[facts.name]
     rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct)).tolist()
     times = Counter(dict(zip(column.distinct, rows, strict=True))) + _in_lists(facts.name, contents)[0]
@@ -288,7 +288,7 @@ def _of_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, d
 
 
 def _of_lists(name: str, contents: Contents) -> Column:
-    """A key of records that may have several values, or that only some records have."""
+    """Return a key of records that may have several values, or that only some records have."""
     times, rows = _in_lists(name, contents)
     common = tuple(value for value, _ in times.most_common(SOME))
     facts = ColumnFacts(name, "category", contents.n, contents.n - rows, len(times), examples=common)
@@ -296,7 +296,7 @@ def _of_lists(name: str, contents: Contents) -> Column:
 
 
 def _in_lists(name: str, contents: Contents) -> tuple[Counter[str], int]:
-    """How often values occur in the lists of a key, and in how many rows."""
+    """Return how often values occur in the lists of a key, and in how many rows."""
     times, rows = Counter[str](), set[int]()
     for part in contents.further:
         mine = [text.partition("=")[0] == name for text in part.names]
@@ -331,7 +331,7 @@ def _histogram(values: np.ndarray) -> list[int]:
 
 
 def _joined(parts: list[Contents]) -> Contents:
-    """All cells but the texts."""
+    """Return all cells but the texts."""
     begins = np.cumsum([0, *(part.n for part in parts)])
     lists = [Further(part.rows + begin, *part[1:]) for part_of_table, begin in zip(parts, begins.tolist(), strict=False)
                for part in part_of_table.further]  # fmt: skip
@@ -349,7 +349,7 @@ def _joined_strings(parts: list[Coded]) -> Coded:
 
 
 def _only(contents: Contents, numbers: list[str], used: set[str]) -> Contents:
-    """The cells of these columns."""
+    """Return the cells of these columns."""
     places = [place for place, name in enumerate(numbers) if name in used]
     categories = {name: column for name, column in contents.categories.items() if name in used}
     return contents._replace(numbers=contents.numbers[:, places], categories=categories)

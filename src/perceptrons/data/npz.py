@@ -87,7 +87,7 @@ class ArrayReader(Reader):
         return self._as_several(Block(X, codes, classes, None, path, None))
 
     def _with_indicator(self, path: DataPath, X: Any, y: Any) -> Block:
-        """A block whose examples may have several labels: their numbers are those of the columns of y."""
+        """Return a block whose examples may have several labels: their numbers are those of the columns of y."""
         n = X.shape[0]
         flags = sp.csr_matrix(y) if y.dtype.kind in "biuf" else sp.csr_matrix((0, 0))
         if flags.shape[0] != n or not np.isin(flags.data, (0, 1)).all():
@@ -107,7 +107,7 @@ class ArrayReader(Reader):
         return Block(X, np.arange(n, dtype=np.int32), classes, None, path, None, sets=sets)
 
     def _coded(self, path: DataPath, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The labels as numbers of the distinct ones."""
+        """Return the labels as numbers of the distinct ones."""
         distinct, codes = np.unique(_labels(path, y, n), return_inverse=True)
         codes = codes.astype(np.int32)
         if distinct.dtype.kind == "b":
@@ -119,7 +119,7 @@ class ArrayReader(Reader):
 
 
 def _given(path: InMemory) -> tuple[Any, np.ndarray | None]:
-    """A pair of arrays in memory."""
+    """Return a pair of arrays in memory."""
     X, y = path.examples
     X = sound_csr(X) if sp.issparse(X) else np.asarray(X)
     y = y if y is None or sp.issparse(y) else np.asarray(y)
@@ -154,7 +154,7 @@ def _arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
 
 
 def _names(names: dict[str, str], part: str) -> tuple[str | None, str | None]:
-    """The arrays called X and y, or like them; else those of the part; else those for training."""
+    """Return the arrays called X and y, or like them; else those of the part; else those for training."""
     for pattern in ("{}", f"{{}}_{part}", f"{part}_{{}}", "{}_train", "train_{}"):
         x, y = (
             next((names[pattern.format(kind)] for kind in kinds if pattern.format(kind) in names), None)

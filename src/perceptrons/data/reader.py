@@ -81,7 +81,7 @@ class Reader(ABC):
 
     @abstractmethod
     def _outcomes(self) -> Generator[Outcome, None, None]:
-        """The blocks from the beginning, each with the records among its lines that were skipped."""
+        """Yield the blocks from the beginning, each with the records among its lines that were skipped."""
 
     @abstractmethod
     def recipe(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Reader(ABC):
         return []
 
     def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What was learned of the files, as a cache keeps it."""
+        """Return what was learned of the files, as a cache keeps it."""
         if self.columns is None:
             return {}, {}
         state, arrays = self.columns.state()
@@ -113,11 +113,11 @@ class Reader(ABC):
             self.columns, self.n_features = columns, columns.n_columns
 
     def _feature_names(self) -> list[str] | None:
-        """What features are called, if each has one column to itself."""
+        """Return what features are called, if each has one column to itself."""
         return None if self.columns is None or self.columns.bits is not None else self.columns.names()
 
     def _nothing(self) -> DataFileError:
-        """The error where there is no example."""
+        """Return the error where there is no example."""
         return DataFileError(self.files[0], "there are no examples in the file: write one example per line", 1)
 
     # ---- blocks
@@ -126,7 +126,7 @@ class Reader(ABC):
         return ahead(self._blocks())
 
     def with_skipped(self) -> Iterator[Outcome]:
-        """The blocks, each with the records among its lines that were skipped; None where nothing else is left."""
+        """Return the blocks, each with the records that were skipped; the block is None if all were skipped."""
         return ahead(self._resumed())
 
     def _blocks(self) -> Generator[Block, None, None]:
@@ -136,7 +136,7 @@ class Reader(ABC):
                     yield block
 
     def _resumed(self) -> Generator[Outcome, None, None]:
-        """The blocks from the beginning; those that `read` has read already are not read again."""
+        """Yield the blocks from the beginning; those that `read` has read already are not read again."""
         if self._rest is None:
             self._labels.wait = False
             yield from self._outcomes()
@@ -151,7 +151,7 @@ class Reader(ABC):
             yield from remaining
 
     def read(self, limit: int | None = None) -> Table | None:
-        """All examples as one table.
+        """Return all examples as one table.
 
         Parameters
         ----------
@@ -198,22 +198,22 @@ class Reader(ABC):
             self._check_classes(blocks[0].path, labels, sum(block.X.shape[0] for block in blocks))
 
     def _finished(self, block: Block) -> Block:
-        """A block that was read before it was known what others are."""
+        """Return a block that was read before it was known what others are."""
         return self._labels.settled(self._as_several(block))
 
     def _finished_all(self, blocks: list[Block]) -> list[Block]:
-        """The same for all there are."""
+        """Return the same for all there are."""
         return [self._labels.settled(self._as_several(block)) for block in blocks]
 
     def _as_several(self, block: Block) -> Block:
-        """A block in which every example has one label, read before one had several."""
+        """Return a block in which every example has one label, read before one had several."""
         if not self._several.now or block.sets is not None or block.codes is None or block.classes is None:
             return block
         classes, sets = sorted_sets(block.classes, sp.identity(len(block.classes), np.int64, "csr"))
         return block._replace(classes=classes, sets=sets)
 
     def _joined(self, blocks: list[Block]) -> Table:
-        """One table of blocks. The list is emptied meanwhile, so that no example is in memory twice for long."""
+        """Return one table of blocks. The list is emptied meanwhile, so that no example is in memory twice for long."""
         blocks[:] = self._finished_all(blocks)
         sizes = [block.X.shape[0] for block in blocks]
         lines, keys = (joined([getattr(block, name) for block in blocks]) for name in ("lines", "keys"))
@@ -238,7 +238,7 @@ class Reader(ABC):
         )  # fmt: skip
 
     def _joined_labels(self, blocks: list[Block]) -> tuple[Any, np.ndarray | None]:
-        """The labels of all blocks, and those of the columns where examples may have several."""
+        """Return the labels of all blocks, and those of the columns where examples may have several."""
         if any(block.sets is None for block in blocks):
             return joined([block.y for block in blocks]), None
         y, classes = joined_label_sets(blocks)
@@ -248,7 +248,7 @@ class Reader(ABC):
         return y, classes
 
     def fingerprint(self) -> list[Any]:
-        """What tells whether other files, or changed ones, are read now, or the same in another way."""
+        """Return what tells whether other files, or changed ones, are read now, or the same in another way."""
         with_identity = [path for path in self.files if identity(path) is not None]
         return [[[str(path), *(self._identity(path) or ())] for path in with_identity], len(with_identity), self.asked]
 
@@ -265,7 +265,7 @@ class Reader(ABC):
         self._identity(path)
 
     def _shared(self) -> dict[str, Any]:
-        """What recipes of all formats say: encoding, unless it is UTF-8, and whether examples have several labels."""
+        """Return the part of the recipe that all formats have: encoding, and whether examples have several labels."""
         encoding = {} if self.encoding is None else {"encoding": self.encoding}
         return encoding | self._several.recipe()
 
@@ -285,10 +285,10 @@ class PieceReader(Reader):
 
     @abstractmethod
     def _matrix(self, parsed: Parsed) -> Any:
-        """The rows of the piece as a matrix; runs in the order of the pieces."""
+        """Return the rows of the piece as a matrix; runs in the order of the pieces."""
 
     def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
-        """Rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
+        """Return rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
         return {}
 
     @abstractmethod
@@ -320,7 +320,7 @@ class PieceReader(Reader):
     def _block(
         self, piece: Piece, parsed: Parsed, line: int
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
-        """The block, records that were skipped, and the error that ends it if bad records are not to be skipped."""
+        """Return the block, the records that were skipped, and the error that ends it, if one does."""
         unfit = self._unfit(parsed, piece)
         classes = codes = sets = None
         if (labels := self._labels_of(parsed)) is not None:
@@ -354,20 +354,20 @@ class PieceReader(Reader):
         return block, skipped, error
 
     def _labels_of(self, parsed: Parsed) -> Texts | None:
-        """The labels; None if there are none, or if nobody needs them and not every example has one."""
+        """Return the labels; None if there are none, or if nobody needs them and not every example has one."""
         labels = parsed.labels
         if labels is None or self.need_labels or self._several.now:
             return labels
         return None if any(not text or isinstance(text, tuple) for text in labels.distinct) else labels
 
     def _one_each(self, labels: list[Label]) -> tuple[np.ndarray, dict[int, str]]:
-        """The labels where every example has one, and what is wrong with those that are not."""
+        """Return the labels where every example has one, and what is wrong with those that are not."""
         sets = {number: self._several.why_not(label) for number, label in enumerate(labels) if isinstance(label, tuple)}
         classes, wrong_labels = self._labels.read(["" if isinstance(label, tuple) else label for label in labels])
         return classes, wrong_labels | sets
 
     def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        """What is wrong with rows that have no label, where the format has more to say of it, and the column."""
+        """Return what is wrong with rows that have no label, where the format has more to say of it, and the column."""
         return {}
 
     def _lines_before(self, path: DataPath) -> int:

@@ -71,11 +71,11 @@ class RecordFormat(TableFormat):
 
     @abstractmethod
     def records(self, piece: Piece) -> list[Record]:
-        """The records of a piece."""
+        """Return the records of a piece."""
 
     @abstractmethod
     def n_lines(self, piece: Piece) -> int:
-        """The number of lines of a piece."""
+        """Return the number of lines of a piece."""
 
     def find_columns(
         self, piece: Piece, options: ColumnOptions, roles: Roles | None
@@ -104,7 +104,7 @@ class RecordFormat(TableFormat):
         return roles, Layout([], label, [], [], [], form, sparse, several)
 
     def form(self, keys: dict[str, Key], n: int, known: Known) -> Any:
-        """What is known of n records, for `cells`."""
+        """Return what is known of n records, for `cells`."""
         return RecordForm(known)
 
     def _report_unknown(self, keys: dict[str, Key], roles: Roles, options: ColumnOptions, sparse: bool) -> None:
@@ -182,7 +182,7 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, options: ColumnOptions
 
 
 def _is_sparse(keys: dict[str, Key], n: int, roles: Roles) -> bool:
-    """Do records lack most of the features that others have?"""
+    """Return whether records lack most of the features that others have."""
     features = [*roles.numbers, *roles.categories]
     return sum(keys[name].kinds.total() for name in features if name in keys) < FULL * n * len(features)
 
@@ -207,7 +207,7 @@ class RecordTable(RecordFormat):
 
 
 def is_lazy(frame: Any) -> bool:
-    """Is it a LazyFrame of polars, whose rows are still to be computed?"""
+    """Return whether it is a LazyFrame of polars, whose rows are still to be computed."""
     return hasattr(frame, "collect_schema") and hasattr(frame, "collect")
 
 
@@ -270,7 +270,7 @@ class FrameTable(TableFormat):
         return roles, layout
 
     def _is_number(self, name: str, columns: dict[str, np.ndarray]) -> bool:
-        """Does a column hold numbers? In one of objects, as more than half of the values are."""
+        """Return whether a column holds numbers; in a column of objects, whether more than half of the values are."""
         values = columns[name]
         if name in self._categories or values.dtype.kind != "O":
             return name not in self._categories and values.dtype.kind in "iuf"

@@ -36,7 +36,7 @@ class Sample(NamedTuple):
     one: Any  # features and line, in a folder the file, of the example asked for by its number; None: there is none
 
     def texts(self, reader: "Reader") -> "Originals | None":
-        """The examples as people can read them, if their files hold texts."""
+        """Return the examples as people can read them, if their files hold texts."""
         source = reader.recipe()
         if self.lines is None or not (source["format"] in AS_LINES or source.get("text_column")):
             return None
@@ -46,7 +46,7 @@ class Sample(NamedTuple):
 
 
 def first_examples(reader: "Reader", n_features: int, at_most: int, number: int | None = None) -> Sample | None:
-    """Up to `at_most` examples, and the one with this number (from 1), which may come later; None if there are none."""
+    """Return up to `at_most` examples, and the one with this number (from 1); None if there are no examples."""
     blocks: list[Block] = []
     requested, n_read = None, 0
     for block in reader:
@@ -72,7 +72,7 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
 
 
 def labels_of(blocks: list[Block]) -> Any:
-    """The labels of blocks; where examples may have several, with their names."""
+    """Return the labels of blocks; where examples may have several, with their names."""
     if all(block.sets is not None for block in blocks):
         return target_of(*joined_label_sets(blocks))
     return joined([block.y for block in blocks])
@@ -88,7 +88,7 @@ class Originals:
         return len(self._lines)
 
     def fetch(self, rows: list[int]) -> list[str | None]:
-        """The texts of these rows; None for what is not there any more."""
+        """Return the texts of these rows; None for what is not there any more."""
         texts: dict[int, str | None] = dict.fromkeys(rows)
         for number in sorted({int(self._of_row[row]) for row in rows}):
             mine = {int(self._lines[row]): row for row in rows if self._of_row[row] == number}
@@ -101,7 +101,7 @@ class Originals:
         return [texts[row] for row in rows]
 
     def _read(self, path: DataPath, line_numbers: list[int]) -> Iterator[tuple[int, str | None]]:
-        """The records that begin on these lines, in one reading of the file."""
+        """Yield the records that begin on these lines, in one reading of the file."""
         format, columns = str(self._source.get("format")), self._columns()
         with opened(path, encoding=decoded_from(self._source.get("encoding"))) as file:
             unbuffered: Any = file

@@ -34,7 +34,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def first_bytes(paths: tuple[Any, ...], encoding: str | None) -> tuple[bytes, tuple[Any, ...]]:
-    """The first bytes of the first of these, unpacked and in UTF-8, and all of them, to be read from the beginning.
+    """Return the first bytes of the first path, uncompressed and in UTF-8, and all paths, to be read from the start.
 
     What can be read only once, such as a pipe, is kept in memory as far as it was looked at.
     """
@@ -62,7 +62,7 @@ def first_bytes(paths: tuple[Any, ...], encoding: str | None) -> tuple[bytes, tu
 
 
 def format_of(content: bytes) -> str | None:
-    """The format of a file that begins with these bytes; None: none of those that are known.
+    """Return the format of a file that begins with these bytes; None: none of those that are known.
 
     The first that fits, in this order:
 
@@ -113,14 +113,14 @@ def format_of(content: bytes) -> str | None:
 
 
 def why_none(content: bytes) -> str:
-    """Why a file that begins with these bytes has no format."""
+    """Return why a file that begins with these bytes has no format."""
     if content.startswith(UTF_16):
         return "it looks like text in UTF-16: give --encoding utf-16, or"
     return "neither its name nor its content tells the format:" if content.strip() else "the file is empty:"
 
 
 def _whole(text: str, cut: bool) -> str:
-    """The lines that are there whole, or the whole words of the only one."""
+    """Return the lines that are there whole, or the whole words of the only one."""
     return text[: text.rfind("\n") + 1] or text.rpartition(" ")[0] or text if cut else text
 
 
@@ -151,7 +151,7 @@ def _is_json(line: str, cut: bool) -> bool:
 
 
 def _same_width(lines: list[str], delimiter: str) -> bool:
-    """Do nearly all records have the same number of cells, two or more?"""
+    """Return whether nearly all records have the same number of cells, two or more."""
     try:
         widths = Counter(len(row) for row in csv.reader([f"{line}\n" for line in lines], delimiter=delimiter) if row)
     except csv.Error:  # a cell of more than 131,072 letters
@@ -161,7 +161,7 @@ def _same_width(lines: list[str], delimiter: str) -> bool:
 
 
 def _are_texts(lines: list[str]) -> bool:
-    """Is this a label, a tab and a text on every line?"""
+    """Return whether this is a label, a tab and a text on every line."""
     pairs = [line.partition("\t") for line in lines]
     column_names = {cell.strip().lower() for cell in lines[0].split("\t")} & {*USUAL_LABELS, "text"}
     worded = _share(label and " " not in label.strip() and " " in text.strip() for label, _, text in pairs) > MOST

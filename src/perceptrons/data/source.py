@@ -107,7 +107,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def resolved(encoding: str, content: bytes) -> str:
-    """The encoding that keeps the byte order, and a byte order mark if there is one, when the text is written again."""
+    """Return the encoding that writes the text again with its byte order, and with its mark if there is one."""
     name = codecs.lookup(encoding).name
     if name == "utf-8-sig":
         return "utf-8"
@@ -121,7 +121,7 @@ def resolved(encoding: str, content: bytes) -> str:
 
 
 def as_utf8(path: Path, content: bytes, encoding: str) -> bytes:
-    """The same text in UTF-8, with its byte order mark if it was UTF-8 before. Bytes that are no text are an error."""
+    """Return the text in UTF-8, with its byte order mark if it was UTF-8 before. Invalid bytes are an error."""
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -153,7 +153,7 @@ LEADS = range(0xC2, 0xF5)  # bytes that may begin a character of UTF-8
 
 
 def known_encoding(name: str) -> str:
-    """The name of an encoding as Python writes it. One that it does not know, or that is not for text, is an error."""
+    """Return the name of an encoding as Python writes it. Raise ValueError if Python does not know it."""
     try:
         "".encode(name)  # rot13 and the like are known, but not for text
         return codecs.lookup(name).name
@@ -164,7 +164,7 @@ def known_encoding(name: str) -> str:
 
 
 def decoded_from(name: str | None) -> str | None:
-    """The encoding to decode from; None: text is UTF-8 already."""
+    """Return the encoding to decode from; None: text is UTF-8 already."""
     encoding = None if name is None else known_encoding(name)
     return None if encoding in UTF_8 else encoding
 
@@ -263,7 +263,7 @@ class OpenStream(Source):
 
 
 def is_stream(data: Any) -> bool:
-    """Is it something to read from, not a name?"""
+    """Return whether it is something to read from, not a name."""
     return hasattr(data, "read") and hasattr(data, "seekable")
 
 
@@ -329,14 +329,14 @@ class Share(NamedTuple):
     parts: int
 
     def within(self, path: Path) -> tuple[int, int]:
-        """Where the share of a file begins and ends."""
+        """Return where the share of a file begins and ends."""
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             begin, end = (_line_from(file, size * part // self.parts) for part in (self.part, self.part + 1))
         return begin, end
 
     def lines_before(self, path: Path) -> int:
-        """How many lines of the file come before the share."""
+        """Return how many lines of the file come before the share."""
         n_bytes, lines = self.within(path)[0], 0
         with path.open("rb") as file:
             while n_bytes:
@@ -346,7 +346,7 @@ class Share(NamedTuple):
 
 
 def _line_from(file: IO[bytes], offset: int) -> int:
-    """Where the first line begins that begins at this offset or behind it."""
+    """Return where the first line begins that begins at this offset or behind it."""
     if not offset:
         return 0
     file.seek(offset - 1)
@@ -475,7 +475,7 @@ class _Within(io.RawIOBase):
 
 
 def read_bytes(path: DataPath, begin: bytes = b"") -> bytes:
-    """The whole file, unpacked. A small compressed file may be a huge one: it must fit in memory several times.
+    """Return the whole file, unpacked. A small compressed file may be a huge one: it must fit in memory several times.
 
     begin: how the file must begin. Of one that does not, only the first bytes are read.
     """
@@ -521,7 +521,7 @@ def pieces(
 
 
 def _filled(file: Any, remainder: np.ndarray, room: int, ended: bool, prompt: bool) -> tuple[np.ndarray, int, bool]:
-    """The rest and what comes behind it, up to `room` bytes in all; its size, and whether the file ends there."""
+    """Read behind the remainder, up to `room` bytes in all. Return them, their number, and whether the file ended."""
     size = len(remainder)
     content = np.empty(max(room, size) + 1 + ROOM, np.uint8)
     content[:size] = remainder
@@ -539,7 +539,7 @@ def _filled(file: Any, remainder: np.ndarray, room: int, ended: bool, prompt: bo
 
 
 def _behind_last_line(content: np.ndarray, size: int) -> int:
-    """The place behind the last newline, 0 if there is none."""
+    """Return the place behind the last newline, 0 if there is none."""
     for begin in range((size - 1) // 65536 * 65536, -1, -65536):  # most lines are short: look at the end first
         place = content[begin : min(begin + 65536, size)].tobytes().rfind(b"\n")
         if place >= 0:

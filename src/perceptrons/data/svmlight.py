@@ -200,7 +200,7 @@ class SvmlightReader(PieceReader):
         return {row: _missing(_example(lines[parsed.lines[row]].decode("utf-8", "replace"))) for row in rows}
 
     def _feature_names(self) -> list[str] | None:
-        """Names that say that indices count from 0."""
+        """Return names that say that indices count from 0."""
         are_zero_based = self.zero_based and not self.hash_bits
         return [str(index) for index in range(self.n_features)] if are_zero_based else None
 
@@ -216,7 +216,7 @@ class SvmlightReader(PieceReader):
 
 
 def _has_zero(parsed: Parsed, several: bool) -> bool:
-    """Does an index of 0 stand in an example that will not be skipped for its label?"""
+    """Return whether an example that is not skipped for its label has an index of 0."""
     _, columns, starts = parsed.rows
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
     assert parsed.labels is not None
@@ -225,7 +225,7 @@ def _has_zero(parsed: Parsed, several: bool) -> bool:
 
 
 def _separated_by_commas(parsed: Parsed) -> dict[int, tuple[str, int]]:
-    """What is wrong with rows whose label has commas, where none has features and the model gives one label."""
+    """Return what is wrong with rows whose label has commas, where none has features and the model gives one label."""
     assert parsed.labels is not None
     message = (
         "no line has any features, and the labels contain commas: write one label, then features as index:value; "
@@ -238,20 +238,20 @@ def _separated_by_commas(parsed: Parsed) -> dict[int, tuple[str, int]]:
 
 
 def _pair(starts: np.ndarray, lines: np.ndarray, piece: Piece, place: int) -> tuple[int, re.Match[str]]:
-    """The row of a value, and the pair of index and value as it is written in its line."""
+    """Return the row of a value, and the pair of index and value as it is written in its line."""
     row = int(np.searchsorted(starts, place, side="right")) - 1
     line = piece.content[: piece.size].tobytes().split(b"\n")[lines[row]].decode("utf-8", "replace")
     return row, list(PAIR.finditer(_example(line)))[place - starts[row]]
 
 
 def _example(text: str) -> str:
-    """The line without its comment and query id, every other character in its place."""
+    """Return the line without its comment and query id, every other character in its place."""
     line = text.partition("#")[0]
     return QUERY.sub(lambda match: " " * len(match[0]), line) if "qid:" in line else line
 
 
 def _wrong(content: bytes) -> tuple[str, int]:
-    """What is wrong with a line, and the place, from 1, of the first word that is."""
+    """Return what is wrong with a line, and the place, from 1, of the first word that is."""
     try:
         text = _example(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -278,7 +278,7 @@ def _wrong(content: bytes) -> tuple[str, int]:
 
 
 def _missing(text: str) -> tuple[str, int]:
-    """What to say of a line without a label, and the place of its first word."""
+    """Return what to say of a line without a label, and the place of its first word."""
     word = re.search(r"\S", text)
     message = (
         "the label is missing: start the line with it, or, if examples may have no label or several, give --multilabel"

@@ -114,7 +114,7 @@ class Table:
     classes: np.ndarray | None = None
 
     def part(self, rows: np.ndarray) -> "Table":
-        """Only these examples."""
+        """Return only these examples."""
         of_each: dict[str, Any] = {name: getattr(self, name) for name in ("y", "lines", "weight", "of_file", "keys")}
         selected = {name: values[rows] for name, values in of_each.items() if values is not None}
         return replace(self, X=self.X[rows], **selected)
@@ -152,7 +152,7 @@ class Table:
 
 
 def no_text(error: UnicodeDecodeError) -> str:
-    """What is wrong with bytes that are not UTF-8."""
+    """Return what is wrong with bytes that are not UTF-8."""
     start = bytes(error.object[:4]) if error.start == 0 else b""
     encoding = "latin-1"
     if start == codecs.BOM_UTF32_LE:
@@ -178,7 +178,7 @@ def check_classes(table: Table, many_classes: bool) -> None:
 
 
 def named_lines(files: list[DataPath], of_file: np.ndarray | None, lines: np.ndarray | None) -> Any:
-    """The line of every example; of several files with the name of the file; in a folder the name of its file."""
+    """Return the line of every example, with the name of the file if there are several; in a folder the file."""
     folders = any(isinstance(path, HasPlaces) for path in files)
     if lines is None or not (folders or (of_file is not None and len(files) > 1)):
         return lines
@@ -188,14 +188,14 @@ def named_lines(files: list[DataPath], of_file: np.ndarray | None, lines: np.nda
 
 
 def joined(parts: list[Any]) -> Any:
-    """Arrays as one, without a copy if it is only one; None if one of them is."""
+    """Return arrays as one, without a copy if it is only one; None if one of them is."""
     if any(part is None for part in parts):
         return None
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def joined_rows(parts: list[Any], n_features: int) -> Any:
-    """Matrices as one of this width or wider, the first rows first. Empties the list, so that memory is used again.
+    """Join matrices to one of at least this width. Empties the list, so that their memory is free early.
 
     A CSR matrix comes with its columns in order and without duplicates.
     """
@@ -265,7 +265,7 @@ class Block(NamedTuple):
         return None if self.codes is None or self.classes is None else self.classes[self.codes]
 
     def labels(self) -> list[Any]:
-        """The distinct labels of the examples."""
+        """Return the distinct labels of the examples."""
         if self.sets is not None and self.codes is not None and self.classes is not None:
             return self.classes[np.unique(self.sets[np.unique(self.codes)].indices)].tolist()
         return [] if self.codes is None or self.classes is None else self.classes[np.unique(self.codes)].tolist()
@@ -311,7 +311,7 @@ class Parsed(NamedTuple):
 
 
 def n_bytes(block: Block | None) -> int:
-    """The size of the examples and labels of a block in memory."""
+    """Return the size of the examples and labels of a block in memory."""
     if block is None:
         return 0
     X = block.X
@@ -321,6 +321,6 @@ def n_bytes(block: Block | None) -> int:
 
 
 def texts_of(names: Names) -> list[str]:
-    """Distinct names as strings; bytes that are not UTF-8 become surrogates, which no label may have."""
+    """Return distinct names as strings; bytes that are not UTF-8 become surrogates, which no label may have."""
     arena, ends = names.arena.tobytes(), names.ends.tolist()
     return [arena[ends[k] : ends[k + 1]].decode("utf-8", "surrogateescape") for k in range(len(ends) - 1)]

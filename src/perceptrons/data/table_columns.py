@@ -37,7 +37,7 @@ class Layout(NamedTuple):
     labels: Sequence[str] = ()  # the label columns that are there, if there are several; they are the last categories
 
     def used(self) -> list[int]:
-        """All places that are looked at."""
+        """Return all places that are looked at."""
         return sorted({*self.numbers, *self.categories, *self.texts, *([] if self.label is None else [self.label])})
 
 
@@ -104,7 +104,7 @@ def settle(
 def _grown(
     origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, is_number: Callable[[list[int]], list[bool]]
 ) -> Roles:
-    """The columns that a model knows, and behind them the others."""
+    """Return the columns that a model knows, and behind them the others."""
     known_names = {roles.label, *roles.labels, *roles.numbers, *roles.categories, *roles.texts, *options.ignore}
     new = [place for place, name in enumerate(names) if name not in known_names]
     flags = is_number(new)
@@ -119,7 +119,7 @@ def _grown(
 
 
 def _roles_for(origin: Origin, names: list[str], options: ColumnOptions, model: ModelColumns) -> Roles:
-    """The columns for a model that learned from arrays: by name where there are names, otherwise by position."""
+    """Return the columns for a model that learned from arrays: by name where there are names, otherwise by position."""
     n = model.n_features
     label, several = (None, []) if options.label_column is None else _labels(origin, names, options, [], set())
     if model.names is not None and (origin.header or set(model.names) <= {*names}):
@@ -154,7 +154,7 @@ def _check_names(origin: Origin, roles: Roles) -> None:
 
 
 def locate(origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, form: Any = None) -> Layout:
-    """Where the columns of these roles are in another file."""
+    """Return where the columns of these roles are in another file."""
     place_of = {name: place for place, name in enumerate(names)}
     label = None if roles.label is None else place_of.get(roles.label)
     used = {*roles.numbers, *roles.categories, *roles.texts}
@@ -186,7 +186,7 @@ def locate(origin: Origin, names: list[str], roles: Roles, options: ColumnOption
 
 
 def locate_again(layout: Layout, roles: Roles, ignore: Sequence[str]) -> Layout:
-    """Where the columns are, now that some are left out."""
+    """Return where the columns are, now that some are left out."""
     if not layout.names:  # records: keys have no places
         roles_read = roles.with_label_columns(layout.labels)
         known = layout.form.known._replace(roles=roles_read, ignore=frozenset(ignore))
@@ -200,14 +200,14 @@ def locate_again(layout: Layout, roles: Roles, ignore: Sequence[str]) -> Layout:
 
 
 def text_columns(names: list[str], options: ColumnOptions) -> list[str]:
-    """The columns of text, each once: names, or several names separated by commas."""
+    """Return the columns of text, each once: names, or several names separated by commas."""
     requested = [options.text_column] if isinstance(options.text_column, str) else options.text_column or []
     parts = [[name] if name in names else [part.strip() for part in name.split(",")] for name in requested]
     return list(dict.fromkeys(name for part in parts for name in part))
 
 
 def likely_labels(names: list[str]) -> list[str]:
-    """The names of columns, those last that labels usually have."""
+    """Return the names of columns, those last that labels usually have."""
     return [name for name in names if name not in USUAL_LABELS] + [
         name for name in reversed(USUAL_LABELS) if name in names
     ]
@@ -313,7 +313,7 @@ class LabelRule(NamedTuple):
 def sound_cells(
     cells: Cells, layout: Layout, preparation: Preparation, *, is_dense: bool, is_float32: bool, labels: LabelRule
 ) -> Parsed:
-    """What a reader makes of the cells, as far as it does not depend on others; rows with a fault are left out."""
+    """Return the rows without faults, as far as they do not depend on other pieces, and the faults of the others."""
     column = (layout.label or 0) + 1
     if cells.labels is not None:
         cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, labels))
@@ -351,7 +351,7 @@ def _find_large(cells: Cells, layout: Layout) -> None:
 
 
 def _occurring(labels: Coded, column: int) -> Texts:
-    """The labels, of the distinct ones only those that are left."""
+    """Return the labels, of the distinct ones only those that are left."""
     there = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.distinct)))
     number_of = np.zeros(len(labels.distinct), np.int32)
     number_of[there] = np.arange(len(there))
@@ -359,7 +359,7 @@ def _occurring(labels: Coded, column: int) -> Texts:
 
 
 def _checked(labels: Coded, column: int, faults: Faults, rule: LabelRule) -> Coded | None:
-    """The labels without spaces around them, each distinct one once.
+    """Return the labels without spaces around them, each distinct one once.
 
     Those that are none are faults, or, if labels are not needed, leave all rows without labels; unless an example may
     have none.
@@ -379,7 +379,7 @@ def _checked(labels: Coded, column: int, faults: Faults, rule: LabelRule) -> Cod
 
 
 def _clean(label: Label, rule: LabelRule) -> Label:
-    """A label, or the labels that a text holds, without spaces around them."""
+    """Return a label, or the labels that a text holds, without spaces around them."""
     if isinstance(label, tuple):
         return tuple(part.strip() for part in label)
     if not rule.several:
@@ -388,7 +388,7 @@ def _clean(label: Label, rule: LabelRule) -> Label:
 
 
 def _without(cells: Cells, faults: Faults) -> Cells:
-    """The rows that have no fault."""
+    """Return the rows that have no fault."""
     keep = np.ones(len(cells.lines), bool)
     keep[list(faults.rows)] = False
     labels = None if cells.labels is None else Coded(cells.labels.codes[keep], cells.labels.distinct)
@@ -415,13 +415,13 @@ class TableFormat(ABC):
     def find_columns(
         self, piece: Piece, options: ColumnOptions, roles: Roles | None
     ) -> tuple[Roles | None, Layout | None]:
-        """What the columns are, unless it is settled, and where they are in the file that begins with this piece.
+        """Return what the columns are, unless it is known, and their places in the file that begins with this piece.
 
         Where the piece does not tell, the next one is asked: roles are None then, or the layout if no name is known.
         """
 
     def nothing(self, path: DataPath) -> tuple[str, int]:
-        """What is wrong where there is no example, and the line."""
+        """Return what is wrong where there is no example, and the line."""
         return "there are no examples in it: write one record per example", 1
 
     @abstractmethod

@@ -173,7 +173,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return found.X
 
     def _as_wanted(self, X: Any) -> Any:
-        """A sparse matrix as an array, where `set_output` asks for frames, which have no other."""
+        """Return a sparse matrix as an array, where `set_output` asks for frames, which have no other."""
         framed = _get_output_config("transform", self)["dense"] != "default"
         return X.toarray() if framed and sp.issparse(X) else as_configured(X)
 
@@ -190,7 +190,7 @@ class ArrayColumns:
 
 
 def _table(X: Any) -> Any:
-    """What a reader of tables takes."""
+    """Return what a reader of tables takes."""
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         return X
     if sp.issparse(X):

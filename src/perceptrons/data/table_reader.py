@@ -59,7 +59,7 @@ KIND_ROWS = 5000  # the first rows, by which the kinds of columns are inferred: 
 
 
 def table_format(format: str) -> TableFormat:
-    """The format's own part of the reader."""
+    """Return the format's own part of the reader."""
     if format in ("csv", "tsv"):
         from perceptrons.data.csv import CsvTable
 
@@ -264,7 +264,7 @@ class TableReader(PieceReader):
         return [*self._form.notices.values(), *left_out, *read_as_text, *self._lacking()]
 
     def _lacking(self) -> list[str]:
-        """What was done where numbers are missing."""
+        """Return what was done where numbers are missing."""
         names = (
             () if self._preparation is None or self._options.preparation is not None else self._preparation.indicators
         )

@@ -133,7 +133,7 @@ class LabelledTextReader(PieceReader):
         return Parsed(n_lines, found.lines[:n_rows], labels, local, None, bad)
 
     def _split(self, texts: list[str], is_fasttext: bool) -> list[Label]:
-        """Texts that hold several labels as sets."""
+        """Return texts that hold several labels as sets."""
         if is_fasttext:
             return [tuple(BETWEEN.split(text)) if MARK in text and BETWEEN.search(text) else text for text in texts]
         return split_all(texts, self._several.separator or COMMA) if self._several.asked else list(texts)
@@ -150,12 +150,12 @@ class LabelledTextReader(PieceReader):
 
 
 def _has_label(text: bytes) -> bool:
-    """Does it begin with a label, or is its first line a text without one, where others have them?"""
+    """Return whether a text begins with a label, or its first line is a text without one and others have labels."""
     return text.startswith(PREFIX.tobytes()) or (b"\t" not in text.partition(b"\n")[0] and bool(LABEL.search(text)))
 
 
 def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Texts without the labels among their words, and where the labels are: those with words between are written again.
+    """Return texts without the labels among their words, and the bytes of the labels, scattered ones joined.
 
     labels: where those of each row are, which is changed.
     """
@@ -174,14 +174,14 @@ def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> t
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON has it."""
+    """Return a parameter as JSON has it."""
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _describe_line(line: bytes, is_fasttext: bool) -> tuple[str, int]:
-    """What is wrong with a line, and the column, counted from 1."""
+    """Return what is wrong with a line, and the column, counted from 1."""
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -242,16 +242,16 @@ class Folder(Source):
         return self.path / self.members[number - 1].name
 
     def text(self, number: int) -> str | None:
-        """The text of an example, as far as it is one."""
+        """Return the text of an example, as far as it is one."""
         content, problem = _content(self.member(number), self.encoding)
         return None if problem is not None else content.decode("utf-8", "replace").strip()
 
     def place(self, line: int | None, column: int) -> str:
-        """How messages call an example."""
+        """Return how messages call an example."""
         return str(self) if line is None else str(self.member(line))
 
     def identity(self) -> Identity:
-        """What tells that the files are still those that they were."""
+        """Return what tells that the files are still those that they were."""
         members, digest, size = _listed(self.path)[0], hashlib.blake2b(digest_size=7), 0
         for member in members:
             status = os.stat(self.path / member.name)
@@ -261,7 +261,7 @@ class Folder(Source):
 
 
 def _listed(folder: Path) -> tuple[list[Member], list[str]]:
-    """The files of a folder in the order in which they are read, and those that belong to no class."""
+    """Return the files of a folder in the order in which they are read, and those that belong to no class."""
     with os.scandir(folder) as entries:
         visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
     files = [entry.name for entry in visible if entry.is_file()]
@@ -276,7 +276,7 @@ def _listed(folder: Path) -> tuple[list[Member], list[str]]:
 
 
 def _below(folder: Path, label: str) -> list[str]:
-    """The files of a class, at any depth. Links to folders are not followed: they may lead back."""
+    """Return the files of a class, at any depth. Links to folders are not followed: they may lead back."""
     paths_found = []
     for folder_path, folders, files in os.walk(folder / label):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -350,7 +350,7 @@ class TextFilesReader(LabelledTextReader):
 
 
 def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:
-    """What is in a file, and why it is not a text, if that is known."""
+    """Return what is in a file, and why it is not a text, if that is known."""
     parts, size = list[bytes](), 0
     try:
         with opened(path, encoding=encoding) as file:
@@ -375,7 +375,7 @@ def _join_texts(path: DataPath, parts: list[tuple[bytes, str | None, str | None]
 
 
 def _describe_bytes(content: bytes) -> str | None:
-    """What is wrong with the bytes of a text, if anything is."""
+    """Return what is wrong with the bytes of a text, if anything is."""
     place, message = content.find(b"\0"), "a NUL byte, so this is not a text"
     try:
         content.decode()

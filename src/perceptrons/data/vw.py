@@ -82,7 +82,7 @@ class Interactions:
         return {name: texts for name, texts in self.given.items() if texts}
 
     def cut(self, piece: Piece) -> Iterator[Piece]:
-        """The piece in parts of whole lines that make no more features than fit into a block."""
+        """Yield the piece in parts of whole lines that make no more features than fit into a block."""
         cuts = np.empty(np.count_nonzero(piece.content[: piece.size] == 10) + 1, np.int64)
         begin, first = 0, piece.first
         for end in cuts[
@@ -94,7 +94,7 @@ class Interactions:
     def make(
         self, starts: np.ndarray, numbers: np.ndarray, values: np.ndarray, names: Names, hashes: np.ndarray, named: bool
     ) -> Made:
-        """Rows of numbered features, and behind them their interactions. named: are the names of all needed?"""
+        """Return rows of numbered features, and behind them their interactions. named: are the names of all needed?"""
         plain = Plain(starts, numbers, values, np.empty(len(hashes), np.uint8), hashes)
         spaces_of(names.arena, names.ends, plain.spaces)
         terms, groups = _in_order(self.terms, bytes(np.unique(plain.spaces))), _room(starts)
@@ -196,7 +196,7 @@ def _products(plain: Plain, most: int) -> Products:
 
 
 def _escaped(names: Names) -> Names:
-    """The names with "|*" for "*"; few have one."""
+    """Return the names with "|*" for "*"; few have one."""
     stars = np.flatnonzero(names.arena == STAR)
     if not len(stars):
         return names
@@ -205,7 +205,7 @@ def _escaped(names: Names) -> Names:
 
 
 def _with_products(names: Names, parts: np.ndarray, made: np.ndarray) -> Names:
-    """The names of plain features, and behind them those of interactions. made: the number of each that was made."""
+    """Return the names of plain features, then those of interactions. made: how many there are of each."""
     lengths = np.append(np.diff(names.ends), -1)[parts].sum(axis=1) + 2  # a part that is none is the last
     arena, ends = np.empty(int(lengths.sum()), np.uint8), np.empty(len(parts) + 1, np.int64)
     join_names(names.arena, names.ends, parts, arena, ends)
@@ -347,7 +347,7 @@ class VwReader(PieceReader):
 
 
 def fault(content: bytes, least: float, most: float) -> Fault:
-    """What is wrong with a malformed line, and the column, numbered from 1."""
+    """Return what is wrong with a malformed line, and the column, numbered from 1."""
     text = content.decode("utf-8", "surrogateescape").rstrip("\r")
     head, bar, body = text.partition("|")
     if not bar:
@@ -358,7 +358,7 @@ def fault(content: bytes, least: float, most: float) -> Fault:
 
 
 def _missing(head: str) -> Fault:
-    """What to say of a line without a label, and the column, counted from 1."""
+    """Return what to say of a line without a label, and the column, counted from 1."""
     parts = list(re.finditer("[^ ]+", head))
     if parts and parts[-1][0][0] != "'":
         message = f"{shown(parts[-1][0])} touches the | and is therefore a tag, not a label: put a space between them"

@@ -73,7 +73,7 @@ class Contents(NamedTuple):
         return self.numbers.nbytes + sum(parts)
 
     def part(self, keep: np.ndarray) -> "Contents":
-        """Only these rows. keep: a flag for every row."""
+        """Return only these rows. keep: a flag for every row."""
         if keep.all():
             return self
         row_of = np.cumsum(keep) - 1
@@ -90,7 +90,7 @@ class Contents(NamedTuple):
 
 
 def strings_of(texts: Iterable[bytes]) -> Strings:
-    """Texts as one array of bytes."""
+    """Return texts as one array of bytes."""
     texts = list(texts)
     ends = np.cumsum([0, *map(len, texts)])
     return Strings(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
@@ -117,7 +117,7 @@ class Roles(NamedTuple):
         return self._replace(categories=[*self.categories, *names], labels=()) if names else self
 
     def as_feature(self, number: str) -> str:
-        """What a number is called as a feature: beside words "height=", as "height" is a word."""
+        """Return what a number is called as a feature: beside words "height=", as "height" is a word."""
         return f"{number}=" if self.texts else number
 
     @property
@@ -130,7 +130,7 @@ class Roles(NamedTuple):
         return complete and bool(self.numbers) and not self.categories and not self.texts
 
     def required(self) -> list[str]:
-        """Numbers and categories that every record must have."""
+        """Return numbers and categories that every record must have."""
         optional = set(self.optional)
         return [name for name in (*self.numbers, *self.categories) if name not in optional]
 
@@ -263,7 +263,7 @@ class Collector:
             _put_list(self._others, row, name, value if isinstance(value, list) else [value])
 
     def _number(self, value: Any) -> float:
-        """A number as it is, as a string where values may be missing, or NaN for a missing one."""
+        """Return a number as it is, as a string where values may be missing, or NaN for a missing one."""
         missing = self.known.missing.texts
         if missing and isinstance(value, str):
             if value.strip().lower() in missing:
@@ -327,7 +327,7 @@ def _text(value: Any) -> str:
 
 
 def _one_label(value: Any) -> str:
-    """One of several labels."""
+    """Return one of several labels."""
     text = "" if value is None or isinstance(value, list | dict) else _text(value).strip()
     if not is_label(text):
         message = "a list of labels contains null or something that is not a label" if not text else no_label(text)

@@ -107,14 +107,14 @@ class Columns:
         return signs
 
     def as_frozen(self) -> "Columns":
-        """The same columns, to which nothing is added; they share their memory."""
+        """Return the same columns, to which nothing is added; they share their memory."""
         frozen = Columns.__new__(Columns)
         frozen.__dict__.update(self.__dict__)
         frozen.frozen = True
         return frozen
 
     def find(self, names: Names, hashes: np.ndarray | None = None) -> ColumnPlaces:
-        """Where the names of a piece have their columns.
+        """Return where the names of a piece have their columns.
 
         hashes: to be used instead of MurmurHash3 of the names, with bits. If not frozen, one thread at a time.
         """
@@ -153,7 +153,7 @@ class Columns:
         return numbers
 
     def _numbers(self, names: Names) -> np.ndarray:
-        """The number of every name, -1 where it has none; learns new ones unless frozen."""
+        """Return the number of every name, -1 where it has none; learns new ones unless frozen."""
         n, n_bytes = len(names.counts), int(names.ends[-1])
         limit = MOST if self.bits is None else self.remember
         if not self.frozen:
@@ -213,7 +213,7 @@ class Columns:
         return {"features": self.n_names, "forgot": self.forgot, **report, "heaviest": heaviest}
 
     def frequent(self, min_count: int) -> "Columns":
-        """Only the names that occurred this often, renumbered. Without bits."""
+        """Return only the names that occurred this often, renumbered. Without bits."""
         frequent = np.flatnonzero(self.counts >= min_count)
         table, n = self._table, self.n_names
         names = renumbered(Names(table.arena, table.ends[: n + 1], self.counts, table.keys[:n]), frequent)
@@ -221,7 +221,7 @@ class Columns:
         return Columns.from_state(self.state()[0], arrays)
 
     def state(self, limit: int | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What a file needs to keep: a dict of plain values and one of arrays.
+        """Return what a file needs to keep: a dict of plain values and one of arrays.
 
         limit: keep only this many names, the first that were found. Nothing about them changes except the counts, so
         the result is right even while another thread finds more names.
@@ -236,7 +236,7 @@ class Columns:
 
     @classmethod
     def from_state(cls, options: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Columns":
-        """The columns that had this state. Raises ValueError for what no columns can have had."""
+        """Return the columns that had this state. Raises ValueError for what no columns can have had."""
         check_options(options)
         arena, ends, counts, homes = check_arrays(arrays, options["bits"], options["remember"])
         columns = cls(*(options[name] for name in ("bits", "signed", "seed", "remember")))
@@ -262,20 +262,20 @@ class Columns:
 
 
 def shown(name: bytes) -> str:
-    """A name for people: n-grams of characters stand in ‹ ›, as they may begin or end with a space."""
+    """Return a name for people: n-grams of characters stand in ‹ ›, as they may begin or end with a space."""
     prefix, mark, gram = name.decode("utf-8", "replace").partition(chr(MARK))
     return f"{prefix}‹{gram}›" if mark else prefix
 
 
 def by_column(columns: np.ndarray, counts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Every column that has names, with their numbers, the most frequent first."""
+    """Yield every column that has names, with their numbers, the most frequent first."""
     order = np.lexsort((-counts, columns))
     used, first = np.unique(columns[order], return_index=True)
     return zip(used.tolist(), np.split(order, first[1:]), strict=True) if len(used) else iter(())
 
 
 def audit(columns: np.ndarray, n_columns: int, weights: Any, top: int) -> dict[str, Any]:
-    """How many columns are shared, and the heaviest of them. columns: of every name."""
+    """Return how many columns are shared, and the heaviest of them. columns: of every name."""
     used, names = np.unique(columns, return_counts=True)
     shared = used[names > 1]
     heaviest = []

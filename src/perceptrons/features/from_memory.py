@@ -98,7 +98,7 @@ def roles_of(source: Recipe) -> Roles:
 
 
 def preparation_of(source: Recipe, roles: Roles) -> Preparation:
-    """How the cells of tables become features: as it was measured, or as they are."""
+    """Return how the cells of tables become features: as it was measured, or as they are."""
     if source.get("preparation") is not None:
         return Preparation.from_dict(source["preparation"])
     preparation = planned(roles, Derived(), ColumnOptions())
@@ -153,7 +153,7 @@ def _record_cells(X: Any, known: Known, other_keys: frozenset[str]) -> Contents:
 
 
 def _text_of(source: Recipe, columns: Columns) -> HashedText:
-    """How texts become features."""
+    """Return how texts become features."""
     text = dict(source.get("text") or {}) | {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
     return HashedText(**text)
 

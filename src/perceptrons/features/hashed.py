@@ -40,11 +40,11 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
 
     @abstractmethod
     def _read(self, X: Any) -> Any:
-        """The rows, checked, as an object whose `cuts` say where its pieces begin and end."""
+        """Return the rows, checked, as an object whose `cuts` say where its pieces begin and end."""
 
     @abstractmethod
     def _cutter(self) -> Callable[[Any, int, Workspace], Any]:
-        """A function that gives piece k of what was read as rows of local numbers, and their `names`."""
+        """Return a function that gives piece k of what was read as rows of local numbers, and their `names`."""
 
     @abstractmethod
     def _assemble(self, local: Any, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
@@ -60,7 +60,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
             )
 
     def new_columns(self) -> Columns:
-        """Columns for names to come, by bits, signed and seed."""
+        """Return columns for names to come, by bits, signed and seed."""
         self._check()
         return Columns(self.bits, self.signed, self.seed)
 
@@ -91,7 +91,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         return as_configured(rows)
 
     def transform(self, X: Any) -> sp.csr_matrix:
-        """The rows as a sparse matrix.
+        """Return the rows as a sparse matrix.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         return as_configured(self.rows(X, columns))
 
     def rows(self, X: Any, columns: Columns) -> sp.csr_matrix:
-        """The rows as a matrix of the given columns, which get to know the names in them unless they are frozen."""
+        """Return the rows as a matrix of these columns, which learn the names in them unless they are frozen."""
 
         def assembled(local: Any) -> sp.csr_matrix:
             return self._assemble(local, columns.find(local.names), columns.n_columns)
@@ -127,7 +127,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         return self
 
     def _pieces(self, source: Any, then: Callable[[Any], Any] | None = None) -> Iterator[Any]:
-        """The pieces, cut by several threads; what `then` makes of each, if there is one."""
+        """Yield the pieces, cut by several threads; what `then` makes of each, if there is one."""
         cutter, workspaces = self._cutter(), Workspaces()
 
         def work(k: int) -> Any:
@@ -152,7 +152,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         return self.columns_.counts.copy()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """What each column is called: its name; where they are hashed all names that `fit` met, or #number for none."""
+        """Return the name of each column; of a hashed one all names that `fit` found, or #number if there is none."""
         check_is_fitted(self)
         columns = self.columns_ if hasattr(self, "columns_") else self.new_columns()
         return np.array(columns.labels() if columns.bits is not None else columns.names(), dtype=object)
@@ -168,7 +168,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
 
 
 def _stacked(parts: list[sp.csr_matrix], n_columns: int) -> sp.csr_matrix:
-    """Rows of one matrix under those of the other. (scipy's vstack would ask for one width.)"""
+    """Return rows of one matrix under those of the other. (scipy's vstack would ask for one width.)"""
     if len(parts) == 1 and parts[0].shape[1] == n_columns:
         return parts[0]
     total = sum(part.nnz for part in parts)
@@ -287,7 +287,7 @@ def _cut(source: Rowed, k: int, workspace: Workspace) -> Valued:
 
 
 def _features(row: Any, at: int) -> Iterable[tuple[Any, Any]]:
-    """The names and values of a row, as they come."""
+    """Return the names and values of a row, as they come."""
     if isinstance(row, Mapping):
         return row.items()
     if isinstance(row, str | bytes) or not isinstance(row, Iterable):
@@ -306,7 +306,7 @@ def _pair(item: Any, at: int) -> tuple[Any, Any]:
 
 
 def _feature(name: Any, value: Any, at: int) -> tuple[bytes, float]:
-    """A name as it is hashed, and its value."""
+    """Return a name as it is hashed, and its value."""
     if not isinstance(name, str):
         raise TypeError(f"Row {at} has a feature {name!r} ({type(name).__name__}): names must be strings.")
     if isinstance(value, str):

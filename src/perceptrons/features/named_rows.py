@@ -93,7 +93,7 @@ class Workspaces(threading.local):
 
 
 def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> Local:
-    """The features of the texts content[begin[i]:end[i]] (uint8, UTF-8), a row each."""
+    """Return the features of the texts content[begin[i]:end[i]] (uint8, UTF-8), a row each."""
     content, begin, end = _checked(content, begin, end)
     lengths = end - begin
     workspace.begin(int(lengths.sum()))
@@ -114,7 +114,7 @@ def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: W
 
 
 def local_names(content: np.ndarray, begin: Any, end: Any, workspace: Workspace) -> tuple[np.ndarray, Names]:
-    """The number of each name content[begin[i]:end[i]], taken as it is, and the distinct names."""
+    """Return the number of each name content[begin[i]:end[i]], taken as it is, and the distinct names."""
     content, begin, end = _checked(content, begin, end)
     lengths = end - begin
     if int(end.max(initial=0)) + ROOM > len(content):  # eight bytes are loaded at a time
@@ -131,7 +131,7 @@ def local_names(content: np.ndarray, begin: Any, end: Any, workspace: Workspace)
 
 
 def keyed(names: list[bytes], counts: np.ndarray) -> Names:
-    """Names that are all different, as `Columns` takes them."""
+    """Return names that are all different, as `Columns` takes them."""
     ends = np.cumsum([0, *map(len, names)])
     keys, padded = np.empty(len(names), np.uint64), np.frombuffer(b"".join([*names, bytes(ROOM)]), np.uint8)
     with np.errstate(over="ignore"):
@@ -140,14 +140,14 @@ def keyed(names: list[bytes], counts: np.ndarray) -> Names:
 
 
 def order_of_coming(numbers: np.ndarray, n: int) -> np.ndarray:
-    """The numbers 0 to n - 1 in the order in which they first stand in an array, which has them all."""
+    """Return the numbers 0 to n - 1 in the order in which they first stand in an array, which has them all."""
     first = np.empty(n, np.int64)
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several places the first one stays
     return np.argsort(first)
 
 
 def joined(names: Names, more: Names) -> Names:
-    """The names, and behind them more, which all are others."""
+    """Return the names, and behind them more, which all are others."""
     return Names(
         np.concatenate([names.arena, more.arena]), np.concatenate([names.ends, more.ends[1:] + names.ends[-1]]),
         np.concatenate([names.counts, more.counts]), np.concatenate([names.keys, more.keys]),
@@ -155,7 +155,7 @@ def joined(names: Names, more: Names) -> Names:
 
 
 def renumbered(names: Names, order: np.ndarray) -> Names:
-    """The names in another order, or some of them."""
+    """Return the names in another order, or some of them."""
     lengths = np.diff(names.ends)[order]
     ends = np.concatenate([[0], np.cumsum(lengths)])
     at = np.repeat(names.ends[order] - ends[:-1], lengths) + np.arange(ends[-1])
@@ -163,7 +163,7 @@ def renumbered(names: Names, order: np.ndarray) -> Names:
 
 
 def _checked(content: np.ndarray, begin: Any, end: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same, always of the types for which the loops are compiled, and sound: they must not leave the content."""
+    """Return the arrays in the types that the compiled loops take. Raise ValueError if a text leaves the content."""
     begin, end = np.array(begin, np.int64), np.array(end, np.int64)
     is_valid = begin.ndim == 1 and begin.shape == end.shape and content.ndim == 1 and content.dtype == np.uint8
     if not is_valid or bool((begin < 0).any() or (begin > end).any() or (end > len(content)).any()):
@@ -181,12 +181,12 @@ class ColumnPlaces(NamedTuple):
 
 
 def assemble(local: Local, name_columns: ColumnPlaces, n_columns: int, values: str, norm: str | None) -> sp.csr_matrix:
-    """The rows with what `values` says a feature is worth that comes so often, each of length 1 with norm "l2"."""
+    """Return the rows, a feature valued by its count as `values` says; with norm "l2", each row has length 1."""
     return assemble_values(local.starts, local.numbers, worth(local.counts, values), name_columns, n_columns, norm)
 
 
 def worth(counts: np.ndarray, values: str) -> np.ndarray:
-    """The value of a feature that comes so often: 1 + ln count, count or 1."""
+    """Return the value of a feature that comes so often: 1 + ln count, count or 1."""
     if values == "binary":
         return np.ones(len(counts))
     if values == "count":
@@ -206,7 +206,7 @@ def assemble_values(
     n_columns: int,
     norm: str | None = None,
 ) -> sp.csr_matrix:
-    """The rows in which the name numbers[e] has the value amounts[e], times its sign; -1 as a column drops it.
+    """Return the rows in which the name numbers[e] has the value amounts[e], times its sign; -1 as a column drops it.
 
     Where several entries of a row have one column, their sum stands where the first of them stood.
     """

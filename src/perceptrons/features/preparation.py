@@ -47,11 +47,11 @@ class Derived(NamedTuple):
         return Derived(*(mine + its for mine, its in zip(self, other, strict=True)))
 
     def numbers(self) -> list[str]:
-        """The names of the numbers that are made, in their order."""
+        """Return the names of the numbers that are made, in their order."""
         return [*self.flags, *(f"{name}.{part}" for name in self.dates for part in ("year", "days"))]
 
     def categories(self) -> list[str]:
-        """The names of the categories that are made, in their order."""
+        """Return the names of the categories that are made, in their order."""
         parts = [(name, ("month", "weekday", *["hour"] * (name in self.timed))) for name in self.dates]
         return [f"{name}.{part}" for name, all_of in parts for part in all_of]
 
@@ -69,7 +69,7 @@ def is_date(text: str) -> bool:
 
 
 def are_flags(texts: set[str]) -> bool:
-    """Are these, in lower case, the two words of a pair such as yes and no?"""
+    """Return whether these texts, in lower case, are the two words of a pair such as yes and no."""
     return any(texts == set(pair) for pair in PAIRS)
 
 
@@ -98,7 +98,7 @@ def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tup
 
 
 def seconds_of(texts: list[str]) -> list[float | None]:
-    """The seconds since 1970 of dates and times (in UTC, or as they are written where no zone is), None for others."""
+    """Return the seconds since 1970 (in UTC, or in no time zone) of dates and times; None for other texts."""
     return [_second(text) if ISO.fullmatch(text) else None for text in texts]
 
 
@@ -111,7 +111,7 @@ def _second(text: str) -> float | None:
 
 
 def _seconds(texts: list[str], missing: frozenset[str]) -> list[float | None]:
-    """The same, NaN for what is missing."""
+    """Return the same, NaN for what is missing."""
     return [
         np.nan if text.strip().lower() in missing else second
         for text, second in zip(texts, seconds_of(texts), strict=True)
@@ -139,7 +139,7 @@ def _flag(text: str, missing: frozenset[str]) -> float | None:
 
 
 def _of_rows(column: Coded, values: list[float | None] | np.ndarray, none: float) -> np.ndarray:
-    """The value of every row, by its code."""
+    """Return the value of every row, by its code."""
     return np.array([*(none if value is None else value for value in values), none], np.float64)[column.codes]
 
 
@@ -178,7 +178,7 @@ class ColumnFacts(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name != "timed"}
 
     def notice(self) -> str | None:
-        """Why the column is left out, in words."""
+        """Return why the column is left out, in words."""
         if self.kind == "identifier":
             message = f"column {shown(self.name)} looks like an identifier ({self.distinct:,} distinct values) and"
             return f"{message} is left out: to use it, give keep (--keep)"
@@ -189,7 +189,7 @@ class ColumnFacts(NamedTuple):
 
 
 def facts_of(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnFacts]:
-    """What columns look like that were read as numbers or as categories by the first block, or by all rows."""
+    """Return what columns look like that were read as numbers or as categories by the first block, or by all rows."""
     numbers = missing.without_numbers(contents.numbers)
     facts = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
     for name, column in contents.categories.items():
@@ -199,7 +199,7 @@ def facts_of(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnF
 
 
 def _with_lists(facts: ColumnFacts, column: Coded, lists: list[Further]) -> ColumnFacts:
-    """A category of which a row may have several values, as lists of JSON have them."""
+    """Return a category of which a row may have several values, as lists of JSON have them."""
     if not lists:
         return facts
     there = column.codes >= 0
@@ -226,7 +226,7 @@ def _of_numbers(name: str, values: np.ndarray) -> ColumnFacts:
 
 
 def _is_named_so(name: str) -> bool:
-    """Is a column called id, customer_id or customerId?"""
+    """Return whether a column is called id, customer_id or customerId."""
     parts = name.replace("-", "_").replace(" ", "_").replace(".", "_").split("_")
     return parts[-1].lower() in IDS or name.endswith(("Id", "ID"))
 
@@ -269,7 +269,7 @@ class Decided(NamedTuple):
 
 
 def settled(roles: Roles, facts: list[ColumnFacts], fixed: Collection[str]) -> tuple[Roles, Derived, list[ColumnFacts]]:
-    """What columns are by what they look like, and those that are left out. told: columns that stay as they are.
+    """Return what columns are by what they look like, and those that are left out. told: columns that stay as they are.
 
     Where nothing would be left, strings that differ in nearly all rows become texts, as names have endings. If there
     are none, nothing is left out.
@@ -313,7 +313,7 @@ class Products(NamedTuple):
 
 
 def products(requested: Sequence[str], powers: int, numbers: list[str], categories: list[str]) -> Products:
-    """The products that are asked for as "a*b", "a*" (a with every other column) or "*" (all pairs).
+    """Return the products that are asked for as "a*b", "a*" (a with every other column) or "*" (all pairs).
 
     Raises ValueError for what names no column, and for more pairs than can be wise.
     """
@@ -368,7 +368,7 @@ def _sorted(first: str, second: str, order: dict[str, int]) -> tuple[str, str]:
 def number_products(
     values: np.ndarray, names: list[str], to_powers: list[str], products: Products
 ) -> tuple[list[np.ndarray], list[str]]:
-    """Powers of numbers and products of two numbers, and what they are called. values: in the order of the names."""
+    """Return powers of numbers and products of two numbers, and their names. values: in the order of `names`."""
     place_of = {name: place for place, name in enumerate(names)}
     columns, called = list[np.ndarray](), list[str]()
     with np.errstate(over="ignore"):  # who takes the rows refuses what is too large
@@ -385,7 +385,7 @@ def number_products(
 def category_products(
     values: np.ndarray, names: list[str], categories: dict[str, Coded], products: Products
 ) -> list[Single]:
-    """Products that a category is part of."""
+    """Return products that a category is part of."""
     place_of, features = {name: place for place, name in enumerate(names)}, list[Single]()
     for first, second in products.pairs:
         if first in categories and second in categories:
@@ -398,7 +398,7 @@ def category_products(
 
 
 def _both(first_name: str, first: Coded, second_name: str, second: Coded) -> Single:
-    """A feature for every pair of values that occurs."""
+    """Return a feature for every pair of values that occurs."""
     width = len(second.distinct)
     there = (first.codes >= 0) & (second.codes >= 0)
     pair_codes = np.where(there, first.codes.astype(np.int64) * width + second.codes, -1)
@@ -499,7 +499,7 @@ class Preparation:
         return Ready(numbers, self.number_names, singles, contents.further, contents.texts)
 
     def _changes(self, values: np.ndarray) -> bool:
-        """Would scaling and filling change these numbers?"""
+        """Return whether scaling and filling would change these numbers."""
         return len(self.names) > 0 and (
             self.scale != "none" or bool(self.centres.any()) or bool(np.isnan(values).any())
         )
@@ -563,7 +563,7 @@ class Preparation:
         return [name if "=" in name or not self.beside_words else f"{name}=" for name in plain]
 
     def only_numbers(self, roles: Roles) -> bool:
-        """Does `apply` give nothing but numbers, and every row all of them?"""
+        """Return whether `apply` returns nothing but numbers, and all of them for every row."""
         complete = self.words.texts or not set(roles.numbers).intersection(roles.optional)
         other_categories = {*roles.categories} - {*self.derived.flags}
         return bool(complete and self.names and not other_categories and not roles.texts)
@@ -599,17 +599,17 @@ class Preparation:
         return self.term_weights.as_dict()
 
     def n_beside_texts(self, categories: Sequence[str]) -> int:
-        """How many features a row has beside the words of its texts, but for products. categories: of the table."""
+        """Return how many features a row has beside words and products. categories: those of the table."""
         strings = {*categories} - {*self.derived.dates, *self.derived.flags}
         return len(self.names) + len(self.indicators) + len(strings) + len(self.derived.categories())
 
     def weighed(self, weights: TermWeights) -> "Preparation":
-        """The same, with weights for the words of texts."""
+        """Return the same, with weights for the words of texts."""
         return replace(self, term_weights=weights, weigh_terms=False)
 
     @classmethod
     def from_dict(cls, facts: Any) -> "Preparation":
-        """The preparation that `as_dict` wrote. Raises ValueError for what it cannot have written."""
+        """Return the preparation that `as_dict` wrote. Raises ValueError for what it cannot have written."""
         _demand(isinstance(facts, Mapping), "a preparation")
         weights = facts.get("term_weights")  # not in files of earlier versions, and only beside texts
         optional = {"term_weights", *OF_PRODUCTS}
@@ -649,7 +649,7 @@ class Preparation:
 
 
 def planned(roles: Roles, derived: Derived, options: "ColumnOptions") -> Preparation | None:
-    """The preparation, if nothing of the data has to be measured for it."""
+    """Return the preparation, if nothing of the data has to be measured for it."""
     names = (*roles.numbers, *derived.numbers())
     if options.scale != "none" or options.on_missing == "fill" or options.interactions or derived.dates:
         return None
@@ -669,7 +669,7 @@ def planned(roles: Roles, derived: Derived, options: "ColumnOptions") -> Prepara
 
 
 def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, options: "ColumnOptions") -> Preparation:
-    """The preparation by the rows that are learned from. parts: as `Preparation.derive` made them, in their order.
+    """Return the preparation, measured on the rows that are learned from. parts: what `Preparation.derive` returns.
 
     How the rows are divided into parts does not matter. What a model knows of its columns stays as it is.
     """
@@ -703,7 +703,7 @@ def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, options:
 
 
 def _values(parts: Sequence[Contents], name: str) -> set[str]:
-    """The values of a category that occur."""
+    """Return the values of a category that occur."""
     values: set[str] = set()
     for part in parts:
         codes, distinct = part.categories[name]
@@ -760,7 +760,7 @@ def moments(chunks: Iterator[np.ndarray], d: int) -> Moments:
 
 
 def number_chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
-    """The numbers in chunks of CHUNK rows, across the borders of the parts."""
+    """Yield the numbers in chunks of CHUNK rows, across the borders of the parts."""
     remainder: list[np.ndarray] = []
     for part in parts:
         remainder.append(part.numbers)

@@ -236,7 +236,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return X
 
     def _row(self, x: Any) -> np.ndarray | None:
-        """A row of finite numbers as a matrix; None: it has to be checked."""
+        """Return a row of finite numbers as a matrix; None: it has to be checked."""
         if type(x) not in ROWS or not hasattr(self, "_moments") or hasattr(self, "_places"):
             return None
         try:
@@ -247,7 +247,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return row if is_finite else None
 
     def _packed(self, x: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Values and columns of a dict; None if a feature is new or not a number."""
+        """Return values and columns of a dict; None if a feature is new or not a number."""
         n = len(x)
         values, columns = np.empty(n), np.empty(n, COLUMN)
         try:
@@ -274,5 +274,5 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _numbers(x: Mapping[str, Any]) -> dict[str, float]:
-    """The features of a dict that are numbers."""
+    """Return the features of a dict that are numbers."""
     return {name: float(value) for name, value in x.items() if isinstance(value, Real | np.bool_)}

@@ -52,7 +52,7 @@ class Named(NamedTuple):
 def name_features(
     values: np.ndarray, value_names: list[str], singles: list[Single], further: list[Further], workspace: Workspace
 ) -> Named:
-    """Numbers by the names of their columns, then features of which a row has one, then the others.
+    """Return numbers by the names of their columns, then features of which a row has one, then the others.
 
     Numbers of 0 are left out, but counted: so the counts of a block are the sums of the counts of its rows. Names are
     numbered as they come, row by row and in a row from left to right, numbers first.
@@ -88,7 +88,7 @@ def name_features(
 
 
 def one_hot(categories: dict[str, Coded]) -> list[Single]:
-    """Categories as features "column=value" of value 1."""
+    """Return categories as features "column=value" of value 1."""
     return [
         Single(codes, [f"{column}={value}" for value in distinct]) for column, (codes, distinct) in categories.items()
     ]
@@ -97,7 +97,7 @@ def one_hot(categories: dict[str, Coded]) -> list[Single]:
 def _numbered(
     first: list[str], columns: list[tuple[np.ndarray, np.ndarray, list[str]]], workspace: Workspace
 ) -> tuple[list[np.ndarray], Names, np.ndarray]:
-    """The number of every name of every column, those that stand first before the others; the names and their rows.
+    """Return the number of every name of every column, the names, and the row in which each comes first.
 
     A column is the rows and codes of its entries, and the names of the codes; names that do not occur have number -1.
     """
@@ -147,14 +147,14 @@ class Rows(NamedTuple):
 
 
 def to_rows(prepared: Ready, dense: bool, rule: Rule | None, prefixes: list[str], workspace: Workspace) -> Rows:
-    """What several threads can make of the rows at once, without the columns. rule: how words are cut."""
+    """Return what several threads can make of the rows at once, without the columns. rule: how words are cut."""
     named = None if dense else name_features(*prepared[:4], workspace)
     words = cut_columns(prepared.texts, prefixes, rule, workspace) if rule is not None and prepared.texts else None
     return Rows(prepared.numbers, named, words)
 
 
 def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace: Workspace) -> Local:
-    """The words of the texts of every row, column after column, each behind the prefix of its column.
+    """Return the words of the texts of every row, column after column, each behind the prefix of its column.
 
     No prefixes: the texts of a row are one text, with newlines between them.
     """
@@ -183,7 +183,7 @@ def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace
 
 
 def _joined(texts: list[Strings]) -> Strings:
-    """The texts of each row as one."""
+    """Return the texts of each row as one."""
     return strings_of(map(b"\n".join, zip(*(_pieces(column) for column in texts), strict=True)))
 
 
@@ -193,18 +193,18 @@ def _pieces(column: Strings) -> list[bytes]:
 
 
 def _prefixed(names: Names, prefix: bytes) -> list[bytes]:
-    """The names with something before each."""
+    """Return the names with something before each."""
     arena = names.arena.tobytes()
     return [prefix + arena[a:b] for a, b in pairwise(names.ends.tolist())]
 
 
 def text_prefixes(columns: list[str]) -> list[str]:
-    """What stands before the words of each column of texts: nothing if there is only one."""
+    """Return what stands before the words of each column of texts: nothing if there is only one."""
     return [f"{name}=" for name in columns] if len(columns) > 1 else []
 
 
 def number_names(names: list[str]) -> Names:
-    """Names as `Columns` takes them."""
+    """Return names as `Columns` takes them."""
     encoded = [name.encode("utf-8", "surrogatepass") for name in names]
     ends = np.cumsum([0, *map(len, encoded)])
     return local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], Workspace())[1]
@@ -217,13 +217,13 @@ def further_keys(columns: Columns, named: list[str], words: bool) -> frozenset[s
 
 
 def dense_rows(values: np.ndarray, names: Names, columns: Columns) -> np.ndarray:
-    """The matrix of numbers that are all there is, in the order of the columns. names: of the numbers."""
+    """Return the matrix of numbers that are all there is, in the order of the columns. names: of the numbers."""
     places = columns.find(names._replace(counts=np.full(values.shape[1], len(values)))).columns
     return values if (np.diff(places) == 1).all() else values[:, np.argsort(places)]
 
 
 def are_dense(names: list[str], columns: Columns, only_numbers: bool) -> bool:
-    """Are rows arrays, with a column for each of these numbers and no other?"""
+    """Return whether rows are arrays, with a column for each of these numbers and no other."""
     if not only_numbers or columns.bits is not None:
         return False
     return not columns.frozen or (columns.n_columns == len(names) and set(columns.names()) == set(names))
@@ -265,7 +265,7 @@ def _number_row_by_row(named: Named, words: Local, columns: Columns) -> None:
 def sparse_rows(
     rows: LocatedRows, columns: Columns, text: HashedText | None, weights: TermWeights | None = None
 ) -> sp.csr_matrix:
-    """The matrix of named features and, where there are texts, of their words, cut as `text` says.
+    """Return the matrix of named features and, where there are texts, of their words, cut as `text` says.
 
     weights: of the words and of what stands beside them; every column of texts is then scaled to length 1 by itself,
     so that a title beside a long text counts.
@@ -301,7 +301,7 @@ def _norms(words: Local, amounts: np.ndarray) -> np.ndarray:
 
 
 def float64_rows(named: Named, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
-    """Rows of features whose columns are their own; those without a column are dropped."""
+    """Return rows of features whose columns are their own; those without a column are dropped."""
     places, amounts, starts = name_columns.columns[named.numbers], named.amounts, named.starts
     has_column = places >= 0
     if not has_column.all():

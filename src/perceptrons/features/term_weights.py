@@ -43,7 +43,7 @@ class TermWeights(NamedTuple):
 
     @classmethod
     def measured(cls, parts: Iterable[Occurrences], n_columns: int, others: int = 0) -> "TermWeights":
-        """The weights by how many texts have the words of each column. others: features of a row beside them."""
+        """Return the weights by how many texts have the words of each column. others: features of a row beside them."""
         with_word, texts = np.zeros(min(n_columns, MOST), np.int64), 0
         for starts, columns, counted in parts:
             texts += int(np.count_nonzero(counted))
@@ -54,7 +54,7 @@ class TermWeights(NamedTuple):
         return cls(levels[:-1], int(levels[-1]), 1 / math.sqrt(max(others, 1)))
 
     def of(self, columns: np.ndarray) -> np.ndarray:
-        """The weights of words in these columns."""
+        """Return the weights of words in these columns."""
         places = columns & (MOST - 1) if len(self.levels) == MOST else columns
         have_weight = (places >= 0) & (places < len(self.levels))
         levels = np.full(len(columns), self.unseen, np.uint8)
@@ -68,7 +68,7 @@ class TermWeights(NamedTuple):
 
     @classmethod
     def from_dict(cls, facts: Any) -> "TermWeights":
-        """The weights that `as_dict` wrote. Raises ValueError for what it cannot have written."""
+        """Return the weights that `as_dict` wrote. Raises ValueError for what it cannot have written."""
         is_complete = isinstance(facts, dict) and facts.keys() == KINDS.keys()
         if not (is_complete and all(type(facts[name]) is kind for name, kind in KINDS.items())):
             raise ValueError("expected all that weights of words have")

@@ -104,7 +104,7 @@ class HashedText(Naming, auto_wrap_output_keys=None):  # type: ignore[call-arg]
         self.min_count = min_count
 
     def rule(self) -> Rule:
-        """How texts are cut, for `perceptrons.features.named_rows.cut_text`."""
+        """Return how texts are cut, for `perceptrons.features.named_rows.cut_text`."""
         self._check()
         return Rule(*_span(self, "words"), *_span(self, "chars"), folded(bool(self.lowercase)))
 
@@ -133,7 +133,7 @@ class HashedText(Naming, auto_wrap_output_keys=None):  # type: ignore[call-arg]
 
 
 def _span(text: HashedText, name: str) -> tuple[int, int]:
-    """The parameter as two numbers; for None two between which there is none."""
+    """Return the parameter as two numbers; for None two between which there is none."""
     span = getattr(text, name)
     if span is None:
         return (1, 0)
@@ -215,7 +215,7 @@ def _pairs(places: np.ndarray) -> tuple[list[int], list[int]]:
 
 
 def cuts(ends: np.ndarray) -> np.ndarray:
-    """Rows at which to cut texts with these ends (the first is where they begin), so that pieces have PIECE bytes."""
+    """Return the rows at which to cut texts into pieces of PIECE bytes. ends: where texts end, after a first start."""
     n = len(ends) - 1
     if n < 1:
         return np.zeros(1, np.int64)
@@ -224,7 +224,7 @@ def cuts(ends: np.ndarray) -> np.ndarray:
 
 
 def read_texts(X: Any) -> Listed | Arrowed:
-    """The texts, checked. Raises TypeError or ValueError that names the row which is none."""
+    """Return the texts, checked. Raises TypeError or ValueError that names the row which is none."""
     if isinstance(X, str | bytes):
         raise ValueError(f"X is one text, {X[:40]!r}: {ONE_TEXT}, [text].")
     if X is None or not hasattr(X, "__iter__"):
@@ -258,7 +258,7 @@ def _from_pyarrow(column: Any) -> Listed | Arrowed:
 
 
 def _plain(text: Any, row: int) -> str | bytes:
-    """A text of a type derived from str or bytes as it is."""
+    """Return a text of a type derived from str or bytes as it is."""
     if isinstance(text, str | bytes):
         return text
     if is_missing(text):

@@ -45,13 +45,13 @@ class Missing(NamedTuple):
         return cls(words_given, frozenset((*USUAL_MISSING, *(word.strip().lower() for word in words_given))), numbers)
 
     def scanned(self) -> Words:
-        """The texts, as compiled loops take them."""
+        """Return the texts, as compiled loops take them."""
         encoded = sorted(word.encode() for word in self.texts)
         ends = np.cumsum([0, *map(len, encoded)])
         return Words(np.frombuffer(b"".join(encoded) or b"\0", np.uint8), ends)
 
     def without_numbers(self, values: np.ndarray) -> np.ndarray:
-        """The values, NaN for the numbers that stand for missing ones."""
+        """Return the values, NaN for the numbers that stand for missing ones."""
         result = values
         for number in self.numbers:
             if (same := values == number).any():
@@ -60,7 +60,7 @@ class Missing(NamedTuple):
 
 
 def what_is_wrong(text: str) -> str:
-    """Why a piece of text cannot be the value of a feature, and what to do."""
+    """Return why a piece of text cannot be the value of a feature, and what to do."""
     if not text.strip():
         return "there is no number here: add it, or remove the record"
     try:
@@ -85,14 +85,14 @@ def is_label(text: str) -> bool:
 
 
 def no_label(text: str) -> str:
-    """Why a text is not a label."""
+    """Return why a text is not a label."""
     if not text:
         return "there is no label here"
     return f"this is {too_long(text)}" if len(text) > LONGEST_LABEL else f"{shown(text)} is not a label"
 
 
 def shown(text: str) -> str:
-    """A piece of a file for an error message: quoted, on one line, not too long."""
+    """Return a piece of a file for an error message: quoted, on one line, not too long."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
@@ -103,7 +103,7 @@ def listed(names: list[str], at_most: int = 5) -> str:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """A hint at a name that is nearly the same, as the end of a sentence."""
+    """Return a hint at a name that is nearly the same, as the end of a sentence."""
     near = get_close_matches(name, list(candidates), 1, 0.75)
     return f" (did you mean {shown(near[0])}?)" if near else ""
 
@@ -115,7 +115,7 @@ class Twice(dict):
 
 
 def leaves(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, bool]]:
-    """The values that are no objects, in their order: keys that lead there, value, and whether a key stands twice."""
+    """Yield the values that are no objects: the keys that lead there, the value, and whether a key stands twice."""
     waiting: list[tuple[tuple[str, ...], Any, bool]] = [((), record, False)]
     while waiting:
         path, value, twice = waiting.pop()
@@ -127,14 +127,14 @@ def leaves(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, bo
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, for deciding what its key is."""
+    """Return what a value is, for deciding what its key is."""
     if isinstance(value, list):
         return "list" if all(isinstance(item, str) for item in value) else "mixture"
     return {bool: "bool", int: "int", float: "float", str: "string"}.get(type(value), "null")
 
 
 def kind_in_table(value: Any, missing: Missing) -> str:
-    """The same where values may be missing, in whatever form: a string may be a written number, or mean nothing."""
+    """Return the kind of a value in a table, where a string may be a number, or stand for a missing value."""
     kind = kind_of(value)
     if kind == "string" and missing.texts:
         return "no value" if value.strip().lower() in missing.texts else "written" if NUMBER.fullmatch(value) else kind
@@ -142,12 +142,12 @@ def kind_in_table(value: Any, missing: Missing) -> str:
 
 
 def are_mostly_numbers(kinds: Counter[str]) -> bool:
-    """Are more than half of the values numbers, of those that are not missing?"""
+    """Return whether more than half of the values that are not missing are numbers."""
     return 2 * (kinds["int"] + kinds["float"] + kinds["written"]) > kinds.total() - kinds["null"] - kinds["no value"]
 
 
 def as_iso(values: np.ndarray) -> np.ndarray:
-    """An array of dates and times as strings, without the times if all are midnight; other arrays as they are."""
+    """Return dates and times as strings, without times if all are midnight; other arrays as they are."""
     if values.dtype.kind != "M":
         return values
     none = np.isnat(values)
@@ -177,7 +177,7 @@ def plain_value(value: Any) -> Any:
 
 
 def written(value: Any) -> str | None:
-    """A value as a category or label; None for what can be neither."""
+    """Return a value as a category or label; None for what can be neither."""
     if isinstance(value, str):
         return value
     if value is None:
