@@ -11,8 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from perceptrons.data.source import InMemory, OpenStream, compression_of, is_stream
+from perceptrons.data.source import InMemory, Inputs, OpenStream, compression_of, is_stream
 from perceptrons.data.table import DataFileError, Table
+from perceptrons.features.values import Recipe
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
@@ -235,7 +236,7 @@ def stream(
     return reader
 
 
-def in_memory(inputs: tuple[Any, ...]) -> InMemory | None:
+def in_memory(inputs: Inputs) -> InMemory | None:
     """Examples in memory under the name of their kind; None: these are files."""
     if len(inputs) == 2 and hasattr(inputs[0], "shape") and not _is_frame(inputs[0]):
         inputs = (inputs,)  # X and y
@@ -275,9 +276,9 @@ def _is_frame(data: Any) -> bool:
 
 
 def like_model(
-    model: Any, paths: tuple[Any, ...], format: str | None, hash_bits: int | None, options: dict[str, Any],
+    model: Any, paths: Inputs, format: str | None, hash_bits: int | None, options: Recipe,
     grow: bool = False,
-) -> tuple[str, tuple[Any, ...], int | None, dict[str, Any]]:  # fmt: skip
+) -> tuple[str, Inputs, int | None, Recipe]:  # fmt: skip
     """Format, paths, hash_bits and options to read files into the columns of a fitted model, or to let them grow."""
     recipe = dict(getattr(model, "source_", None) or {})
     learned = str(recipe.get("format"))
@@ -291,7 +292,7 @@ def like_model(
             format, paths = found_format(paths, options.get("encoding"))
     unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
     if format in ("npz", "arrays") or (format in NAMED and unnamed):
-        model_options: dict[str, Any] = _known_by_place(model, format)
+        model_options: Recipe = _known_by_place(model, format)
     else:
         model_options = _known_by_recipe(model, format, recipe, grow)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
@@ -322,19 +323,17 @@ def like_model(
     )
 
 
-def _label_options(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+def _label_options(model: Any, options: Recipe) -> Recipe:
     """Return how the labels of files are read for a model: one each, or several, as it was trained."""
     from perceptrons.engine.training.base import Classifier, has_learned
     from perceptrons.inspection.evaluation import several_labels
 
     if not (isinstance(model, Classifier) and has_learned(model)):
         return {}
-    label_options: dict[str, Any] = {"multilabel": several_labels(model)}
-    return (
-        label_options
-        if label_options["multilabel"] or not options.get("label_separator")
-        else label_options | {"label_separator": None}
-    )
+    label_options: Recipe = {"multilabel": several_labels(model)}
+    if not label_options["multilabel"] and options.get("label_separator"):
+        label_options["label_separator"] = None
+    return label_options
 
 
 def _has_text_classes(model: Any) -> bool:
@@ -352,7 +351,7 @@ def _same_categories(requested: str | list[str], categories: list[str]) -> list[
     return categories
 
 
-def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool) -> dict[str, Any]:
+def _known_by_recipe(model: Any, format: str, recipe: Recipe, grow: bool) -> Recipe:
     """Return what a model says of files that are like those it learned from, or at least have the same features."""
     options = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
     if format in NAMED:
@@ -371,7 +370,7 @@ def _known_by_recipe(model: Any, format: str, recipe: dict[str, Any], grow: bool
     return options
 
 
-def _known_by_place(model: Any, format: str) -> dict[str, Any]:
+def _known_by_place(model: Any, format: str) -> Recipe:
     """Return the names of the features of a model that learned from arrays, or their number."""
     n_features = int(model.n_features_in_)
     if format not in NAMED:
@@ -397,7 +396,7 @@ def is_folder(path: Any) -> bool:
     return not is_stream(path) and not isinstance(path, InMemory) and os.path.isdir(path)
 
 
-def stream_format(paths: tuple[Any, ...]) -> str:
+def stream_format(paths: Inputs) -> str:
     """Return the format that the ending of the first name stands for."""
     format = _format_by_name(paths[0])
     if format is None:
@@ -405,7 +404,7 @@ def stream_format(paths: tuple[Any, ...]) -> str:
     return format
 
 
-def found_format(paths: tuple[Any, ...], encoding: str | None) -> tuple[str, tuple[Any, ...]]:
+def found_format(paths: Inputs, encoding: str | None) -> tuple[str, Inputs]:
     """Return the format by the first name, or by what is in that file; and what to read, from its beginning."""
     format_of_name = _format_by_name(paths[0]) if paths else None
     if format_of_name is not None or not paths:

@@ -61,7 +61,7 @@ class ArrowTable(TableFormat):
     def find_columns(
         self, piece: Piece, options: ColumnOptions, roles: Roles | None
     ) -> tuple[Roles | None, Layout | None]:
-        schema: Any = piece.content.schema  # type: ignore[attr-defined]
+        schema: pa.Schema = piece.content.schema  # type: ignore[attr-defined]
         names, origin = list(schema.names), Origin(piece.path)
         for name, times in Counter(names).items():
             if times > 1:
@@ -79,7 +79,7 @@ class ArrowTable(TableFormat):
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         assert roles is not None
         assert layout is not None
-        batch: Any = piece.content
+        batch: pa.RecordBatch = piece.content
         n, faults = piece.size, Faults()
         columns = {place: batch.column(layout.names[place]) for place in layout.used()}
         narrow = all(pa.types.is_float32(columns[place].type) for place in layout.numbers)
@@ -102,7 +102,7 @@ class ArrowTable(TableFormat):
         return Cells(n, np.arange(n), Contents(numbers, categories, further, texts), labels, faults, [])
 
 
-def _check_types(origin: Origin, schema: Any, layout: Layout, options: ColumnOptions) -> None:
+def _check_types(origin: Origin, schema: pa.Schema, layout: Layout, options: ColumnOptions) -> None:
     """Can the columns be what they are to be?"""
     for place in layout.used():
         name, kind = layout.names[place], schema.types[place]
@@ -136,41 +136,41 @@ def _check_types(origin: Origin, schema: Any, layout: Layout, options: ColumnOpt
 # ---- columns as cells
 
 
-def one_chunk(column: Any) -> Any:
+def one_chunk(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the column as one array."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def is_number(kind: Any) -> bool:
+def is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
-def is_string(kind: Any) -> bool:
+def is_string(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
-def is_category(kind: Any) -> bool:
+def is_category(kind: pa.DataType) -> bool:
     """Strings, truth values, categories of pandas and lists of strings."""
     if pa.types.is_dictionary(kind):
         return is_string(kind.value_type) or is_number(kind.value_type) or pa.types.is_boolean(kind.value_type)
     return is_string(kind) or pa.types.is_boolean(kind) or is_list(kind)
 
 
-def is_list(kind: Any) -> bool:
+def is_list(kind: pa.DataType) -> bool:
     """Return a list of strings."""
     return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_string(kind.value_type)
 
 
-def is_label_list(kind: Any) -> bool:
+def is_label_list(kind: pa.DataType) -> bool:
     """Return a list of strings, whole numbers or truth values, as labels may be."""
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
         return False
     return is_string(kind.value_type) or pa.types.is_integer(kind.value_type) or pa.types.is_boolean(kind.value_type)
 
 
-def values_of(array: Any) -> np.ndarray:
+def values_of(array: pa.Array) -> np.ndarray:
     """Return the numbers of a column, float32 if they are, else float64; where there is none, NaN."""
     if pa.types.is_decimal(array.type) or pa.types.is_float16(array.type):
         array = array.cast(pa.float64())
@@ -178,7 +178,7 @@ def values_of(array: Any) -> np.ndarray:
     return values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
 
 
-def find_faults(values: np.ndarray, array: Any, name: str, column: int, faults: Faults, may_lack: bool) -> None:
+def find_faults(values: np.ndarray, array: pa.Array, name: str, column: int, faults: Faults, may_lack: bool) -> None:
     """Values that no feature can have. array: where they come from; may_lack: may some be missing?"""
     are_bad = ~(np.abs(values) <= min(LARGEST, float(np.finfo(values.dtype).max)))
     are_bad &= ~(np.isnan(values) & may_lack)
@@ -189,7 +189,7 @@ def find_faults(values: np.ndarray, array: Any, name: str, column: int, faults: 
         faults.add(row, column, f"column {shown(name)}: {what_is_wrong('' if missing[row] else str(values[row]))}")
 
 
-def as_text(array: Any) -> Any:
+def as_text(array: pa.Array) -> pa.Array:
     """Return strings of what a column holds; nothing is an empty string."""
     if pa.types.is_float64(array.type):
         array = pa.array([None if value is None else repr(value) for value in array.to_pylist()], pa.string())
@@ -198,7 +198,7 @@ def as_text(array: Any) -> Any:
     return array.fill_null("") if array.null_count else array
 
 
-def coded(array: Any, strip: bool = False, absent: bool = False) -> Coded:
+def coded(array: pa.Array, strip: bool = False, absent: bool = False) -> Coded:
     """Return a column of values that can be written as strings, by its distinct values. absent: null is no value."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
@@ -212,7 +212,7 @@ def coded(array: Any, strip: bool = False, absent: bool = False) -> Coded:
     )
 
 
-def coded_lists(array: Any, absent: bool = False) -> Coded:
+def coded_lists(array: pa.Array, absent: bool = False) -> Coded:
     """Return a column of lists by its distinct lists, as tuples of strings; what is null as in `coded`."""
     codes, names = coded(pc.list_flatten(array))
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False))])
@@ -229,7 +229,7 @@ def coded_lists(array: Any, absent: bool = False) -> Coded:
     )
 
 
-def listed_features(array: Any, name: str) -> Further:
+def listed_features(array: pa.Array, name: str) -> Further:
     """Return every string in the lists of a column, once for each row."""
     rows = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)
     codes, distinct = coded(pc.list_flatten(array))
@@ -239,7 +239,7 @@ def listed_features(array: Any, name: str) -> Further:
     )
 
 
-def strings(column: Any) -> Strings:
+def strings(column: pa.Array | pa.ChunkedArray) -> Strings:
     """Return the texts of a column."""
     text = as_text(column).cast(pa.large_string())
     _, ends, content = text.buffers()
@@ -251,7 +251,7 @@ def strings(column: Any) -> Strings:
 # ---- files in batches
 
 
-def parquet_batches(path: DataPath, used: Used) -> Iterator[Any]:
+def parquet_batches(path: DataPath, used: Used) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a Parquet file."""
     options: dict[str, Any] = {"pre_buffer": False, "buffer_size": PIECE, "page_checksum_verification": True}
     with _clear_errors(path, "Parquet"), _unchanged(path), pyarrow.parquet.ParquetFile(path, **options) as file:
@@ -260,7 +260,7 @@ def parquet_batches(path: DataPath, used: Used) -> Iterator[Any]:
         yield from _checked(file.iter_batches(_rows_of(file, columns), columns=columns), columns)
 
 
-def arrow_batches(path: DataPath, used: Used) -> Iterator[Any]:
+def arrow_batches(path: DataPath, used: Used) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a file of Arrow (Feather) or of a stream, which may be packed and come from a pipe."""
     if isinstance(path, Path) and path != STDIN and _begins(path) == FILE:
         with _clear_errors(path, "Arrow"), _unchanged(path), pa.OSFile(str(path)) as raw:
@@ -311,12 +311,12 @@ def _begins(path: Path) -> bytes:
         return file.read(len(FILE))
 
 
-def _no_rows(schema: Any) -> Any:
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
     arrays = [pa.array([], schema.field(place).type) for place in range(len(schema.names))]  # names must be text
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _rows_of(file: Any, columns: list[str]) -> int:
+def _rows_of(file: pa.parquet.ParquetFile, columns: list[str]) -> int:
     """Return rows for a batch, by the size of the row groups, as if all columns took the same.
 
     What single columns take is not asked: `RowGroupMetaData.column` ends the process where what is said of a column
@@ -328,7 +328,7 @@ def _rows_of(file: Any, columns: list[str]) -> int:
     return max(1, min(ROWS, BYTES * metadata.num_rows // max(1, size * used // max(1, len(file.schema)))))
 
 
-def _checked(batches: Iterable[Any], columns: list[str]) -> Iterator[Any]:
+def _checked(batches: Iterable[pa.RecordBatch], columns: list[str]) -> Iterator[pa.RecordBatch]:
     """Yield these columns in smaller batches, validated: pyarrow would believe any offsets that a file contains."""
     for batch in batches:
         batch = batch.select(columns)

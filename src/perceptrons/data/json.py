@@ -30,7 +30,7 @@ DEPTH = 16  # of objects within objects that pyarrow is given
 class ArrowSchema(NamedTuple):
     """What pyarrow is told of the records."""
 
-    schema: Any
+    schema: pa.Schema
     paths: dict[str, tuple[str, ...]]
     dotted: list[bytes]  # keys within keys, as they would look if they were keys themselves
 
@@ -95,7 +95,7 @@ def _shape(keys: dict[str, Key], n: int, known: Known) -> ArrowSchema | None:
     return ArrowSchema(pa.schema(list(_struct(tree))), paths, dotted)
 
 
-def _type(kinds: Counter[str]) -> Any:
+def _type(kinds: Counter[str]) -> pa.DataType | None:
     """Return the type of Arrow that holds all values, if there is one."""
     kind_of_text = {"written": "string", "no value": "string"}
     kinds_present = {kind_of_text.get(kind, kind) for kind in kinds if kinds[kind] and kind != "null"} or {"string"}
@@ -104,7 +104,7 @@ def _type(kinds: Counter[str]) -> Any:
     return TYPES.get(kinds_present.pop()) if len(kinds_present) == 1 else None
 
 
-def _struct(tree: dict[str, Any]) -> Any:
+def _struct(tree: dict[str, Any]) -> pa.StructType:
     return pa.struct([(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in tree.items()])
 
 
@@ -142,7 +142,7 @@ def _lines(text: np.ndarray) -> np.ndarray | None:
     return lines if are_objects and len(lines) else None
 
 
-def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, Any]:
+def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, pa.Array]:
     table = pyarrow.json.read_json(
         pa.BufferReader(content),
         pyarrow.json.ReadOptions(use_threads=False, block_size=len(content) + 1),
@@ -155,7 +155,7 @@ def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, A
     return columns
 
 
-def _cells(columns: dict[str, Any], known: Known, lines: np.ndarray, n_lines: int, nulls: bool) -> Cells | None:
+def _cells(columns: dict[str, pa.Array], known: Known, lines: np.ndarray, n_lines: int, nulls: bool) -> Cells | None:
     """Return the columns by their roles. nulls: may what is not there be a null?"""
     roles, may_lack = known.roles, bool(known.missing.texts)
     features = [*([] if may_lack else roles.numbers), *roles.categories]

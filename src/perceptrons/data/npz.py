@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from perceptrons.data.labels import sorted_sets
 from perceptrons.data.reader import Reader
-from perceptrons.data.source import InMemory
+from perceptrons.data.source import InMemory, Inputs
 from perceptrons.data.table import Block, DataFileError, DataPath, Outcome
 from perceptrons.engine.training.matrices import sound_csr
-from perceptrons.features.values import LARGEST
+from perceptrons.features.values import LARGEST, LearnedState, Recipe
 
 LARGEST_FLOAT32 = 1e13
 EXAMPLES = ("x", "data", "features", "images")
@@ -29,7 +29,7 @@ class ArrayReader(Reader):
     """
 
     def __init__(
-        self, paths: tuple[Any, ...], *, hash_bits: int | None = None, part: str = "train",
+        self, paths: Inputs, *, hash_bits: int | None = None, part: str = "train",
         n_features: int | None = None, **shared: Any,
     ):  # fmt: skip
         super().__init__(paths, **shared)
@@ -40,13 +40,13 @@ class ArrayReader(Reader):
         self.format = "arrays" if isinstance(self.files[0], InMemory) else "npz"
         self._part, self._fixed = part, n_features
 
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Recipe:
         return {"format": self.format, "text_labels": self.text_labels} | self._several.recipe()
 
-    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def known(self) -> LearnedState:
         return {"n_features": self.n_features}, {}
 
-    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         self.n_features = int(facts["n_features"])
 
     def _outcomes(self) -> Generator[Outcome, None, None]:

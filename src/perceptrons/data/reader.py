@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from perceptrons.data.labels import Label, Labels, Several, joined_label_sets, not_classes, sorted_sets
 from perceptrons.data.source import (
     Identity,
+    Inputs,
     Piece,
     Share,
     decoded_from,
@@ -39,6 +40,7 @@ from perceptrons.engine.streaming.threads import ahead, in_order
 from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
+from perceptrons.features.values import LearnedState, Recipe
 
 TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
 COMPLAINTS = 10  # messages about skipped records that are kept
@@ -54,7 +56,7 @@ class Reader(ABC):
     format: str
     columns: Columns | None = None  # names of the features, where they have names
     n_features: int = 0  # as far as known
-    asked: dict[str, Any]  # the recipe before anything was read
+    asked: Recipe  # the recipe before anything was read
     share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
     no_features = "no example has any features: add at least one"
     keyed = False  # are hashes of the records wanted?
@@ -62,7 +64,7 @@ class Reader(ABC):
     learn_from: Callable[[list[Block]], list[np.ndarray]] | None = None  # flags for the rows that are learned from
 
     def __init__(
-        self, paths: tuple[Any, ...], *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
+        self, paths: Inputs, *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
         many_classes: bool = True, encoding: str | None = None, multilabel: bool | None = None,
         label_separator: str | None = None, of_model: bool = False,
     ):  # fmt: skip
@@ -84,7 +86,7 @@ class Reader(ABC):
         """Yield the blocks from the beginning, each with the records among its lines that were skipped."""
 
     @abstractmethod
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Recipe:
         """Keyword arguments of `stream` that read other files as these are read; fit for JSON."""
 
     @property
@@ -92,19 +94,19 @@ class Reader(ABC):
         """What somebody should be told of the files, though they can be read."""
         return []
 
-    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def known(self) -> LearnedState:
         """Return what was learned of the files, as a cache keeps it."""
         if self.columns is None:
             return {}, {}
         state, arrays = self.columns.state()
         return {"columns": state}, arrays
 
-    def know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         """Take from a cache what would else be learned of the files. ValueError for what no reader had learned."""
         self._know(facts, arrays)
         check_recipe(self.recipe())
 
-    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         """What a format takes from a cache."""
         if self.columns is not None:
             columns = Columns.from_state(facts["columns"], arrays)
@@ -264,7 +266,7 @@ class Reader(ABC):
             raise DataFileError(path, "it has already been read, and can be read only once: use a cache")
         self._identity(path)
 
-    def _shared(self) -> dict[str, Any]:
+    def _shared(self) -> Recipe:
         """Return the part of the recipe that all formats have: encoding, and whether examples have several labels."""
         encoding = {} if self.encoding is None else {"encoding": self.encoding}
         return encoding | self._several.recipe()

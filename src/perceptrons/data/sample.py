@@ -14,6 +14,7 @@ from perceptrons.data.table import Block, DataPath, HasPlaces, joined, joined_ro
 from perceptrons.data.text import LABEL, Folder
 from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.matrices import widened
+from perceptrons.features.values import Recipe
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
@@ -81,7 +82,7 @@ def labels_of(blocks: list[Block]) -> Any:
 class Originals:
     """The texts of examples: of text files behind the label, of tables the columns of texts, of others whole lines."""
 
-    def __init__(self, files: list[DataPath], of_row: np.ndarray, lines: np.ndarray, source: dict[str, Any]):
+    def __init__(self, files: list[DataPath], of_row: np.ndarray, lines: np.ndarray, source: Recipe):
         self._files, self._of_row, self._lines, self._source = files, of_row, lines, source
 
     def __len__(self) -> int:

@@ -13,6 +13,7 @@ from perceptrons.data.source import (
     BROKEN,
     STDIN,
     Beginning,
+    Inputs,
     OpenStream,
     decoded_from,
     find_files,
@@ -33,7 +34,7 @@ ARFF = re.compile(r"(\s*%.*\n|\s*\n)*\s*@(relation|attribute)\b", re.IGNORECASE)
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def first_bytes(paths: tuple[Any, ...], encoding: str | None) -> tuple[bytes, tuple[Any, ...]]:
+def first_bytes(paths: Inputs, encoding: str | None) -> tuple[bytes, tuple[Any, ...]]:
     """Return the first bytes of the first path, uncompressed and in UTF-8, and all paths, to be read from the start.
 
     What can be read only once, such as a pipe, is kept in memory as far as it was looked at.

@@ -237,6 +237,9 @@ BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 MAGIC = 16  # bytes by which compression is known
 
 
+Inputs = tuple[Any, ...]  # paths, patterns, open streams, or one `InMemory`
+
+
 class InMemory(Source):
     """Examples in memory: a frame, a list of records or a pair of arrays, by the name of their kind."""
 
@@ -282,7 +285,7 @@ class Piece(NamedTuple):
     details: object = None  # what a format needs to parse it
 
 
-def find_files(paths: tuple[Any, ...]) -> list[DataPath]:
+def find_files(paths: Inputs) -> list[DataPath]:
     """Return the files that names and patterns stand for; "-" is STDIN. The matches of a pattern are sorted.
 
     An open stream becomes an `OpenStream`; examples in memory stay what they are.

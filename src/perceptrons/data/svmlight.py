@@ -14,12 +14,12 @@ import scipy.sparse as sp
 
 from perceptrons.data.labels import COMMA, is_encodable, split_all
 from perceptrons.data.reader import PieceReader
-from perceptrons.data.source import PIECE, Piece
+from perceptrons.data.source import PIECE, Inputs, Piece
 from perceptrons.data.table import BadRecord, Parsed, Texts, no_text, texts_of
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.named_rows import Workspace, local_names
-from perceptrons.features.values import LARGEST, NUMBER, is_label, shown, what_is_wrong
+from perceptrons.features.values import LARGEST, NUMBER, LearnedState, Recipe, is_label, shown, what_is_wrong
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
 PAIR = re.compile(r"(?<!\S)(\d+):(\S+)", re.ASCII)
@@ -44,7 +44,7 @@ class SvmlightReader(PieceReader):
 
     def __init__(
         self,
-        paths: tuple[Any, ...],
+        paths: Inputs,
         *,
         zero_based: bool | None = None,
         hash_bits: int | None = None,
@@ -69,7 +69,7 @@ class SvmlightReader(PieceReader):
         self._has_queries = False  # has a file qid:n in its first piece?
         self.n_features = 2**self.hash_bits if self.hash_bits else self._fixed or 0
 
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Recipe:
         return {
             "format": self.format,
             "zero_based": self.zero_based,
@@ -78,10 +78,10 @@ class SvmlightReader(PieceReader):
             "text_labels": self.text_labels,
         } | self._shared()
 
-    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def known(self) -> LearnedState:
         return {"zero_based": self.zero_based, "n_features": self.n_features}, {}
 
-    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         self.zero_based, n_features = facts["zero_based"], int(facts["n_features"])
         if not self.n_features <= n_features <= max(self.n_features, LARGEST_INDEX + 1):
             raise ValueError(f"expected a number of features that the files can have, not {n_features}")

@@ -14,6 +14,7 @@ from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.wording import short
 from perceptrons.features import Columns
 from perceptrons.features.named_rows import Names
+from perceptrons.features.values import Recipe
 
 
 class Identity(NamedTuple):
@@ -105,7 +106,7 @@ class Table:
     weight: np.ndarray | None = None
     files: list[DataPath] = field(default_factory=list)
     of_file: np.ndarray | None = None
-    source: dict[str, Any] = field(default_factory=dict)
+    source: Recipe = field(default_factory=dict)
     columns: Columns | None = None
     skipped: int = 0
     complaints: list[str] = field(default_factory=list)

@@ -12,7 +12,7 @@ import numpy as np
 
 from perceptrons.data.labels import COMMA
 from perceptrons.data.reader import PieceReader
-from perceptrons.data.source import STDIN, OpenStream, Piece
+from perceptrons.data.source import STDIN, Inputs, OpenStream, Piece
 from perceptrons.data.table import Block, DataFileError, DataPath, Parsed, Skipped, Table
 from perceptrons.data.table_columns import (
     Cells,
@@ -51,6 +51,7 @@ from perceptrons.features.table_rows import (
     to_rows,
 )
 from perceptrons.features.term_weights import Occurrences, TermWeights
+from perceptrons.features.values import LearnedState, Recipe
 from perceptrons.features.values import listed as in_list
 
 WITH_LISTS = ("jsonl", "parquet", "arrow", "frame", "records")  # formats whose cells can be lists
@@ -171,7 +172,7 @@ class TableReader(PieceReader):
     """
 
     def __init__(
-        self, paths: tuple[Any, ...], *, format: str, hash_bits: int | None = None, columns: Columns | None = None,
+        self, paths: Inputs, *, format: str, hash_bits: int | None = None, columns: Columns | None = None,
         **more: Any,
     ):  # fmt: skip
         names = {field.name for field in fields(ColumnOptions)} - {"need_labels"}
@@ -223,10 +224,10 @@ class TableReader(PieceReader):
     def _take(self, columns: Columns) -> None:
         self.columns, self.n_features = columns, columns.n_columns
 
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Recipe:
         options, roles = self._options, self._roles
         text = None if self._text is None else self._text.get_params() | {"bits": self.hash_bits or None}
-        recipe: dict[str, Any] = {
+        recipe: Recipe = {
             "format": self.format,
             "label_column": options.label_column if roles is None else list(roles.labels) or roles.label,
             "text_column": options.text_column if roles is None else roles.texts or None,
@@ -246,7 +247,7 @@ class TableReader(PieceReader):
             recipe |= {} if self._form.decimal is None else {"decimal": self._form.decimal}
         return recipe
 
-    def _preparation_recipe(self) -> dict[str, Any]:
+    def _preparation_recipe(self) -> Recipe:
         """Return how a recipe describes the preparation: as it was asked for, or, once it is known, as it is."""
         options, usual = self._options, ColumnOptions()
         keep = {"keep": options.keep} if options.keep else {}
@@ -282,7 +283,7 @@ class TableReader(PieceReader):
             return super()._nothing()
         return DataFileError(self.files[0], *self._form.nothing(self.files[0]))
 
-    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def known(self) -> LearnedState:
         assert self.columns is not None
         facts, arrays = self.columns.state()
         preparation = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
@@ -293,7 +294,7 @@ class TableReader(PieceReader):
         text = self._text.get_params() if self._given_options.text is None and self._text is not None else None
         return {"columns": facts, **facts_of_table, "ignore": self._options.ignore, "text": text}, arrays
 
-    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         if (
             facts["columns"]["bits"]
             and not self.hash_bits

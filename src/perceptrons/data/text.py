@@ -18,7 +18,7 @@ from sklearn.base import clone
 from perceptrons.data import source
 from perceptrons.data.labels import COMMA, Label, split_all
 from perceptrons.data.reader import PieceReader
-from perceptrons.data.source import Piece, opened
+from perceptrons.data.source import Inputs, Piece, opened
 from perceptrons.data.table import (
     BadRecord,
     DataFileError,
@@ -35,6 +35,7 @@ from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
 from perceptrons.engine.wording import count
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
+from perceptrons.features.values import LearnedState, Recipe
 
 SPACES = b" \t\n\v\f\r\0"
 LABEL = re.compile(rb"(?<![^ \t-\r\0])__label__([^ \t-\r\0]*)")
@@ -57,7 +58,7 @@ class LabelledTextReader(PieceReader):
 
     def __init__(
         self,
-        paths: tuple[Any, ...],
+        paths: Inputs,
         *,
         text: HashedText | dict[str, Any] | None = None,
         hash_bits: int | None = None,
@@ -91,16 +92,16 @@ class LabelledTextReader(PieceReader):
         self.columns = self.text.new_columns() if self._given is None else self._given
         self.n_features = self.columns.n_columns
 
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Recipe:
         text = {name: _plain(value) for name, value in self.text.get_params().items()}
         recipe = {"format": self.format, "form": self.form, "text": text, "text_labels": self.text_labels}
         return recipe | self._shared()
 
-    def known(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def known(self) -> LearnedState:
         facts, arrays = super().known()
         return facts | {"form": self.form}, arrays
 
-    def _know(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         super()._know(facts, arrays)
         self.form = facts["form"]
 
@@ -296,7 +297,7 @@ class FileTexts(NamedTuple):
 class TextFilesReader(LabelledTextReader):
     """Reads folders of texts, and single files as texts without a label. Parameters: those of LabelledTextReader."""
 
-    def __init__(self, paths: tuple[Any, ...], *, form: str | None = None, **more: Any):
+    def __init__(self, paths: Inputs, *, form: str | None = None, **more: Any):
         super().__init__(paths, form=IN_FILES, **more)
         self.files = [
             Folder(path, self.encoding) if isinstance(path, Path) and path.is_dir() else path for path in self.files

@@ -14,7 +14,7 @@ import numpy as np
 
 from perceptrons.data.labels import COMMA, split_all
 from perceptrons.data.reader import PieceReader
-from perceptrons.data.source import Piece
+from perceptrons.data.source import Inputs, Piece
 from perceptrons.data.table import BadRecord, Parsed, Texts, texts_of
 from perceptrons.engine.hashing import SECRET
 from perceptrons.engine.scan.bytes import ROOM
@@ -47,7 +47,7 @@ from perceptrons.features.named_rows import (
     order_of_coming,
     renumbered,
 )
-from perceptrons.features.values import NOT_FINITE, shown
+from perceptrons.features.values import NOT_FINITE, Recipe, shown
 
 MAX_FEATURES_PER_ROW = 2**20  # features that interactions may make of one line
 FEATURES_PER_PIECE = 2**18  # in one block, unless one line has more: memory is bounded by it
@@ -259,7 +259,7 @@ class VwReader(PieceReader):
 
     def __init__(
         self,
-        paths: tuple[Any, ...],
+        paths: Inputs,
         *,
         hash_bits: int | None = None,
         columns: Columns | None = None,
@@ -282,7 +282,7 @@ class VwReader(PieceReader):
         self.columns = Columns(self.hash_bits or None, signed=False) if self._given is None else self._given
         self.n_features = self.columns.n_columns
 
-    def recipe(self) -> dict[str, Any]:
+    def recipe(self) -> Recipe:
         options = {"format": self.format, "hash_bits": self.hash_bits, "text_labels": self.text_labels}
         return options | self._interactions.recipe() | self._shared()
 

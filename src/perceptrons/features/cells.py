@@ -210,7 +210,7 @@ class Collector:
         if roles.label is not None:
             self.role_of[roles.label] = LABEL, 0
 
-    def take(self, row: int, record: Mapping[str, Any]) -> Misfit | None:
+    def take(self, row: int, record: Mapping[str, object]) -> Misfit | None:
         """Put the values of a record where they belong; returns the first that does not fit."""
         names_seen: set[str] = set()
         path: tuple[str, ...] = ()
@@ -237,7 +237,7 @@ class Collector:
             return Misfit((), f"there is no label (key {shown(str(label))}): add one, or remove the record")
         return None
 
-    def put(self, row: int, name: str, role: int | None, place: int, value: Any) -> None:
+    def put(self, row: int, name: str, role: int | None, place: int, value: object) -> None:
         """Put a value where it belongs. Raises MisfitError."""
         if role == NUMBER and not self.known.sparse:
             self.numbers[row, place] = self._number(value)
@@ -262,7 +262,7 @@ class Collector:
         elif value is not None:
             _put_list(self._others, row, name, value if isinstance(value, list) else [value])
 
-    def _number(self, value: Any) -> float:
+    def _number(self, value: object) -> float:
         """Return a number as it is, as a string where values may be missing, or NaN for a missing one."""
         missing = self.known.missing.texts
         if missing and isinstance(value, str):
@@ -310,7 +310,7 @@ def column_values(column: Any) -> np.ndarray:
     return as_iso(np.asarray(column))
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | None):
         raise MisfitError(f"{shown(str(value))} {NOT_A_NUMBER}")
     text = "" if value is None else repr(value)
@@ -319,14 +319,14 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     text = written(value)
     if text is None:
         raise MisfitError(f"{shown(str(value))} is not text: {ELSE}")
     return text
 
 
-def _one_label(value: Any) -> str:
+def _one_label(value: object) -> str:
     """Return one of several labels."""
     text = "" if value is None or isinstance(value, list | dict) else _text(value).strip()
     if not is_label(text):
@@ -335,7 +335,7 @@ def _one_label(value: Any) -> str:
     return text
 
 
-def _put_list(entries: Entries, row: int, name: str, values: list[Any]) -> None:
+def _put_list(entries: Entries, row: int, name: str, values: list[object]) -> None:
     if any(kind_of(value) not in ("string", "bool", "null") for value in values):
         raise MisfitError(f"the list does not contain only strings: {ELSE}")
     for text in dict.fromkeys(_text(value) for value in values):

@@ -11,6 +11,7 @@ from perceptrons.engine.scan.name_table import MOST, extended, grown, key_names,
 from perceptrons.engine.scan.words import MARK
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Number
 from perceptrons.features.named_rows import ColumnPlaces, Names, renumbered
+from perceptrons.features.values import Recipe
 
 FIRST_SLOTS = 2**10
 OPTIONS: dict[str, tuple[Domain, ...]] = {
@@ -173,7 +174,7 @@ class Columns:
                 longer[n:] = 0
                 setattr(self, part, longer)
 
-    def rows(self, X: Any, source: Mapping[str, Any]) -> Any:
+    def rows(self, X: Any, source: Recipe) -> Any:
         """Examples in memory as rows of these columns. source: how files of such examples were read."""
         from perceptrons.features.from_memory import given_rows
 

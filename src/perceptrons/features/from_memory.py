@@ -25,7 +25,7 @@ from perceptrons.features.table_rows import (
     to_rows,
 )
 from perceptrons.features.text import HashedText
-from perceptrons.features.values import did_you_mean, listed, plain_value, shown
+from perceptrons.features.values import Recipe, did_you_mean, listed, plain_value, shown
 
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
@@ -35,7 +35,6 @@ KINDS: dict[str, tuple[type, ...]] = {
     "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
     **dict.fromkeys(NAMED, (list,)),
 }  # fmt: skip
-Recipe = Mapping[str, Any]  # how files were read: the arguments of `perceptrons.data.stream`
 
 
 def given_rows(X: Any, source: Recipe, columns: Columns) -> Any:

@@ -26,6 +26,9 @@ def number(text: str) -> float:
     raise ValueError
 
 
+Recipe = dict[str, Any]  # keyword arguments of `perceptrons.data.stream`, fit for JSON
+LearnedState = tuple[Recipe, dict[str, np.ndarray]]  # what a reader learned of its files: plain values and arrays
+
 USUAL_MISSING = ("", "?", "na", "n/a", "#n/a", "nan", "null", "none", "-")
 
 
@@ -114,7 +117,7 @@ class Twice(dict):
     keys_twice: frozenset[str]
 
 
-def leaves(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, bool]]:
+def leaves(record: Mapping[str, object]) -> Iterator[tuple[tuple[str, ...], Any, bool]]:
     """Yield the values that are no objects: the keys that lead there, the value, and whether a key stands twice."""
     waiting: list[tuple[tuple[str, ...], Any, bool]] = [((), record, False)]
     while waiting:
@@ -126,17 +129,17 @@ def leaves(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, bo
         waiting += [((*path, key), value[key], twice or key in doubled) for key in reversed(list(value))]
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """Return what a value is, for deciding what its key is."""
     if isinstance(value, list):
         return "list" if all(isinstance(item, str) for item in value) else "mixture"
     return {bool: "bool", int: "int", float: "float", str: "string"}.get(type(value), "null")
 
 
-def kind_in_table(value: Any, missing: Missing) -> str:
+def kind_in_table(value: object, missing: Missing) -> str:
     """Return the kind of a value in a table, where a string may be a number, or stand for a missing value."""
     kind = kind_of(value)
-    if kind == "string" and missing.texts:
+    if isinstance(value, str) and missing.texts:
         return "no value" if value.strip().lower() in missing.texts else "written" if NUMBER.fullmatch(value) else kind
     return kind
 
@@ -158,7 +161,7 @@ def as_iso(values: np.ndarray) -> np.ndarray:
     return texts
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """None, NaN, and what pandas has for them."""
     return (
         value is None
@@ -167,7 +170,7 @@ def is_missing(value: Any) -> bool:
     )
 
 
-def plain_value(value: Any) -> Any:
+def plain_value(value: object) -> Any:
     """Return a value of NumPy, pandas or Python as JSON would have it; None for a missing one."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.item() if isinstance(value, np.generic) else value.tolist()
@@ -176,7 +179,7 @@ def plain_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def written(value: Any) -> str | None:
+def written(value: object) -> str | None:
     """Return a value as a category or label; None for what can be neither."""
     if isinstance(value, str):
         return value
