@@ -18,7 +18,7 @@ import perceptrons
 import perceptrons.data.arrow  # takes its size from PIECE, which some tests make smaller
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.data import DataFileError, read, source, stream
-from perceptrons.data.table import joined_rows
+from perceptrons.data.table import concatenate_rows
 from perceptrons.engine.training.matrices import widened
 from tests.support.doors import records, write
 
@@ -108,7 +108,7 @@ def test_joining_needs_twice_the_memory_of_the_table_at_most(make):
     tracemalloc.start()
     parts = [part.copy() for part in parts]
     size = tracemalloc.get_traced_memory()[0]
-    X = joined_rows(parts, 25)
+    X = concatenate_rows(parts, 25)
     now, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (X.shape, parts) == ((100_000, 25), [])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read, source, stream
 from perceptrons.data.arff import ArffTable
-from perceptrons.data.csv import _tabbed
+from perceptrons.data.csv import _separate_by_tabs
 from perceptrons.data.source import Piece
 from perceptrons.engine.scan.bytes import ROOM
 from tests.reference import arff, sources
@@ -60,7 +60,7 @@ def test_the_same_table_is_read_alike_from_every_format(tmp_path, rows, piece):
 def test_runs_of_blanks_become_tabs_as_slow_code_has_it(text):
     content = text.encode() + b"\n"
     room = np.frombuffer(content + bytes(ROOM), np.uint8)
-    tabbed = bytes(_tabbed(Piece("x", room, len(content), True))).decode()
+    tabbed = bytes(_separate_by_tabs(Piece("x", room, len(content), True))).decode()
     assert tabbed.count("\n") == content.count(b"\n")
     assert tabbed.count("\r") == content.count(b"\r")
     lines = tabbed.replace("\r\n", "\n").replace("\r", "\n").split("\n")

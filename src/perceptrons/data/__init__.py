@@ -182,17 +182,17 @@ def stream(
     ...     print(block.X.toarray().tolist(), block.y.tolist())
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1, -1]
     """
-    memory_source = in_memory(given)
+    memory_source = source_in_memory(given)
     if memory_source is not None and format is not None:
         raise ValueError(f"format={format!r} is for files: leave it out for examples in memory.")
     paths, kinds = (given, FORMATS) if memory_source is None else ((memory_source,), MEMORY)
     format = format if memory_source is None else memory_source.kind
     if like is not None:
         prepare = False
-        format, paths, hash_bits, options = like_model(like, paths, format, hash_bits, options, grow)
+        format, paths, hash_bits, options = options_for_model(like, paths, format, hash_bits, options, grow)
         text_labels = text_labels or _has_text_classes(like)
     if format is None:
-        format, paths = found_format(paths, options.get("encoding"))
+        format, paths = detect_format(paths, options.get("encoding"))
     if format not in kinds:
         raise ValueError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
@@ -236,7 +236,7 @@ def stream(
     return reader
 
 
-def in_memory(inputs: Inputs) -> InMemory | None:
+def source_in_memory(inputs: Inputs) -> InMemory | None:
     """Examples in memory under the name of their kind; None: these are files."""
     if len(inputs) == 2 and hasattr(inputs[0], "shape") and not _is_frame(inputs[0]):
         inputs = (inputs,)  # X and y
@@ -275,7 +275,7 @@ def _is_frame(data: Any) -> bool:
     return hasattr(data, "collect_schema") or hasattr(data, "columns") or hasattr(data, "column_names")
 
 
-def like_model(
+def options_for_model(
     model: Any, paths: Inputs, format: str | None, hash_bits: int | None, options: Recipe,
     grow: bool = False,
 ) -> tuple[str, Inputs, int | None, Recipe]:  # fmt: skip
@@ -289,12 +289,12 @@ def like_model(
         if learned in FORMATS and format_of_name != "npz" and not (learned in NUMERIC and format_of_name in NUMERIC):
             format = learned
         else:
-            format, paths = found_format(paths, options.get("encoding"))
+            format, paths = detect_format(paths, options.get("encoding"))
     unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
     if format in ("npz", "arrays") or (format in NAMED and unnamed):
-        model_options: Recipe = _known_by_place(model, format)
+        model_options: Recipe = _options_by_position(model, format)
     else:
-        model_options = _known_by_recipe(model, format, recipe, grow)
+        model_options = _options_by_recipe(model, format, recipe, grow)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
     if model_options.get("form") == "files" and named_as_text(paths[0]):
         del model_options["form"]  # lines of text, for a model that learned from whole files
@@ -351,7 +351,7 @@ def _same_categories(requested: str | list[str], categories: list[str]) -> list[
     return categories
 
 
-def _known_by_recipe(model: Any, format: str, recipe: Recipe, grow: bool) -> Recipe:
+def _options_by_recipe(model: Any, format: str, recipe: Recipe, grow: bool) -> Recipe:
     """Return what a model says of files that are like those it learned from, or at least have the same features."""
     options = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
     if format in NAMED:
@@ -370,7 +370,7 @@ def _known_by_recipe(model: Any, format: str, recipe: Recipe, grow: bool) -> Rec
     return options
 
 
-def _known_by_place(model: Any, format: str) -> Recipe:
+def _options_by_position(model: Any, format: str) -> Recipe:
     """Return the names of the features of a model that learned from arrays, or their number."""
     n_features = int(model.n_features_in_)
     if format not in NAMED:
@@ -383,7 +383,7 @@ def _known_by_place(model: Any, format: str) -> Recipe:
 
 def _format_by_name(path: Any) -> str | None:
     """Return the format that the ending of a name stands for, if any."""
-    return ENDINGS.get(_ending(_named(path)))
+    return ENDINGS.get(_ending(_name_of(path)))
 
 
 def named_as_text(path: Any) -> bool:
@@ -404,7 +404,7 @@ def stream_format(paths: Inputs) -> str:
     return format
 
 
-def found_format(paths: Inputs, encoding: str | None) -> tuple[str, Inputs]:
+def detect_format(paths: Inputs, encoding: str | None) -> tuple[str, Inputs]:
     """Return the format by the first name, or by what is in that file; and what to read, from its beginning."""
     format_of_name = _format_by_name(paths[0]) if paths else None
     if format_of_name is not None or not paths:
@@ -422,10 +422,10 @@ def found_format(paths: Inputs, encoding: str | None) -> tuple[str, Inputs]:
 
 def unknown_format(path: Any, message: str) -> DataFileError:
     """Return the error for a file of which nobody knows the format: all that there are, and how to say it."""
-    return DataFileError(_named(path), f"{message} choose one of {', '.join(FORMATS)} (--format)")
+    return DataFileError(_name_of(path), f"{message} choose one of {', '.join(FORMATS)} (--format)")
 
 
-def _named(path: Any) -> Path:
+def _name_of(path: Any) -> Path:
     """Return the name of a file or of an open stream."""
     return Path(str(OpenStream(path, 1)) if is_stream(path) else path)
 

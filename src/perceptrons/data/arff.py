@@ -16,8 +16,8 @@ import numpy as np
 from perceptrons.data import source
 from perceptrons.data.csv import CsvTable, Dialect, piece_of, quoted_cell, with_a_record
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import DataFileError, DataPath, no_text
-from perceptrons.data.table_columns import MAX_COLUMNS, Layout, Origin, likely_labels, locate, settle
+from perceptrons.data.table import DataFileError, DataPath, describe_decoding_error
+from perceptrons.data.table_columns import MAX_COLUMNS, Layout, Origin, assign_roles, likely_labels, locate_columns
 from perceptrons.features.cells import Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import shown
@@ -82,11 +82,11 @@ class ArffTable(CsvTable):
         if roles is None:
             if options.label_column is None and options.numbers is None and options.labelled:
                 options = replace(options, label_column=header.label_columns(options.several))
-            roles = settle(
+            roles = assign_roles(
                 origin, form.names, options, lambda places: [header.attributes[place].number for place in places],
                 likely_labels(form.names),
             )  # fmt: skip
-        return roles, locate(origin, form.names, roles, options, form)
+        return roles, locate_columns(origin, form.names, roles, options, form)
 
 
 class _Header:
@@ -110,7 +110,7 @@ class _Header:
                 try:
                     self._declare(line)
                 except UnicodeDecodeError as error:
-                    raise self._error(no_text(error)) from error
+                    raise self._error(describe_decoding_error(error)) from error
         return text[begin:]
 
     def label_columns(self, several: bool) -> str | list[str] | None:

@@ -26,9 +26,9 @@ from perceptrons.data.table_columns import (
     Layout,
     Origin,
     TableFormat,
+    assign_roles,
     likely_labels,
-    locate,
-    settle,
+    locate_columns,
 )
 from perceptrons.features.cells import Coded, Contents, Further, Roles, Strings
 from perceptrons.features.column_options import ColumnOptions
@@ -68,10 +68,10 @@ class ArrowTable(TableFormat):
                 raise origin.error(f"two columns have the name {shown(name)}: rename one")
         if roles is None:
             numbers = [is_number(kind) for kind in schema.types]
-            roles = settle(
+            roles = assign_roles(
                 origin, names, options, lambda places: [numbers[place] for place in places], likely_labels(names)
             )
-        layout = locate(origin, names, roles, options)
+        layout = locate_columns(origin, names, roles, options)
         _check_types(origin, schema, layout, options)
         self._used[piece.path] = [names[place] for place in layout.used()]
         return roles, layout

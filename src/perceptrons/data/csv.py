@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import BadRecord, DataFileError, DataPath, no_text
+from perceptrons.data.table import BadRecord, DataFileError, DataPath, describe_decoding_error
 from perceptrons.data.table_columns import (
     Cells,
     Faults,
     Layout,
     Origin,
     TableFormat,
+    assign_roles,
     check_width,
-    locate,
-    no_cells,
-    settle,
+    empty_cells,
+    locate_columns,
 )
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.csv import (
@@ -203,7 +203,7 @@ class CsvRows:
         names, line, n_cells = self.layout.names, int(records.lines[record]), int(records.cells[record])
         if n_cells != len(names) and not (len(names) == 1 and not n_cells):
             if n_cells:
-                self.bad.append(wrong_width(line, n_cells, len(names)))
+                self.bad.append(describe_width(line, n_cells, len(names)))
             return
         cells, bad_cell = cells_of(self.piece, records, record, self.layout.form.delimiter)
         if bad_cell is not None:
@@ -268,7 +268,7 @@ class CsvRows:
             except UnicodeDecodeError as error:
                 distinct.append("")
                 for row in np.flatnonzero(codes == number).tolist():
-                    self.faults.add(row, column, no_text(error))
+                    self.faults.add(row, column, describe_decoding_error(error))
         return Coded(codes, distinct)
 
     def _check_text(self, texts: Strings, column: int) -> None:
@@ -276,10 +276,10 @@ class CsvRows:
             try:
                 texts.content[begin:end].tobytes().decode()
             except UnicodeDecodeError as error:
-                self.faults.add(row, column, no_text(error))
+                self.faults.add(row, column, describe_decoding_error(error))
 
 
-def wrong_width(line: int, cells: int, width: int) -> BadRecord:
+def describe_width(line: int, cells: int, width: int) -> BadRecord:
     message = (
         f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
     )
@@ -352,13 +352,13 @@ class CsvTable(TableFormat):
         if roles is None:
             if options.numbers is None and not rows.any():
                 return None, Layout(form.names, None, [], [], [], form)
-            roles = settle(
+            roles = assign_roles(
                 origin, form.names, options,
                 lambda places: _are_numbers(piece, records, rows, form, self.missing)[places].tolist(), form.names,
             )  # fmt: skip
         if self.names is None:
             self.names, self.unnamed = form.names, not form.header and options.names is None
-        return roles, locate(origin, form.names, roles, options, form)
+        return roles, locate_columns(origin, form.names, roles, options, form)
 
     def _decimal_of(self, piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> str:
         """Return what separates decimals: the option, or what the first rows have if cells are separated otherwise."""
@@ -378,14 +378,14 @@ class CsvTable(TableFormat):
         header = None
         has_commas = (form.delimiter != "," or self.decimal == ",") and any(map(DECIMAL_COMMA.fullmatch, cells))
         if options.header or (options.header is None and not has_commas):
-            header = (_told_header if options.header else header_of)(piece.path, line, texts)
+            header = (_given_header if options.header else header_of)(piece.path, line, texts)
             if header is not None and bad_cell is not None:
                 raise DataFileError(piece.path, BEHIND, line, bad_cell + 1)
             for place, cell in enumerate(cells if header is not None else ()):
                 try:
                     cell.decode()
                 except UnicodeDecodeError as error:
-                    raise DataFileError(piece.path, no_text(error), line, place + 1) from error
+                    raise DataFileError(piece.path, describe_decoding_error(error), line, place + 1) from error
         check_width(Origin(piece.path, line), [""] * len(cells))
         names = header or self._names_without_header(len(cells), options, roles)
         return Dialect(form.delimiter, header is not None, names, line)
@@ -418,12 +418,12 @@ class CsvTable(TableFormat):
         bad = []
         if layout is not None:
             bad = [
-                wrong_width(int(records.lines[record]), int(records.cells[record]), len(layout.names))
+                describe_width(int(records.lines[record]), int(records.cells[record]), len(layout.names))
                 for record in np.flatnonzero(records.cells).tolist()[piece.first and layout.form.header :]
             ]
         if records.whole < piece.size:
             bad.append(BadRecord(records.whole_lines, f"{OPEN}: close it"))
-        return no_cells(records.n_lines, bad)
+        return empty_cells(records.n_lines, bad)
 
 
 def _are_numbers(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect, missing: Missing) -> np.ndarray:
@@ -465,7 +465,7 @@ def _first_rows(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dia
     return [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
 
 
-def _told_header(path: DataPath, line: int, cells: list[str]) -> list[str]:
+def _given_header(path: DataPath, line: int, cells: list[str]) -> list[str]:
     """Return the names in the first row, which is a header, though they may be numbers."""
     names = [cell.strip() for cell in cells]
     names_before: set[str] = set()
@@ -517,36 +517,36 @@ class WhitespaceTable(CsvTable):
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         for piece in with_a_record(
-            piece_of(piece, _tabbed(piece)) for piece in pieces(path, prompt, encoding=self.encoding)
+            piece_of(piece, _separate_by_tabs(piece)) for piece in pieces(path, prompt, encoding=self.encoding)
         ):
             if piece.first:
                 self._forms[path] = Dialect("\t", False, [], 1)
             yield piece
 
 
-def _tabbed(piece: Piece) -> np.ndarray:
+def _separate_by_tabs(piece: Piece) -> np.ndarray:
     """Return the text with one tab for every run of blanks, and none at the ends of a line."""
     content = piece.content[: piece.size]
     if QUOTE in content:
-        return np.frombuffer(_with_quotes(content.tobytes()), np.uint8)
+        return np.frombuffer(_separate_quoted_by_tabs(content.tobytes()), np.uint8)
     blank = (content == SPACE) | (content == TAB)
-    content, blank = (part[~blank | ~_before(blank)] for part in (content, blank))
+    content, blank = (part[~blank | ~_previous(blank)] for part in (content, blank))
     ends = (content == NEWLINE) | (content == RETURN)
-    between = blank & _before(content == RETURN) & _behind(content == NEWLINE)  # without it they were one end of line
-    keep = ~blank | between | ~(_before(ends, first=True) | _behind(ends))
+    between = blank & _previous(content == RETURN) & _next(content == NEWLINE)  # without it they were one end of line
+    keep = ~blank | between | ~(_previous(ends, first=True) | _next(ends))
     return np.where(between, SPACE, np.where(blank, TAB, content))[keep].astype(np.uint8)
 
 
-def _before(flags: np.ndarray, first: bool = False) -> np.ndarray:
+def _previous(flags: np.ndarray, first: bool = False) -> np.ndarray:
     """For every place, what holds of that before it."""
     return np.concatenate([[first], flags[:-1]])
 
 
-def _behind(flags: np.ndarray) -> np.ndarray:
+def _next(flags: np.ndarray) -> np.ndarray:
     return np.concatenate([flags[1:], [False]])
 
 
-def _with_quotes(content: bytes) -> bytes:
+def _separate_quoted_by_tabs(content: bytes) -> bytes:
     """Return the same of a text with quotes. Those that are not closed on their line are letters like others."""
     parts, line_end = list[bytes](), b"\n"
     for end, quoted, plain in BLANK_SEPARATED_CELL.findall(content):

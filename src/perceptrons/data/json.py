@@ -14,7 +14,7 @@ import pyarrow.json
 from perceptrons.data.arrow import coded, coded_lists, is_list, listed_features, one_chunk, strings, values_of
 from perceptrons.data.records import FULL, Key, Record, RecordForm, RecordFormat
 from perceptrons.data.source import Piece, pieces
-from perceptrons.data.table import BadRecord, DataPath, no_text
+from perceptrons.data.table import BadRecord, DataPath, describe_decoding_error
 from perceptrons.data.table_columns import Cells, Faults, Layout
 from perceptrons.features.cells import Contents, Known, Roles
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
@@ -199,7 +199,7 @@ def _record(number: int, line: bytes) -> Record:
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
-        return Record(number, "", None, BadRecord(number, no_text(error), error.start + 1))
+        return Record(number, "", None, BadRecord(number, describe_decoding_error(error), error.start + 1))
     except UnicodeEncodeError:
         message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
         return Record(number, text, None, BadRecord(number, message, max(text.lower().find("\\ud"), 0) + 1))

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.labels import as_labels, joined_label_sets
-from perceptrons.data.table import Block, joined_rows
+from perceptrons.data.table import Block, concatenate_rows
 from perceptrons.data.table_reader import TableReader, UnpreparedRows
 from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.features.cells import Coded, Contents, Further, Strings, record_keys
-from perceptrons.features.preparation import SOME, ColumnFacts, Decided, InvalidCell, derive, facts_of, seconds_of
+from perceptrons.features.preparation import SOME, ColumnFacts, Decided, InvalidCell, derive, infer_facts, seconds_of
 from perceptrons.features.values import shown
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
         assert reader.decided is not None
         parts = [block.X.contents for block in blocks]
         return _of_table(parts, reader.decided, labels, more)._replace(classes=classes.tolist())
-    X = joined_rows([block.X for block in blocks], reader.n_features)
+    X = concatenate_rows([block.X for block in blocks], reader.n_features)
     equal = np.unique(row_hashes(X), return_inverse=True)[1]
     return Looked(X.shape[0], more, labels.codes, classes.tolist(), equal, X=X)
 
@@ -227,7 +227,7 @@ def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: b
         assert reader.decided is not None
         summary = _of_table([block.X.contents for block in blocks], reader.decided, labels, more)
     else:
-        X = joined_rows([block.X for block in blocks], reader.n_features)
+        X = concatenate_rows([block.X for block in blocks], reader.n_features)
         equal = np.unique(row_hashes(X), return_inverse=True)[1]
         summary = Looked(X.shape[0], more, labels.codes, [], equal, X=X)
     counts = np.bincount(y.indices, minlength=len(classes)).tolist()
@@ -241,7 +241,7 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
     kinds = {column_facts.name: column_facts.kind for column_facts in decided.facts}
     place_of = {name: place for place, name in enumerate(roles.numbers)}
     columns = []
-    for facts in facts_of(contents, roles, decided.missing):
+    for facts in infer_facts(contents, roles, decided.missing):
         if facts.name in decided.roles.texts:
             facts = facts._replace(kind="text")
         name, kind = facts.name, kinds[facts.name]

@@ -60,7 +60,7 @@ class ArrayReader(Reader):
             yield block, []
 
     def _block(self, path: DataPath) -> Block:
-        X, y = _given(path) if isinstance(path, InMemory) else _arrays(path, self._part)
+        X, y = _memory_arrays(path) if isinstance(path, InMemory) else _file_arrays(path, self._part)
         if y is None and self.need_labels:
             message = "there is no array of labels: save it as y next to X"
             if sp.issparse(X):
@@ -118,7 +118,7 @@ class ArrayReader(Reader):
         return codes, classes
 
 
-def _given(path: InMemory) -> tuple[Any, np.ndarray | None]:
+def _memory_arrays(path: InMemory) -> tuple[Any, np.ndarray | None]:
     """Return a pair of arrays in memory."""
     X, y = path.examples
     X = sound_csr(X) if sp.issparse(X) else np.asarray(X)
@@ -126,7 +126,7 @@ def _given(path: InMemory) -> tuple[Any, np.ndarray | None]:
     return X, y.astype(str) if y is not None and y.dtype.kind == "O" else y
 
 
-def _arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
+def _file_arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
     assert isinstance(path, Path)
     with path.open("rb") as file:  # a file that cannot be opened is an OSError, all else below is about its contents
         try:

@@ -11,29 +11,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.data.labels import Label, Labels, Several, joined_label_sets, not_classes, sorted_sets
-from perceptrons.data.source import (
-    Identity,
-    Inputs,
-    Piece,
-    Share,
-    decoded_from,
-    find_files,
-    identity,
-    only_once,
-    pieces,
-)
+from perceptrons.data.source import Inputs, Piece, Share, decoded_from, find_files, identity, only_once, pieces
 from perceptrons.data.table import (
     BadRecord,
     Block,
     DataFileError,
     DataPath,
+    Identity,
     Outcome,
     Parsed,
     Skipped,
     Table,
     Texts,
+    concatenate_rows,
     joined,
-    joined_rows,
     n_bytes,
 )
 from perceptrons.engine.streaming.threads import ahead, in_order
@@ -229,7 +220,7 @@ class Reader(ABC):
             of_file = np.repeat([self.files.index(block.path) for block in blocks], sizes)
         parts = [block.X for block in blocks]
         del blocks[:]
-        X = joined_rows(parts, self.n_features)
+        X = concatenate_rows(parts, self.n_features)
         if not X.shape[1]:
             raise DataFileError(self.files[0], self.no_features, None if lines is None else int(lines[0]))
         recipe = self.recipe()

@@ -17,10 +17,10 @@ from perceptrons.data.table_columns import (
     Layout,
     Origin,
     TableFormat,
+    assign_roles,
+    empty_cells,
     likely_labels,
-    locate,
-    no_cells,
-    settle,
+    locate_columns,
     text_columns,
 )
 from perceptrons.features.cells import NEVER, Collector, Known, Roles
@@ -123,7 +123,7 @@ class RecordFormat(TableFormat):
         bad = [record.bad for record in records if record.bad is not None]
         valid = [record for record in records if record.bad is None]
         if layout is None:
-            return no_cells(self.n_lines(piece), bad)
+            return empty_cells(self.n_lines(piece), bad)
         collector, faults = Collector(len(valid), layout.form.known), Faults()
         for row, record in enumerate(valid):
             misfit = collector.take(row, record.value)
@@ -172,7 +172,7 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, options: ColumnOptions
         usual = f"{', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}"
         message = f"no key is called {usual}: name the key of the labels with label_column (--label-column)"
         raise origin.error(f"{message}; there are {listed(names_with_values, 10)}")
-    roles = settle(origin, names, options, is_number, labels)
+    roles = assign_roles(origin, names, options, is_number, labels)
     if options.optional is None or options.numbers is None:
         always = {name for name in names_with_values if keys[name].kinds.total() == n}
         every = _is_sparse(keys, n, roles)
@@ -257,11 +257,11 @@ class FrameTable(TableFormat):
         names, origin, self._need_labels = list(columns), Origin(piece.path), options.need_labels
         self._several = options.several
         if roles is None:
-            roles = settle(
+            roles = assign_roles(
                 origin, names, options, lambda places: [self._is_number(names[place], columns) for place in places],
                 likely_labels(names),
             )  # fmt: skip
-        layout = locate(origin, names, roles, options)
+        layout = locate_columns(origin, names, roles, options)
         for place in layout.used():
             kind = self._dates.get(names[place], columns[names[place]].dtype)
             dated = kind.kind == "M" and (options.infers_kinds or names[place] in options.categories)

@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.data.labels import joined_label_sets, target_of
 from perceptrons.data.source import BOM, decoded_from, opened
-from perceptrons.data.table import Block, DataPath, HasPlaces, joined, joined_rows
+from perceptrons.data.table import Block, DataPath, HasPlaces, concatenate_rows, joined
 from perceptrons.data.text import LABEL, Folder
 from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.matrices import widened
@@ -66,7 +66,7 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
     files = {path: number for number, path in enumerate(reader.files)}
     of_file = np.repeat([files[block.path] for block in blocks], [block.X.shape[0] for block in blocks])
     y, lines = labels_of(blocks), joined([block.lines for block in blocks])
-    X = joined_rows([block.X for block in blocks], n_features)[:at_most]
+    X = concatenate_rows([block.X for block in blocks], n_features)[:at_most]
     y = y.part(np.arange(min(at_most, len(y.codes)))) if isinstance(y, Target) else None if y is None else y[:at_most]
     lines = None if lines is None else lines[:at_most]
     return Sample(X, y, lines, of_file[:at_most], n_read, n_read > at_most, requested)

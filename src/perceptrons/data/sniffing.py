@@ -89,7 +89,7 @@ def format_of(content: bytes) -> str | None:
     if magic is not None or b"\0" in content:
         return magic
     text = content.removeprefix(BOM).decode("utf-8", "replace")
-    lines = [line for line in _whole(text, len(content) >= LOOK).splitlines() if line.strip()]
+    lines = [line for line in _complete_lines(text, len(content) >= LOOK).splitlines() if line.strip()]
     if not lines:
         return None
     if ARFF.match(text):
@@ -98,11 +98,11 @@ def format_of(content: bytes) -> str | None:
         return "jsonl"
     if lines[0].lstrip().startswith("__label__"):
         return "text"
-    if _share(SVMLIGHT.fullmatch(line.strip()) for line in lines) > MOST and any(map(PAIR.search, lines)):
+    if _fraction(SVMLIGHT.fullmatch(line.strip()) for line in lines) > MOST and any(map(PAIR.search, lines)):
         return "svmlight"
-    if _share(VW.match(line.lstrip()) for line in lines) > MOST:
+    if _fraction(VW.match(line.lstrip()) for line in lines) > MOST:
         return "vw"
-    if _share("\t" in line.strip() for line in lines) >= NEARLY_ALL and _are_texts(lines):
+    if _fraction("\t" in line.strip() for line in lines) >= NEARLY_ALL and _are_texts(lines):
         return "text"
     if lines[0].lstrip().startswith(("{", "[", "<")):
         return None
@@ -120,7 +120,7 @@ def why_none(content: bytes) -> str:
     return "neither its name nor its content tells the format:" if content.strip() else "the file is empty:"
 
 
-def _whole(text: str, cut: bool) -> str:
+def _complete_lines(text: str, cut: bool) -> str:
     """Return the lines that are there whole, or the whole words of the only one."""
     return text[: text.rfind("\n") + 1] or text.rpartition(" ")[0] or text if cut else text
 
@@ -137,7 +137,7 @@ def _by_magic(content: bytes) -> str | None:
     return None
 
 
-def _share(flags: Any) -> float:
+def _fraction(flags: Any) -> float:
     values = [bool(flag) for flag in flags]
     return sum(values) / len(values)
 
@@ -165,12 +165,12 @@ def _are_texts(lines: list[str]) -> bool:
     """Return whether this is a label, a tab and a text on every line."""
     pairs = [line.partition("\t") for line in lines]
     column_names = {cell.strip().lower() for cell in lines[0].split("\t")} & {*USUAL_LABELS, "text"}
-    worded = _share(label and " " not in label.strip() and " " in text.strip() for label, _, text in pairs) > MOST
+    worded = _fraction(label and " " not in label.strip() and " " in text.strip() for label, _, text in pairs) > MOST
     return worded and not column_names
 
 
 def _is_table(lines: list[str]) -> bool:
     rows = [line.split() for line in lines]
     ((width, n),) = Counter(map(len, rows)).most_common(1)
-    numbers = _share(NUMBER.fullmatch(cell) for row in rows[1:100] or rows for cell in row)  # the first may be names
+    numbers = _fraction(NUMBER.fullmatch(cell) for row in rows[1:100] or rows for cell in row)  # the first may be names
     return width > 1 and n >= NEARLY_ALL * len(rows) and numbers >= MOST

@@ -380,17 +380,17 @@ def opened(path: DataPath, share: Share | None = None, encoding: str | None = No
 @contextmanager
 def _bytes_of(path: DataPath, share: Share | None) -> Iterator[Any]:
     if isinstance(path, OpenStream):
-        with _unpacked(path, path.bytes()) as file:
+        with _decompressed(path, path.bytes()) as file:
             yield file
         return
     if path == STDIN:
-        with _unpacked(path, standard_input()) as file:
+        with _decompressed(path, standard_input()) as file:
             yield file
         return
     assert isinstance(path, Path)
     with path.open("rb", buffering=0) as raw:
         status_before = os.fstat(raw.fileno())
-        source: Any = _unpacked(path, raw) if share is None else _Within(raw, *share.within(path))
+        source: Any = _decompressed(path, raw) if share is None else _Within(raw, *share.within(path))
         with source as file:
             yield file
             if file.read(1):
@@ -411,7 +411,7 @@ def standard_input() -> Any:
 
 
 @contextmanager
-def _unpacked(path: DataPath, raw: Any) -> Iterator[Any]:
+def _decompressed(path: DataPath, raw: Any) -> Iterator[Any]:
     begins = Beginning(raw)
     compression = next(
         (candidate for candidate in COMPRESSIONS if candidate.magic.match(begins.peek())), compression_of(path)
@@ -507,7 +507,7 @@ def pieces(
     with opened(path, share, encoding) as file:
         remainder, first, ended = np.empty(0, np.uint8), True, False
         while len(remainder) or not ended:
-            content, size, ended = _filled(file, remainder, PIECE, ended, prompt)
+            content, size, ended = _read_behind(file, remainder, PIECE, ended, prompt)
             while not (cut := _behind_last_line(content, min(size, PIECE)) or _behind_first_line(content, size)):
                 if not size:
                     return
@@ -515,7 +515,7 @@ def pieces(
                     raise DataFileError(
                         path, f"a line of more than {LONGEST_LINE:,} bytes: this does not look like a file of lines"
                     )
-                content, size, ended = _filled(file, content[:size], 2 * size, ended, prompt)
+                content, size, ended = _read_behind(file, content[:size], 2 * size, ended, prompt)
             remainder = content[cut:size]
             begin = len(BOM) if first and content[: len(BOM)].tobytes() == BOM else 0
             if cut > begin:
@@ -523,7 +523,9 @@ def pieces(
             first = False
 
 
-def _filled(file: Any, remainder: np.ndarray, room: int, ended: bool, prompt: bool) -> tuple[np.ndarray, int, bool]:
+def _read_behind(
+    file: Any, remainder: np.ndarray, room: int, ended: bool, prompt: bool
+) -> tuple[np.ndarray, int, bool]:
     """Read behind the remainder, up to `room` bytes in all. Return them, their number, and whether the file ended."""
     size = len(remainder)
     content = np.empty(max(room, size) + 1 + ROOM, np.uint8)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from perceptrons.data.labels import COMMA, is_encodable, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Inputs, Piece
-from perceptrons.data.table import BadRecord, Parsed, Texts, no_text, texts_of
+from perceptrons.data.table import BadRecord, Parsed, Texts, describe_decoding_error, texts_of
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.named_rows import Workspace, local_names
@@ -114,7 +114,7 @@ class SvmlightReader(PieceReader):
         )
         lines, label_spans = buffers.lines[:n_rows].copy(), buffers.labels[:n_rows]
         bad = [
-            BadRecord(line, *_wrong(piece.content[first:last].tobytes()))
+            BadRecord(line, *_describe_line(piece.content[first:last].tobytes()))
             for line, first, last in buffers.bad[:n_bad].tolist()
         ]
         for place, first, last in buffers.opened[:n_open].tolist():
@@ -197,7 +197,9 @@ class SvmlightReader(PieceReader):
 
     def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {row: _missing(_example(lines[parsed.lines[row]].decode("utf-8", "replace"))) for row in rows}
+        return {
+            row: _describe_missing_label(_example(lines[parsed.lines[row]].decode("utf-8", "replace"))) for row in rows
+        }
 
     def _feature_names(self) -> list[str] | None:
         """Return names that say that indices count from 0."""
@@ -250,15 +252,15 @@ def _example(text: str) -> str:
     return QUERY.sub(lambda match: " " * len(match[0]), line) if "qid:" in line else line
 
 
-def _wrong(content: bytes) -> tuple[str, int]:
+def _describe_line(content: bytes) -> tuple[str, int]:
     """Return what is wrong with a line, and the place, from 1, of the first word that is."""
     try:
         text = _example(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        return f"{no_text(error)}, or give its format with --format", error.start + 1
+        return f"{describe_decoding_error(error)}, or give its format with --format", error.start + 1
     parts = list(re.finditer(r"\S+", text))
     if not parts or (":" in parts[0][0] and not PAIR.match(text, parts[0].start())):
-        return _missing(text)
+        return _describe_missing_label(text)
     for pair in parts if ":" in parts[0][0] else parts[1:]:
         index, colon, value = pair[0].partition(":")
         if not colon or ":" in value:
@@ -277,7 +279,7 @@ def _wrong(content: bytes) -> tuple[str, int]:
     return "not of the form label index:value index:value ...: correct or remove the line", 1
 
 
-def _missing(text: str) -> tuple[str, int]:
+def _describe_missing_label(text: str) -> tuple[str, int]:
     """Return what to say of a line without a label, and the place of its first word."""
     word = re.search(r"\S", text)
     message = (

@@ -152,7 +152,7 @@ class Table:
             model.feature_names_in_ = self.feature_names
 
 
-def no_text(error: UnicodeDecodeError) -> str:
+def describe_decoding_error(error: UnicodeDecodeError) -> str:
     """Return what is wrong with bytes that are not UTF-8."""
     start = bytes(error.object[:4]) if error.start == 0 else b""
     encoding = "latin-1"
@@ -195,24 +195,24 @@ def joined(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def joined_rows(parts: list[Any], n_features: int) -> Any:
+def concatenate_rows(parts: list[Any], n_features: int) -> Any:
     """Join matrices to one of at least this width. Empties the list, so that their memory is free early.
 
     A CSR matrix comes with its columns in order and without duplicates.
     """
     width = max(n_features, *(part.shape[1] for part in parts))
     if not any(map(sp.issparse, parts)):
-        return _joined_arrays(parts, width)
+        return _concatenate_arrays(parts, width)
     if len(parts) == 1:
         X = widened(parts.pop(), width)
     else:
         parts[:] = [part if sp.issparse(part) else sp.csr_matrix(part) for part in parts]
-        X = _joined_csr(parts, width)
+        X = _concatenate_csr(parts, width)
     X.sum_duplicates()
     return X
 
 
-def _joined_arrays(parts: list[Any], width: int) -> np.ndarray:
+def _concatenate_arrays(parts: list[Any], width: int) -> np.ndarray:
     if len(parts) == 1:
         return widened(parts.pop(), width)
     base = parts[0].base
@@ -228,7 +228,7 @@ def _joined_arrays(parts: list[Any], width: int) -> np.ndarray:
     return X
 
 
-def _joined_csr(parts: list[Any], width: int) -> Any:
+def _concatenate_csr(parts: list[Any], width: int) -> Any:
     n_rows, n_values = sum(part.shape[0] for part in parts), sum(len(part.data) for part in parts)
     index = np.int32 if max(n_values, width) <= np.iinfo(np.int32).max else np.int64
     values, columns = np.empty(n_values, np.result_type(*(part.dtype for part in parts))), np.empty(n_values, index)

@@ -59,7 +59,7 @@ def check_width(origin: Origin, names: list[str]) -> None:
         raise origin.error(f"{message}: write sparse rows as svmlight, others as npz, or correct the separators")
 
 
-def settle(
+def assign_roles(
     origin: Origin,
     names: list[str],
     options: ColumnOptions,
@@ -73,14 +73,14 @@ def settle(
     """
     texts = text_columns(names, options)
     if options.model is not None:
-        return _roles_for(origin, names, options, options.model)
+        return _roles_for_array_model(origin, names, options, options.model)
     if options.numbers is not None:
         label, several = _labels(origin, names, options, labels, {*options.numbers, *options.categories, *texts})
         roles = Roles(
             label, list(options.numbers), list(options.categories), texts, list(options.optional or ()), several
         )
-        return _grown(origin, names, roles, options, is_number) if options.grow else roles
-    _all_there(origin, names, [*texts, *options.categories, *options.ignore])
+        return _add_new_columns(origin, names, roles, options, is_number) if options.grow else roles
+    _require_columns(origin, names, [*texts, *options.categories, *options.ignore])
     label, several = _labels(origin, names, options, labels, {*options.categories, *options.ignore, *texts})
     for name in [*several, label]:
         if name in texts:
@@ -101,7 +101,7 @@ def settle(
     return roles
 
 
-def _grown(
+def _add_new_columns(
     origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, is_number: Callable[[list[int]], list[bool]]
 ) -> Roles:
     """Return the columns that a model knows, and behind them the others."""
@@ -118,7 +118,7 @@ def _grown(
     return grown
 
 
-def _roles_for(origin: Origin, names: list[str], options: ColumnOptions, model: ModelColumns) -> Roles:
+def _roles_for_array_model(origin: Origin, names: list[str], options: ColumnOptions, model: ModelColumns) -> Roles:
     """Return the columns for a model that learned from arrays: by name where there are names, otherwise by position."""
     n = model.n_features
     label, several = (None, []) if options.label_column is None else _labels(origin, names, options, [], set())
@@ -153,7 +153,7 @@ def _check_names(origin: Origin, roles: Roles) -> None:
                 raise origin.error(f"columns {pair} could produce features of the same name: rename one")
 
 
-def locate(origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, form: Any = None) -> Layout:
+def locate_columns(origin: Origin, names: list[str], roles: Roles, options: ColumnOptions, form: Any = None) -> Layout:
     """Return where the columns of these roles are in another file."""
     place_of = {name: place for place, name in enumerate(names)}
     label = None if roles.label is None else place_of.get(roles.label)
@@ -185,7 +185,7 @@ def locate(origin: Origin, names: list[str], roles: Roles, options: ColumnOption
     return Layout(names, label, numbers, categories, texts, form, labels=several)
 
 
-def locate_again(layout: Layout, roles: Roles, ignore: Sequence[str]) -> Layout:
+def relocate_columns(layout: Layout, roles: Roles, ignore: Sequence[str]) -> Layout:
     """Return where the columns are, now that some are left out."""
     if not layout.names:  # records: keys have no places
         roles_read = roles.with_label_columns(layout.labels)
@@ -213,7 +213,7 @@ def likely_labels(names: list[str]) -> list[str]:
     ]
 
 
-def _all_there(origin: Origin, names: list[str], required: list[str]) -> None:
+def _require_columns(origin: Origin, names: list[str], required: list[str]) -> None:
     for name in required:
         if name not in names:
             raise origin.error(f"no column is called {shown(name)}: there are {listed(names)}")
@@ -297,7 +297,7 @@ def with_label_sets(cells: Cells, layout: Layout, need_labels: bool) -> Cells:
     return cells._replace(labels=Coded(codes.ravel().astype(np.int32), sets))
 
 
-def no_cells(n_lines: int, bad: list[BadRecord]) -> Cells:
+def empty_cells(n_lines: int, bad: list[BadRecord]) -> Cells:
     """Those of a piece without a row."""
     return Cells(n_lines, np.empty(0, np.int64), Contents(np.empty((0, 0)), {}, [], []), None, Faults(), bad)
 
@@ -310,13 +310,13 @@ class LabelRule(NamedTuple):
     separator: str | None = None  # between several labels in one text
 
 
-def sound_cells(
+def check_cells(
     cells: Cells, layout: Layout, preparation: Preparation, *, is_dense: bool, is_float32: bool, labels: LabelRule
 ) -> Parsed:
     """Return the rows without faults, as far as they do not depend on other pieces, and the faults of the others."""
     column = (layout.label or 0) + 1
     if cells.labels is not None:
-        cells = cells._replace(labels=_checked(cells.labels, column, cells.faults, labels))
+        cells = cells._replace(labels=_check_labels(cells.labels, column, cells.faults, labels))
     for part in cells.contents.further if is_dense else ():
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
             message = "appears here for the first time: list it in numbers or categories, or in ignore (--ignore)"
@@ -333,8 +333,8 @@ def sound_cells(
         bad += [
             BadRecord(int(cells.lines[row]), message, column) for row, (column, message) in cells.faults.rows.items()
         ]
-        cells = _without(cells, cells.faults)
-    texts = None if cells.labels is None else _occurring(cells.labels, column)
+        cells = _drop_rows(cells, cells.faults)
+    texts = None if cells.labels is None else _drop_unused_labels(cells.labels, column)
     return Parsed(cells.n_lines, cells.lines, texts, cells.contents, None, bad)
 
 
@@ -350,7 +350,7 @@ def _find_large(cells: Cells, layout: Layout) -> None:
             cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {message}")
 
 
-def _occurring(labels: Coded, column: int) -> Texts:
+def _drop_unused_labels(labels: Coded, column: int) -> Texts:
     """Return the labels, of the distinct ones only those that are left."""
     there = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.distinct)))
     number_of = np.zeros(len(labels.distinct), np.int32)
@@ -358,14 +358,14 @@ def _occurring(labels: Coded, column: int) -> Texts:
     return Texts(number_of[labels.codes], [labels.distinct[code] for code in there.tolist()], column)
 
 
-def _checked(labels: Coded, column: int, faults: Faults, rule: LabelRule) -> Coded | None:
+def _check_labels(labels: Coded, column: int, faults: Faults, rule: LabelRule) -> Coded | None:
     """Return the labels without spaces around them, each distinct one once.
 
     Those that are none are faults, or, if labels are not needed, leave all rows without labels; unless an example may
     have none.
     """
     number_of: dict[Label, int] = {() if rule.several else "": 0}
-    each = (number_of.setdefault(_clean(label, rule), len(number_of)) for label in labels.distinct)
+    each = (number_of.setdefault(_strip_label(label, rule), len(number_of)) for label in labels.distinct)
     codes = np.array([*each, 0], np.int32)[labels.codes]  # code -1, for none, is the last
     texts = list(number_of)
     missing = [number for number, text in enumerate(texts) if isinstance(text, str) and not is_label(text)]
@@ -378,7 +378,7 @@ def _checked(labels: Coded, column: int, faults: Faults, rule: LabelRule) -> Cod
     return Coded(codes, texts)
 
 
-def _clean(label: Label, rule: LabelRule) -> Label:
+def _strip_label(label: Label, rule: LabelRule) -> Label:
     """Return a label, or the labels that a text holds, without spaces around them."""
     if isinstance(label, tuple):
         return tuple(part.strip() for part in label)
@@ -387,7 +387,7 @@ def _clean(label: Label, rule: LabelRule) -> Label:
     return as_set(label.strip()) if rule.separator is None else split_labels(label, rule.separator)
 
 
-def _without(cells: Cells, faults: Faults) -> Cells:
+def _drop_rows(cells: Cells, faults: Faults) -> Cells:
     """Return the rows that have no fault."""
     keep = np.ones(len(cells.lines), bool)
     keep[list(faults.rows)] = False

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.engine.training.inputs import as_configured
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.from_memory import given_rows
-from perceptrons.features.preparation import products
+from perceptrons.features.preparation import parse_products
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
@@ -141,7 +141,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _check(self) -> None:
         """Raise ValueError for parameters outside their domains."""
         powers = 1 if self.powers is None else self.powers
-        products((), powers, [], [])
+        parse_products((), powers, [], [])
         ColumnOptions(prepare=True, scale=self.scale, on_missing=self.on_missing)
         for name in ("missing", "categories", "ignore", "keep", "text_column", "interactions"):
             value = getattr(self, name)

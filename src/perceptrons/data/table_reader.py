@@ -19,8 +19,8 @@ from perceptrons.data.table_columns import (
     LabelRule,
     Layout,
     TableFormat,
-    locate_again,
-    sound_cells,
+    check_cells,
+    relocate_columns,
     with_label_sets,
 )
 from perceptrons.engine.streaming.threads import in_order
@@ -33,10 +33,10 @@ from perceptrons.features.preparation import (
     Decided,
     Derived,
     Preparation,
-    facts_of,
-    measured,
-    planned,
-    settled,
+    infer_facts,
+    measure_preparation,
+    preparation_without_data,
+    select_columns,
 )
 from perceptrons.features.table_rows import (
     LocatedRows,
@@ -340,7 +340,7 @@ class TableReader(PieceReader):
                 return layout
         known = self._options.preparation
         if known is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*known.names}:
-            known = planned(self._roles, self._derived, self._options)
+            known = preparation_without_data(self._roles, self._derived, self._options)
         if known is not None:
             self._prepare(known)
         return layout
@@ -353,12 +353,12 @@ class TableReader(PieceReader):
         keep = np.ones(len(cells.lines), bool)
         keep[list(cells.faults.rows)] = False
         keep &= np.cumsum(keep) <= KIND_ROWS
-        facts = facts_of(cells.contents.part(keep), read, options.missing_values)
+        facts = infer_facts(cells.contents.part(keep), read, options.missing_values)
         for name in options.keep:
             if name not in {*read.numbers, *read.categories, *read.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is not a feature column")
         fixed = {*options.keep, *options.categories, *(options.numbers or ())}
-        roles, derived, self.left_out = settled(read, facts, fixed)
+        roles, derived, self.left_out = select_columns(read, facts, fixed)
         texts = [name for name in roles.texts if name not in read.texts]
         are_names = any(column.kind == "identifier" for column in facts if column.name in texts)
         facts = [column._replace(kind="text") if column.name in texts else column for column in facts]
@@ -369,7 +369,7 @@ class TableReader(PieceReader):
             self._begin_texts(texts, are_names)
         self._roles, self._derived = roles, self._derived.plus(derived)
         self._options = options.ignoring([column.name for column in self.left_out])
-        return locate_again(layout, roles, self._options.ignore)
+        return relocate_columns(layout, roles, self._options.ignore)
 
     def _begin_texts(self, names: list[str], are_names: bool) -> None:
         """Read columns as texts that nobody called so. are_names: they hold names rather than sentences."""
@@ -403,7 +403,7 @@ class TableReader(PieceReader):
             else preparation
         )
         separator = self._several.separator or (None if self.format in WITH_LISTS else COMMA)
-        parsed = sound_cells(
+        parsed = check_cells(
             cells, layout, derived, is_dense=self._dense and preparation is not None,
             is_float32=self.columns.bits is not None or self._text is not None,
             labels=LabelRule(self.need_labels, bool(self._several.asked), separator),
@@ -524,7 +524,7 @@ class TableReader(PieceReader):
             learned = self.learn_from(waiting)
         parts = [block.X.contents.part(keep) for block, keep in zip(waiting, learned, strict=True)]
         try:
-            self._prepare(measured(parts, self._roles, self._derived, self._options))
+            self._prepare(measure_preparation(parts, self._roles, self._derived, self._options))
         except ValueError as error:
             raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
         return learned

@@ -27,7 +27,7 @@ from perceptrons.data.table import (
     Parsed,
     Source,
     Texts,
-    no_text,
+    describe_decoding_error,
     texts_of,
 )
 from perceptrons.engine.scan.bytes import ROOM
@@ -121,7 +121,7 @@ class LabelledTextReader(PieceReader):
             _, n_rows, n_bad, n_inside = scan_labelled(piece.content, piece.size, is_fasttext, self.need_labels, found)
         content, named = piece.content, piece.content
         if n_inside:
-            content, named = _taken_out(content, found.inside[:n_inside], found.labels)
+            content, named = _remove_labels(content, found.inside[:n_inside], found.labels)
         begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
         numbers, names = local_names(named, begin, end, self._rooms.labels)
         labels = Texts(numbers, self._split(texts_of(names), is_fasttext))
@@ -155,7 +155,7 @@ def _has_label(text: bytes) -> bool:
     return text.startswith(PREFIX.tobytes()) or (b"\t" not in text.partition(b"\n")[0] and bool(LABEL.search(text)))
 
 
-def _taken_out(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _remove_labels(content: np.ndarray, inside: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return texts without the labels among their words, and the bytes of the labels, scattered ones joined.
 
     labels: where those of each row are, which is changed.
@@ -187,7 +187,7 @@ def _describe_line(line: bytes, is_fasttext: bool) -> tuple[str, int]:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
         place = len(line[: error.start].decode("utf-8")) + 1
-        return f"{no_text(error)}, or remove the line", place
+        return f"{describe_decoding_error(error)}, or remove the line", place
     labels = list(LABEL.finditer(line))
     if is_fasttext:
         for label in labels:
@@ -381,7 +381,7 @@ def _describe_bytes(content: bytes) -> str | None:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        place, message = error.start, no_text(error)
+        place, message = error.start, describe_decoding_error(error)
     else:
         message += ": remove the file, leave it out with on_error='skip' (--on-error skip), or give its --encoding"
     if place < 0:

@@ -307,7 +307,7 @@ class VwReader(PieceReader):
         labels = Texts(of_rows, split_all(texts_of(distinct), COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
         bad = [
-            BadRecord(line, *fault(piece.content[first:last].tobytes(), *WEIGHTS))
+            BadRecord(line, *describe_line(piece.content[first:last].tobytes(), *WEIGHTS))
             for line, first, last in buffers.bad[:n_bad].tolist()
         ]
         return Parsed(n_lines, buffers.lines[:n_rows], labels, rows, weight, bad)
@@ -336,7 +336,10 @@ class VwReader(PieceReader):
 
     def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {row: _missing(lines[parsed.lines[row]].decode("utf-8", "replace").partition("|")[0]) for row in rows}
+        return {
+            row: _describe_missing_label(lines[parsed.lines[row]].decode("utf-8", "replace").partition("|")[0])
+            for row in rows
+        }
 
     def _matrix(self, parsed: Parsed) -> Any:
         starts, numbers, values, names, hashes, _ = parsed.rows
@@ -346,7 +349,7 @@ class VwReader(PieceReader):
         return assemble_values(starts, numbers, values, name_columns, self.n_features)
 
 
-def fault(content: bytes, least: float, most: float) -> Fault:
+def describe_line(content: bytes, least: float, most: float) -> Fault:
     """Return what is wrong with a malformed line, and the column, numbered from 1."""
     text = content.decode("utf-8", "surrogateescape").rstrip("\r")
     head, bar, body = text.partition("|")
@@ -357,7 +360,7 @@ def fault(content: bytes, least: float, most: float) -> Fault:
     return "not of the form label |namespace feature:value ...: correct or remove the line", 1
 
 
-def _missing(head: str) -> Fault:
+def _describe_missing_label(head: str) -> Fault:
     """Return what to say of a line without a label, and the column, counted from 1."""
     parts = list(re.finditer("[^ ]+", head))
     if parts and parts[-1][0][0] != "'":

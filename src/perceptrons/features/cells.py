@@ -22,8 +22,8 @@ from perceptrons.features.values import (
     no_label,
     plain_value,
     shown,
+    text_of_value,
     what_is_wrong,
-    written,
 )
 from perceptrons.features.values import NUMBER as WRITTEN_NUMBER
 
@@ -320,7 +320,7 @@ def _number(value: object) -> float:
 
 
 def _text(value: object) -> str:
-    text = written(value)
+    text = text_of_value(value)
     if text is None:
         raise MisfitError(f"{shown(str(value))} is not text: {ELSE}")
     return text

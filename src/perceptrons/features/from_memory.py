@@ -13,7 +13,7 @@ from perceptrons.features.cells import Collector, Contents, Known, Roles, column
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import Workspace
-from perceptrons.features.preparation import Derived, Preparation, planned
+from perceptrons.features.preparation import Derived, Preparation, preparation_without_data
 from perceptrons.features.table_rows import (
     are_dense,
     dense_rows,
@@ -100,7 +100,7 @@ def preparation_of(source: Recipe, roles: Roles) -> Preparation:
     """Return how the cells of tables become features: as it was measured, or as they are."""
     if source.get("preparation") is not None:
         return Preparation.from_dict(source["preparation"])
-    preparation = planned(roles, Derived(), ColumnOptions())
+    preparation = preparation_without_data(roles, Derived(), ColumnOptions())
     assert preparation is not None
     return preparation
 

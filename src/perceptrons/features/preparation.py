@@ -92,7 +92,7 @@ def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tup
         numbers += [_of_rows(column, year, np.nan), _of_rows(column, days, np.nan)]
         for part, codes in zip(("month", "weekday", "hour")[: 2 + (name in derived.timed)], parts, strict=False):
             of_rows = np.append(codes, -1).astype(np.int32)[column.codes]
-            categories[f"{name}.{part}"] = Coded(of_rows, list(_words(part)))
+            categories[f"{name}.{part}"] = Coded(of_rows, list(_part_names(part)))
     values = np.column_stack([contents.numbers, *numbers]) if numbers else contents.numbers
     return contents._replace(numbers=values, categories=categories), invalid
 
@@ -129,7 +129,7 @@ def _parts(seconds: np.ndarray) -> tuple[np.ndarray, ...]:
     return (*(np.where(present, part, np.nan) for part in numbers), *(np.where(present, part, -1) for part in codes))
 
 
-def _words(part: str) -> tuple[str, ...]:
+def _part_names(part: str) -> tuple[str, ...]:
     return {"month": MONTHS, "weekday": WEEKDAYS}.get(part) or tuple(map(str, range(24)))
 
 
@@ -188,7 +188,7 @@ class ColumnFacts(NamedTuple):
         return f"column {shown(self.name)} has no values and is left out" if self.kind == "empty" else None
 
 
-def facts_of(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnFacts]:
+def infer_facts(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnFacts]:
     """Return what columns look like that were read as numbers or as categories by the first block, or by all rows."""
     numbers = missing.without_numbers(contents.numbers)
     facts = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
@@ -268,7 +268,9 @@ class Decided(NamedTuple):
     missing: Missing
 
 
-def settled(roles: Roles, facts: list[ColumnFacts], fixed: Collection[str]) -> tuple[Roles, Derived, list[ColumnFacts]]:
+def select_columns(
+    roles: Roles, facts: list[ColumnFacts], fixed: Collection[str]
+) -> tuple[Roles, Derived, list[ColumnFacts]]:
     """Return what columns are by what they look like, and those that are left out. told: columns that stay as they are.
 
     Where nothing would be left, strings that differ in nearly all rows become texts, as names have endings. If there
@@ -312,7 +314,7 @@ class Products(NamedTuple):
     pairs: tuple[tuple[str, str], ...] = ()
 
 
-def products(requested: Sequence[str], powers: int, numbers: list[str], categories: list[str]) -> Products:
+def parse_products(requested: Sequence[str], powers: int, numbers: list[str], categories: list[str]) -> Products:
     """Return the products that are asked for as "a*b", "a*" (a with every other column) or "*" (all pairs).
 
     Raises ValueError for what names no column, and for more pairs than can be wise.
@@ -389,7 +391,7 @@ def category_products(
     place_of, features = {name: place for place, name in enumerate(names)}, list[Single]()
     for first, second in products.pairs:
         if first in categories and second in categories:
-            features.append(_both(first, categories[first], second, categories[second]))
+            features.append(_category_pair(first, categories[first], second, categories[second]))
         elif first in place_of and second in categories:  # numbers come before categories
             codes, distinct = categories[second]
             feature_names = [f"{first}*{second}={value}" for value in distinct]
@@ -397,7 +399,7 @@ def category_products(
     return features
 
 
-def _both(first_name: str, first: Coded, second_name: str, second: Coded) -> Single:
+def _category_pair(first_name: str, first: Coded, second_name: str, second: Coded) -> Single:
     """Return a feature for every pair of values that occurs."""
     width = len(second.distinct)
     there = (first.codes >= 0) & (second.codes >= 0)
@@ -412,7 +414,7 @@ def _both(first_name: str, first: Coded, second_name: str, second: Coded) -> Sin
     return Single(of_rows, names)
 
 
-def n_products(categories: dict[str, int], n: int, products: Products) -> int:
+def count_products(categories: dict[str, int], n: int, products: Products) -> int:
     """At most how many features products with categories make. categories: how many values each has; n: of rows."""
     return sum(
         min(n, categories.get(first, 1) * categories.get(second, 1))
@@ -610,30 +612,30 @@ class Preparation:
     @classmethod
     def from_dict(cls, facts: Any) -> "Preparation":
         """Return the preparation that `as_dict` wrote. Raises ValueError for what it cannot have written."""
-        _demand(isinstance(facts, Mapping), "a preparation")
+        _require(isinstance(facts, Mapping), "a preparation")
         weights = facts.get("term_weights")  # not in files of earlier versions, and only beside texts
         optional = {"term_weights", *OF_PRODUCTS}
-        _demand(facts.keys() - optional == cls().as_dict().keys(), "all that a preparation has")
+        _require(facts.keys() - optional == cls().as_dict().keys(), "all that a preparation has")
         lists = {name: facts[name] for name in (*Derived._fields, "names", "indicators", "missing")}
         for name, value in lists.items():
-            _demand(isinstance(value, list) and all(isinstance(one, str) for one in value), f"names in {name}")
-        _demand(facts["scale"] in SCALES[1:], "a scale")
-        _demand(type(facts["fill"]) is bool and type(facts["beside_words"]) is bool, "flags")
+            _require(isinstance(value, list) and all(isinstance(one, str) for one in value), f"names in {name}")
+        _require(facts["scale"] in SCALES[1:], "a scale")
+        _require(type(facts["fill"]) is bool and type(facts["beside_words"]) is bool, "flags")
         derived = Derived(*(tuple(facts[name]) for name in Derived._fields))
         names = tuple(facts["names"])
-        _demand(len(set(names)) == len(names) and names[len(names) - len(derived.numbers()) :] ==
+        _require(len(set(names)) == len(names) and names[len(names) - len(derived.numbers()) :] ==
                 tuple(derived.numbers()), "numbers that differ, derived ones last")  # fmt: skip
-        _demand({*derived.timed} <= {*derived.dates} and {*facts["indicators"]} <= {*names}, "columns that there are")
-        _demand(len({*facts["indicators"]}) == len(facts["indicators"]), "every indicator once")
+        _require({*derived.timed} <= {*derived.dates} and {*facts["indicators"]} <= {*names}, "columns that there are")
+        _require(len({*facts["indicators"]}) == len(facts["indicators"]), "every indicator once")
         fills, centres, scales = (_numbers(facts[name], len(names), name) for name in NUMBERS)
-        _demand(bool((scales > 0).all()), "scales above 0")
+        _require(bool((scales > 0).all()), "scales above 0")
         powers, pairs = facts["powers"], facts["pairs"]
-        _demand(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
+        _require(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
         are_pairs = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
-        _demand(are_pairs and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
+        _require(are_pairs and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
         made = Products(powers, tuple((one, other) for one, other in pairs))
         distinct = {frozenset(pair) for pair in made.pairs if pair[0] != pair[1]}
-        _demand(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
+        _require(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(facts["missing"]), facts["fill"])
         preparation = cls(
             facts["scale"], words, derived, names, fills, centres, scales, tuple(facts["indicators"]), made,
@@ -644,17 +646,17 @@ class Preparation:
             return preparation
         n = len(preparation.product_names)
         centres, scales = (_numbers(facts.get(name), n, name) for name in OF_PRODUCTS)
-        _demand(bool((scales > 0).all()), "scales of products above 0")
+        _require(bool((scales > 0).all()), "scales of products above 0")
         return replace(preparation, product_centres=centres, product_scales=scales)
 
 
-def planned(roles: Roles, derived: Derived, options: "ColumnOptions") -> Preparation | None:
+def preparation_without_data(roles: Roles, derived: Derived, options: "ColumnOptions") -> Preparation | None:
     """Return the preparation, if nothing of the data has to be measured for it."""
     names = (*roles.numbers, *derived.numbers())
     if options.scale != "none" or options.on_missing == "fill" or options.interactions or derived.dates:
         return None
     ones = np.ones(len(names))
-    made = products((), options.powers, list(names), [])
+    made = parse_products((), options.powers, list(names), [])
     return Preparation(
         "none",
         options.missing_values,
@@ -668,7 +670,9 @@ def planned(roles: Roles, derived: Derived, options: "ColumnOptions") -> Prepara
     )
 
 
-def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, options: "ColumnOptions") -> Preparation:
+def measure_preparation(
+    parts: Sequence[Contents], roles: Roles, derived: Derived, options: "ColumnOptions"
+) -> Preparation:
     """Return the preparation, measured on the rows that are learned from. parts: what `Preparation.derive` returns.
 
     How the rows are divided into parts does not matter. What a model knows of its columns stays as it is.
@@ -682,7 +686,11 @@ def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, options:
     centres, scales = statistics.scaling(scale, first)
     indicators = [name for name, lacks in zip(names, statistics.lacks.tolist(), strict=True) if lacks]
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
-    made = products(options.interactions, options.powers, names, list(categories)) if known is None else known.products
+    made = (
+        parse_products(options.interactions, options.powers, names, list(categories))
+        if known is None
+        else known.products
+    )
     if known is not None:
         place_of = {name: place for place, name in enumerate(known.names)}
         old = [place_of.get(name, -1) for name in names]
@@ -693,7 +701,7 @@ def measured(parts: Sequence[Contents], roles: Roles, derived: Derived, options:
             mine[are_known] = its[[place for place in old if place >= 0]]
         known_indicators, new_indicators = {*known.indicators}, {*indicators}
         indicators = [name for name in names if name in (known_indicators if name in place_of else new_indicators)]
-    has_many_names = n_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
+    has_many_names = count_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
         scale, options.missing_values, derived, tuple(names), statistics.mean, centres, scales, tuple(indicators), made,
         beside_words=bool(roles.texts), hash_bits=HASH_BITS if has_many_names else None,
@@ -774,13 +782,13 @@ def number_chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
 
 
 def _numbers(values: Any, n: int, name: str) -> np.ndarray:
-    _demand(isinstance(values, list) and len(values) == n, f"a number in {name} for every column")
-    _demand(all(type(value) in (int, float) for value in values), f"numbers in {name}")
+    _require(isinstance(values, list) and len(values) == n, f"a number in {name} for every column")
+    _require(all(type(value) in (int, float) for value in values), f"numbers in {name}")
     array = np.array(values, np.float64)
-    _demand(bool((np.abs(array) <= LARGEST).all()), f"finite numbers in {name}")
+    _require(bool((np.abs(array) <= LARGEST).all()), f"finite numbers in {name}")
     return array
 
 
-def _demand(condition: bool, expected: str) -> None:
+def _require(condition: bool, expected: str) -> None:
     if not condition:
         raise ValueError(f"expected {expected}")

@@ -179,7 +179,7 @@ def plain_value(value: object) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def written(value: object) -> str | None:
+def text_of_value(value: object) -> str | None:
     """Return a value as a category or label; None for what can be neither."""
     if isinstance(value, str):
         return value
