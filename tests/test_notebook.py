@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
-from perceptrons.engine.html import Html, block, escaped, how_it_went, note, sparkline, table
+from perceptrons.engine.html import Html, block, escaped, note, sparkline, table, training_summary
 from perceptrons.theory import check_bound, convergence, mistake_bound, separability
 from tests.conftest import whole_numbers
 
@@ -33,35 +33,35 @@ def test_a_fitted_model_shows_how_training_went_below_scikit_learns_view(Model, 
     X, y = whole_numbers(rng, 60, 5, 3)
     model = Model(max_iter=7, tol=None)
     html = model._repr_html_()
-    assert how_it_went(model) == ""
+    assert training_summary(model) == ""
     assert "sk-top-container" in html
     assert "perceptrons" not in html
     model.fit(X, np.array(["a", "<b>", "c"])[y])
     shown = model._repr_html_()
     assert "sk-top-container" in shown
-    assert shown.endswith(how_it_went(model))
-    assert model._repr_mimebundle_()["text/html"].endswith(how_it_went(model))
-    said = words(how_it_went(model))
+    assert shown.endswith(training_summary(model))
+    assert model._repr_mimebundle_()["text/html"].endswith(training_summary(model))
+    said = words(training_summary(model))
     mistakes = model.mistakes_
     for piece in ("3: <b>, a, c", "features5", f"epochs{model.n_iter_}", f"updates{model.n_updates_:,}",
                   f"{model.stop_reason_}: ", f"{mistakes[0]} in the first of {model.n_iter_} epochs",
                   f"{mistakes[-1]} in the last"):  # fmt: skip
         assert piece in said
-    assert len(parsed(how_it_went(model)).findall(".//svg/polyline")) == 1
+    assert len(parsed(training_summary(model)).findall(".//svg/polyline")) == 1
 
 
 def test_a_model_that_learned_one_by_one_has_no_epochs_to_show():
     model = Perceptron().learn_one({"a": 1}, "yes").learn_one({"b": 1}, "no")
-    said = words(how_it_went(model))
+    said = words(training_summary(model))
     assert "examples seen2" in said
     assert "epoch" not in said
-    assert "svg" not in how_it_went(model)
+    assert "svg" not in training_summary(model)
 
 
 def test_a_tagger_shows_itself_too():
     tagger = SequencePerceptron(max_iter=4).fit([[["x"], ["y"]], [["y"], ["x"]]], [["A", "B"], ["B", "A"]])
-    assert "2: A, B" in words(how_it_went(tagger))
-    assert tagger._repr_html_().endswith(how_it_went(tagger))
+    assert "2: A, B" in words(training_summary(tagger))
+    assert tagger._repr_html_().endswith(training_summary(tagger))
     assert "token" in words(tagger.explain([["x"], ["<y>"]])._repr_html_())
 
 
@@ -129,7 +129,7 @@ def test_explanations_are_escaped_and_whole():
         assert piece in said
     ElementTree.fromstring(said)
     assert not re.search(r"<(script|img|new)", said)
-    assert "\x00" not in how_it_went(model)
+    assert "\x00" not in training_summary(model)
 
 
 def test_numbers_stand_on_the_right_and_html_stays_html():

@@ -305,7 +305,7 @@ class TestHistory:
         assert set(bound.get_ydata()) == {check_bound(model, X2 + 4, Y2).at_most}
         assert bound.get_ydata()[0] >= so_far.get_ydata()[-1]
         assert display.axes_[2].lines[0].get_ydata().tolist() == [row["loss"] for row in model.history_]
-        assert title(display).endswith("stopped: an epoch without updates")
+        assert title(display).endswith("stopped: an epoch without an update")
 
     def test_updates_are_drawn_where_they_are_more_than_the_mistakes_and_accuracy_where_it_was_measured(self):
         model = Perceptron(margin=3.0, early_stopping=True, max_iter=30).fit(X3, Y3)

@@ -5,6 +5,16 @@ from typing import Any
 SHOWN_EPOCHS = 12  # at most this many lines, however many epochs there are
 PHRASE_F1 = "validation_phrase_f1"  # a column of history
 LONG = 60  # characters of a setting, after which it is cut
+STOP_REASONS = {
+    "converged": "an epoch without an update",
+    "stuck": "scores of exactly 0 counted as right, so training stopped",
+    "tol": "the averaged weights stopped changing",
+    "early_stopping": "accuracy on held-out examples no longer improved",
+    "max_iter": "the maximum number of epochs was reached",
+    "max_seconds": "the time limit was reached",
+    "interrupted": "training was interrupted",
+    "failed": "an error ended training",
+}
 NOT_PROBABILITIES = "Scores say which class wins and by how much; they are not probabilities."
 
 

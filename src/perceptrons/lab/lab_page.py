@@ -7,14 +7,13 @@ import io
 import json
 import os
 from functools import cache
-from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Any
 
 import numpy as np
 
-from perceptrons.engine.html import visible
+from perceptrons.engine.html import Html, iframe, visible
 from perceptrons.modelfile.whole_files import write_page
 from perceptrons.theory.examples import check_examples
 
@@ -63,12 +62,9 @@ class Lab:
     def __repr__(self) -> str:
         return f"<Lab, {len(self.html.encode()):,} bytes of HTML: save(path), or show it in a notebook>"
 
-    def _repr_html_(self) -> str:
-        frame = "width:100%;height:60rem;border:1px solid rgba(127,127,127,0.4);border-radius:4px"
-        return (
-            f'<iframe sandbox="allow-scripts allow-downloads" title="{TITLE}" style="{frame}" '
-            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
-        )
+    def _repr_html_(self) -> Html:
+        style = "height:60rem;border:1px solid rgba(127,127,127,0.4);border-radius:4px"
+        return iframe(self.html, TITLE, style, sandbox="allow-scripts allow-downloads")
 
 
 def show(X: Any = None, y: Any = None, *, feature_names: Any = None, title: str = "Your data") -> Lab:

@@ -7,21 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.wording import count
+from perceptrons.engine.wording import STOP_REASONS, count
 from perceptrons.plots import style
 from perceptrons.plots.model_facts import ignore_missing_names, split_pipeline
 from perceptrons.theory import Bound, check_bound
 
-STOP_REASONS = {
-    "converged": "an epoch without updates",
-    "stuck": "scores of exactly 0 count as right",
-    "tol": "the averaged weights stopped changing",
-    "early_stopping": "held-out accuracy no longer improves",
-    "max_iter": "max_iter epochs reached",
-    "max_seconds": "max_seconds reached",
-    "interrupted": "interrupted",
-    "failed": "an error",
-}
 MAX_MARKED_EPOCHS = 40  # more are drawn as a line without markers
 LOG_SCALE_RATIO = 5.0  # of the bound to the updates; beyond it everything else would look flat
 

@@ -9,11 +9,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, estimator_html_repr
 
-from perceptrons.engine.html import how_it_went
+from perceptrons.engine.html import training_summary
 from perceptrons.engine.rows import Rows
 from perceptrons.engine.training.calibration import if_calibrated, predict_log_proba, predict_proba
 from perceptrons.engine.training.epochs import Outcome, Plan, Trainee, Visiting, run_epochs, why_unfinished
@@ -212,15 +213,16 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
         prepared = ("_method", "_checked")  # made again where it is needed
         return {name: value for name, value in super().__getstate__().items() if name not in prepared}
 
-    def _repr_html_inner(self) -> str:
-        """Add the training history below what scikit-learn shows; a model that is not fitted has none."""
-        return super()._repr_html_inner() + how_it_went(self)
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """Show scikit-learn's view and the training history below it; as there, nothing where texts are displayed."""
+        if get_config()["display"] != "diagram":
+            raise AttributeError("_repr_html_ is only there if scikit-learn's display is 'diagram'.")
+        return lambda: estimator_html_repr(self) + training_summary(self)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += how_it_went(self)
-        return bundle
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = {"text/plain": repr(self)}
+        return bundle | ({"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {})
 
 
 def learner_of(model: Estimator[L]) -> L:
