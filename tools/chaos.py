@@ -37,7 +37,7 @@ from perceptrons.client import ServerError
 from perceptrons.modelfile import as_bytes
 from perceptrons.sequence import FeatureTemplates
 from perceptrons.serve.journal import Start, checked_frames
-from perceptrons.serve.store import Logged, Store, loaded
+from perceptrons.serve.store import Logged, Store, read_snapshot
 from tests.support import served
 from tests.support import served_kinds as kinds
 
@@ -304,13 +304,13 @@ class Run:
         """What learns singly what a log holds, from the first snapshot of its folder; the server is not running."""
         store = Store(server.folder)
         first = store.snapshots()[0]
-        state = loaded(first.path).state
+        state = read_snapshot(first.path).state
         for frame in checked_frames(server.folder / "log"):
             if isinstance(frame, Start) or frame.position < first.position:
                 continue
             logged = Logged.from_frame(frame)
             if logged.rollback is not None:
-                state = loaded(store.folder / "snapshots" / logged.rollback.snapshot).state
+                state = read_snapshot(store.folder / "snapshots" / logged.rollback.snapshot).state
             for change in logged.changes:
                 state.learn(change.examples, change.labels)
         predictions = to_builtins(state.predict(self.probes, scores=not self.is_tagger))

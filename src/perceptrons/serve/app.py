@@ -59,8 +59,8 @@ from perceptrons.serve.service import Service
 from perceptrons.serve.store import Snapshot
 from perceptrons.serve.writer import DISK_FULL, BusyError, NotLoggedError, QueueFullError
 
-INLINE_EXAMPLES = 256  # that a linear model predicts in the event loop; with more, others would wait
-LOG_REPLY_BYTES = 2**21  # of the log for a follower in one reply
+INLINE_EXAMPLES = 256  # predicted in the event loop by a linear model; with more, other requests would wait
+LOG_REPLY_BYTES = 2**21  # size of one reply to a follower
 CLIENT_CLOSED = 499  # the status in /metrics of a request whose client went away before all of it had arrived
 BINARY, HTML, PLAIN = "application/octet-stream", "text/html", "text/plain"
 

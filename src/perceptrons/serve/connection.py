@@ -6,7 +6,7 @@ import time
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_CONNECTIONS = 1000
-MAX_HEADER_BYTES = 2**16  # of a request line with its headers, or of trailers
+MAX_HEADER_BYTES = 2**16  # bytes of a request line with its headers, or of trailers
 HEADER_SECONDS = 10.0  # until the headers of a request have arrived
 STALL_SECONDS = 10.0  # while a client reads nothing of its answer
 STALL_SECONDS_AT_END = 1.0  # the same once the server shuts down
@@ -47,7 +47,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is being answered."""
+        """True if no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def _close_longest_idle(self) -> None:

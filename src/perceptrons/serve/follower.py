@@ -14,7 +14,7 @@ from perceptrons.serve.journal import FRAME_SIZE, Frame, parse_frame
 from perceptrons.serve.store import Store, StoreError
 from perceptrons.serve.writer import BusyError, Writer
 
-WAIT_SECONDS = 10  # that the leader may wait for something new
+WAIT_SECONDS = 10  # how long the leader waits for something new before it answers
 PAUSE_SECONDS = 1.0  # after an error
 ADVICE = (
     "Nothing was changed. If this server has what you want to keep, promote it (POST /promote). If the leader has, "
@@ -28,7 +28,7 @@ class RefusedLeaderError(RuntimeError):
 
 
 class LeaderEnd(NamedTuple):
-    """Where the log of a leader ends, and which term it is in."""
+    """The end of a leader's log, and the leader's term."""
 
     base: str
     term: int

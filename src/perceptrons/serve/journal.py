@@ -29,9 +29,9 @@ WATERMARK = struct.Struct("<8sQIQ")  # magic, position after the last frame, cha
 WATERMARK_MAGIC = b"PCPTMARK"
 SEGMENT_SUFFIX = ".log"
 MAX_PAYLOAD_BYTES = 2**31
-SECTOR_BYTES = 512  # that a disk writes whole or not at all
+SECTOR_BYTES = 512  # a disk writes a sector whole or not at all
 O_BINARY = getattr(os, "O_BINARY", 0)  # Windows would otherwise write b"\r\n" for b"\n"
-MAX_RECENT_BYTES = 2**24  # of frames that are kept in memory for followers
+MAX_RECENT_BYTES = 2**24  # frames kept in memory for followers
 
 
 class DamagedLogError(ValueError):
@@ -61,11 +61,11 @@ class Frame(NamedTuple):
 
     def encoded(self) -> bytes:
         """Return the frame as the log holds it and as followers get it."""
-        return _with_checksum(FRAME.pack(MARK, len(self.payload), self.version, self.chain)) + self.payload
+        return with_checksum(FRAME.pack(MARK, len(self.payload), self.version, self.chain)) + self.payload
 
 
 class Start(NamedTuple):
-    """Where a log or a segment starts: the position of its first frame, and the chain before it."""
+    """The start of a log or a segment: the position of its first frame, and the chain before it."""
 
     position: int
     chain: int
@@ -174,7 +174,7 @@ class Log:
         end, recent = self.position, list(self._recent)
         if not self.first <= position <= end:
             raise LookupError(f"The log has frames {self.first} to {end - 1}, but not {position}.")
-        if position == end:  # what is there may be half written
+        if position == end:  # a frame there may be half written
             return
         if recent and recent[0].position <= position:
             yield from recent[position - recent[0].position :]
@@ -184,7 +184,7 @@ class Log:
             for frame in read_segment(self._path(begin)):
                 if frame.position >= position:
                     yield frame
-                if frame.position + 1 >= end:  # what is behind may be half written
+                if frame.position + 1 >= end:  # a frame behind may be half written
                     return
 
     def drop_before(self, position: int, keep_bytes: int) -> None:
@@ -211,7 +211,7 @@ class Log:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | O_BINARY, 0o600)
         try:
             lock(handle, path)
-            _write_all(handle, _with_checksum(SEGMENT.pack(MAGIC, *begin)))
+            _write_all(handle, with_checksum(SEGMENT.pack(MAGIC, *begin)))
             os.fsync(handle)
             sync_folder(self.folder)
         except OSError:
@@ -225,7 +225,7 @@ class Log:
 
 
 class LogEnd(NamedTuple):
-    """Where a log ends: the position after its last frame, the chain up to it, and the version there."""
+    """The end of a log: the position after its last frame, the chain up to it, and the version there."""
 
     position: int
     chain: int
@@ -249,7 +249,7 @@ class Watermark:
         except FileNotFoundError:
             return None
         fields = content[: WATERMARK.size]
-        if len(fields) < WATERMARK.size or _with_checksum(fields) != content or not fields.startswith(WATERMARK_MAGIC):
+        if len(fields) < WATERMARK.size or with_checksum(fields) != content or not fields.startswith(WATERMARK_MAGIC):
             raise DamagedWatermarkError(f"{self.path}: the file is damaged.")
         return LogEnd(*WATERMARK.unpack(fields)[1:])
 
@@ -257,7 +257,7 @@ class Watermark:
         """Overwrite the file."""
         if self._handle < 0:
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | O_BINARY, 0o600)
-        content = _with_checksum(WATERMARK.pack(WATERMARK_MAGIC, *reached))
+        content = with_checksum(WATERMARK.pack(WATERMARK_MAGIC, *reached))
         if hasattr(os, "pwrite"):
             os.pwrite(self._handle, content, 0)
         else:  # Windows
@@ -423,7 +423,7 @@ def _is_torn(content: memoryview, offset: int) -> bool:
     if all(any(content[start : (start // SECTOR_BYTES + 1) * SECTOR_BYTES]) for start in starts):
         return False
     heads = re.finditer(b"(?=%b(.{%d}))" % (MARK, FRAME_SIZE - len(MARK)), bytes(content[offset + 1 :]), re.DOTALL)
-    return not any(_with_checksum(MARK + head[1][: -CHECK.size]) == MARK + head[1] for head in heads)
+    return not any(with_checksum(MARK + head[1][: -CHECK.size]) == MARK + head[1] for head in heads)
 
 
 def move_damage_aside(folder: Path, damage: DamagedLogError) -> list[Path]:
@@ -454,7 +454,7 @@ def read_start(path: Path) -> Start:
     with path.open("rb") as file:
         head = file.read(SEGMENT_SIZE)
     fields = head[: SEGMENT.size]
-    if len(head) < SEGMENT_SIZE or _with_checksum(fields) != head or fields[: len(MAGIC)] != MAGIC:
+    if len(head) < SEGMENT_SIZE or with_checksum(fields) != head or fields[: len(MAGIC)] != MAGIC:
         raise DamagedLogError(path, 0, "this is not the beginning of a segment of a log")
     _, position, chain = SEGMENT.unpack(fields)
     if path.stem != f"{position:020d}":
@@ -462,7 +462,8 @@ def read_start(path: Path) -> Start:
     return Start(position, chain)
 
 
-def _with_checksum(fields: bytes) -> bytes:
+def with_checksum(fields: bytes) -> bytes:
+    """Append the checksum of some bytes to them."""
     return fields + CHECK.pack(zlib.crc32(fields))
 
 

@@ -1,4 +1,4 @@
-"""How the service does: the numbers of the live page (`Progress`) and those for Prometheus (`Metrics`).
+"""Progress of the service: the numbers of the live page (`Progress`) and those for Prometheus (`Metrics`).
 
 Progress comes from what the log holds, in its order, so a server that starts again shows what it showed before. Only
 throughput is of the moment.
@@ -15,11 +15,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from perceptrons.serve.schemas import HistoryPoint, ProgressStats, Rate, RecentMistake, Throughput
 
 WINDOWS = (100, 1000, 10_000)  # examples over which the progressive error is taken
-MAX_POINTS = 400  # of the history
-FIRST_POINT_EXAMPLES = 10  # of one point at first; when there are too many points, neighbours are merged
+MAX_POINTS = 400  # points of the history
+FIRST_POINT_EXAMPLES = 10  # examples of one point at first; when there are too many points, neighbours are merged
 MAX_MISTAKES = 20
 RATE_SECONDS, MEAN_RATE_SECONDS = 60, 10
-MAX_SHOWN_CHARACTERS, MAX_SHOWN_ITEMS = 500, 30  # of an example
+MAX_SHOWN_CHARACTERS, MAX_SHOWN_ITEMS = 500, 30  # limits for one example
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 LATENCY_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
 GAUGES = {
@@ -40,7 +40,7 @@ class Progress:
     def __init__(self, clock: Callable[[], float]):
         self._clock, self._lock = clock, Lock()
         self._learned, self._mistakes, self.predictions = 0, 0, 0
-        self._newest: deque[bool] = deque(maxlen=WINDOWS[-1])  # of the newest examples: was the prediction wrong?
+        self._newest: deque[bool] = deque(maxlen=WINDOWS[-1])  # newest examples: was the prediction wrong?
         self._history: list[list[int]] = []  # [version, mistakes, examples]
         self._point_examples = FIRST_POINT_EXAMPLES
         self._recent: deque[RecentMistake] = deque(maxlen=MAX_MISTAKES)

@@ -29,7 +29,7 @@ STATUSES = {
     507: "The disk is full. Nothing was learned; the server still predicts.",
 }
 ALWAYS_WITH_RETRY_AFTER = (429, 503)
-BODY_ERRORS = (400, 408, 413, 415, 422)  # of routes that take a body
+BODY_ERRORS = (400, 408, 413, 415, 422)  # statuses of all routes that take a body
 ABOUT = """A model that learns while it answers, and forgets nothing.
 
 Every answer names the `version` of the model: the number of examples that it has learned while it was served. An
@@ -48,7 +48,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """What one route takes and returns. The method that answers says the rest in its docstring."""
+    """Declaration of one route: inputs, replies and errors. The docstring of the method says the rest."""
 
     method: str
     path: str

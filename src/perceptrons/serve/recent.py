@@ -1,4 +1,4 @@
-"""What the server remembers of recent requests: replies by idempotency key, and examples by the ids of predictions.
+"""Recent requests that the server remembers: replies by idempotency key, and examples by the ids of predictions.
 
 Both are kept as JSON, since Python objects would take ten times the memory, and within bounds of number and memory.
 """
@@ -16,7 +16,7 @@ from perceptrons.serve.schemas import LearnReply
 
 MAX_KEYS, MAX_KEY_BYTES = 100_000, 2**26
 MAX_EXAMPLES, MAX_EXAMPLE_BYTES = 100_000, 2**26
-REQUEST_BYTES = 400  # that a request takes beside its examples
+REQUEST_BYTES = 400  # memory of a request beside its examples
 FEEDBACK = "feedback\n"  # how the keys of feedback begin; no client can send such a key, as it has a line break
 
 

@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 class Limits(NamedTuple):
-    """What one request may ask for."""
+    """Limits on one request."""
 
     body: int = 2**24  # bytes
     examples: int = 10_000
-    features: int = 100_000  # of one example
-    depth: int = 4  # of lists and objects within an example
+    features: int = 100_000  # features of one example
+    depth: int = 4  # nested lists and objects within an example
     explained: int = 100  # examples
     seconds: float = 30.0  # for a body to come in, and for an answer
     bodies: int = 2**26  # bytes of all bodies that are received, waiting or being learned at the same time

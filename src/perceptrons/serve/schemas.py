@@ -62,7 +62,7 @@ class RequestExample(NamedTuple):
 
 
 class PredictOptions(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What to add to each prediction."""
+    """Optional parts of each prediction."""
 
     scores: Annotated[bool | None, _about("Add the score of every class.")] = None
     probabilities: Annotated[bool | None, _about("Add probabilities. The model must be calibrated.")] = None
@@ -190,7 +190,7 @@ class RefusedLabel(Struct):
 
 
 class LearnReply(Struct):
-    """What was learned. The examples are on disk."""
+    """The examples were learned, and are on disk."""
 
     version: Version
     learned: Annotated[int, Meta(ge=1, description="The number of examples in the request.")]
@@ -243,7 +243,7 @@ class RollbackReply(Struct):
 
 
 class FileQuery(Struct):
-    """How to download the model."""
+    """Options of the download."""
 
     place: Annotated[
         str | None, _about("With any value: a copy for a new follower, with the place in the log and the keys.")
@@ -261,7 +261,7 @@ class LogQuery(Struct):
 
 
 class RoleReply(Struct):
-    """What the server is to other servers."""
+    """The role of the server among other servers."""
 
     role: Role
     term: Term
@@ -269,7 +269,7 @@ class RoleReply(Struct):
 
 
 class StatusReply(Struct, omit_defaults=True):
-    """Whether the server can answer."""
+    """The server can answer."""
 
     status: Literal["alive", "ready"]
     version: Version | UnsetType = UNSET
@@ -288,7 +288,7 @@ class HistoryPoint(Struct):
 
 
 class Rate(Struct):
-    """How many examples were learned and predicted in one second; `t` is its distance from now, negative."""
+    """Numbers of examples learned and predicted in one second; `t` is its distance from now, negative."""
 
     t: int
     learned: int
@@ -332,7 +332,7 @@ class LogSize(Struct):
 
 
 class ProgressStats(Struct):
-    """How learning goes."""
+    """Progress of learning."""
 
     learned: Annotated[int, _about("Examples learned since the log began.")]
     mistakes: Annotated[int, _about("How many of them were predicted wrongly before.")]

@@ -1,4 +1,4 @@
-"""Who may send requests: holders of the token if there is one, else this machine only; never pages of other sites."""
+"""Access control: holders of the token if there is one, else this machine only; never pages of other sites."""
 
 import hmac
 import re

@@ -21,7 +21,7 @@ KEEP_ALIVE_SECONDS = 75
 
 
 class Address(NamedTuple):
-    """Where the server listens, and with which certificate."""
+    """The address on which the server listens, and its certificate."""
 
     host: str
     port: int
@@ -30,7 +30,7 @@ class Address(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """True if only this machine can reach it."""
         return self.host in LOCAL_HOSTS
 
 

@@ -25,10 +25,10 @@ from perceptrons.serve.store import Place, Store
 from perceptrons.serve.writer import DISK_FULL, BusyError, Writer
 
 CLOSE_SECONDS = 10.0  # to learn what waits when the server ends
-SHOWN_FEATURES = 8  # of each class on the page
+SHOWN_FEATURES = 8  # features of each class on the page
 MAX_SHOWN_CLASSES = 50
 FEATURES_SECONDS = 2.0  # between two computations of the most important features
-PIECE_BYTES = 2**18  # of a model file that is read from disk at a time
+PIECE_BYTES = 2**18  # read from a model file at a time
 logger = logging.getLogger("perceptrons.serve")
 
 
@@ -62,7 +62,7 @@ class ModelCopy:
 
 
 class Service:
-    """What the routes call. The web server sets `failed`, which is called to end it, and `ending`."""
+    """The server as the routes see it. The web server sets `failed`, which is called to end it, and `ending`."""
 
     def __init__(
         self, store: Store, writer: Writer, follow: tuple[str, str | None] | None = None, accept_older: bool = False
@@ -72,14 +72,14 @@ class Service:
         self.ready = False
         self.error: BaseException | None = None
         self.failed: Callable[[], None] = lambda: None
-        self.ending: Callable[[], bool] = lambda: False  # whether the web server ends; requests are still answered
+        self.ending: Callable[[], bool] = lambda: False  # does the web server end? Requests are still answered
         self._start_time = time.monotonic()
         self._follower = None if follow is None else Follower(writer, *follow, accept_older)
         self._heard_term = 0  # the newest term that another server has told since this one was started
         self._copies: dict[bool, ModelCopy] = {}
-        self._features: list[dict[str, Any]] | None = None  # of the version for which they were last computed
+        self._features: list[dict[str, Any]] | None = None  # computed for `_features_version`
         self._features_version, self._features_due, self._features_lock = -1, 0.0, Lock()
-        self._example: Any = None  # that was predicted last
+        self._example: Any = None  # predicted last
         writer.failed = self._fail
 
     # ---- start and end
@@ -233,7 +233,7 @@ class Service:
 
     @property
     def is_quick(self) -> bool:
-        """Whether a prediction takes less time than handing it to a thread."""
+        """True if a prediction takes less time than handing it to a thread."""
         with self.writer.buffer.reading() as state:
             return isinstance(state.model, Perceptron)
 
@@ -272,12 +272,12 @@ class Service:
 
     @property
     def is_superseded(self) -> bool:
-        """Whether this server is a leader, while another one was promoted."""
+        """True if this server is a leader, and another one was promoted."""
         return self._follower is None and self._newest_term > self.store.identity.term
 
     @property
     def warning(self) -> str | None:
-        """What a person has to decide."""
+        """The decision that a person has to make, or None."""
         if self.is_superseded:
             return (
                 f"Another server was promoted (term {self._newest_term}), so this one (term "

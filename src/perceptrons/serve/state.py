@@ -29,13 +29,13 @@ class Change(
     omit_defaults=True,
     rename={"key": "k", "digest": "d", "examples": "x", "labels": "y", "predictions": "p"},
 ):
-    """What a request asked the model to learn, and what the model predicted before it did.
+    """One request to learn, and the predictions of the model before it learned.
 
     In the log the names are short, as there are many changes.
     """
 
     key: str | None = None
-    digest: str = ""  # of the request, where it had a key
+    digest: str = ""  # digest of a request that had a key
     examples: list[Any]
     labels: list[Any]
     predictions: list[Any]
@@ -56,12 +56,12 @@ class State:
 
     @property
     def kind(self) -> str | None:
-        """What one example is; None if the model has seen nothing."""
+        """The kind of the examples; None if the model has seen nothing."""
         return examples_of.input_kind(self.model)
 
     @property
     def can_learn(self) -> bool:
-        """Whether the model can learn from single blocks."""
+        """True if the model can learn from single blocks."""
         return self.kind != "pipeline" and hasattr(self.model, "partial_fit")
 
     # ---- learning
@@ -234,7 +234,7 @@ def _knows_classes(model: Any) -> bool:
 
 
 class GrowthLimits(NamedTuple):
-    """How large the model may become by learning. A model that is larger already may stay so."""
+    """Limits on the size of the model. One that is larger already may stay so."""
 
     features: int = 2**24
     classes: int = 1000

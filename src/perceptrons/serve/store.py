@@ -30,6 +30,7 @@ from perceptrons.serve.journal import (
     read_start,
     segment_paths,
     sync_folder,
+    with_checksum,
 )
 from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import SnapshotEntry
@@ -58,7 +59,7 @@ class Place(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What the folder of a server is to other servers. It is kept in the file `server.json`.
+    """The folder of a server among other servers, as the file `server.json` keeps it.
 
     base: the digest of the model that the log starts with. role: "leader" or "follower". term: it grows with every
     promotion, which tells the newer of two leaders. leader: the URL that this server follows, or followed until it
@@ -95,8 +96,8 @@ class Identity(NamedTuple):
         sync_folder(path.parent)
 
 
-class Saved(NamedTuple):
-    """What a snapshot holds. identity: of the leader, in a copy that a follower gets; else that of a new folder."""
+class SnapshotContent(NamedTuple):
+    """The content of a snapshot. identity: of the leader, in a copy that a follower gets; else that of a new folder."""
 
     state: State
     place: Place
@@ -133,7 +134,7 @@ class _RollbackFrame(Struct):
 
 
 class Logged(NamedTuple):
-    """What a frame of the log holds: the version before it, and changes or a rollback."""
+    """The content of a frame: the version before it, and changes or a rollback."""
 
     version: int
     changes: list[Change]
@@ -179,7 +180,7 @@ class Store:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was ever served from this folder."""
+        """True if nothing was ever served from this folder."""
         return not (self.snapshots() or segment_paths(self._log_folder) or self._watermark.path.exists())
 
     def set_identity(self, **changes: Any) -> None:
@@ -212,14 +213,14 @@ class Store:
         if not segments:
             self._note_start(place)
 
-    def receive(self, content: bytes, leader: str) -> Saved:
+    def receive(self, content: bytes, leader: str) -> SnapshotContent:
         """Write what the leader at this URL has sent to a file, and read it. Raise ModelFileError if it is damaged."""
         path = self.folder / BEGINNING
         write_whole(path, content)
-        saved = loaded(path)
+        saved = read_snapshot(path)
         return saved._replace(identity=saved.identity._replace(role="follower", leader=leader))
 
-    def start_copy(self, copy: Saved) -> None:
+    def start_copy(self, copy: SnapshotContent) -> None:
         """Start the folder of a follower with what `receive` has read."""
         if not self.is_new:
             raise StoreError(
@@ -229,7 +230,7 @@ class Store:
         self._use_received(copy)
         self._note_start(copy.place)
 
-    def _use_received(self, copy: Saved) -> None:
+    def _use_received(self, copy: SnapshotContent) -> None:
         """Make the file that `receive` has written the first snapshot."""
         self.set_identity(**copy.identity._asdict())
         os.replace(self.folder / BEGINNING, self._snapshots / _file_name(copy.place))
@@ -247,7 +248,7 @@ class Store:
         for path in [*reversed(segment_paths(self._log_folder)), *(snapshot.path for snapshot in self.snapshots())]:
             path.unlink()  # in this order what is left, should it be killed, is a log up to a point and a snapshot
 
-    def replace_with(self, copy: Saved, keep: bool) -> Path | None:
+    def replace_with(self, copy: SnapshotContent, keep: bool) -> Path | None:
         """Start again with what `receive` has read. keep: move what is there to a folder, which is returned."""
         self.log.close()
         backup = self._move_apart() if keep else None
@@ -281,7 +282,7 @@ class Store:
                 "out and give --data; to begin again with this one, give another --data."
             )
 
-    def recovered(self) -> tuple[Saved, Iterator[Frame]]:
+    def recovered(self) -> tuple[SnapshotContent, Iterator[Frame]]:
         """Return the newest valid snapshot, and all frames of the log, those before the snapshot too.
 
         Once all frames were read, `log` is open.
@@ -388,7 +389,7 @@ class Store:
         """Open the log for appending. An empty log starts at this place."""
         self.log = Log(self._log_folder, Start(place.position, place.chain), self.sync, self._segment_bytes)
 
-    def _newest(self) -> Saved:
+    def _newest(self) -> SnapshotContent:
         snapshots = self.snapshots()
         if not snapshots:
             raise StoreError(
@@ -397,7 +398,7 @@ class Store:
             )
         for snapshot in reversed(snapshots):
             try:
-                return loaded(snapshot.path)
+                return read_snapshot(snapshot.path)
             except ModelFileError as error:
                 self.warnings.append(f"{error} An older snapshot is used.")
         raise StoreError(f"{self.folder}: no snapshot is sound: {' '.join(self.warnings)}")
@@ -472,7 +473,7 @@ class Store:
         keys = replies.as_json() if replies else None
         if state.kind is None:  # an empty model has no file
             content = json.encode(record if keys is None else record | {"keys": Raw(keys)})
-            return EMPTY_MAGIC + _with_checksum(content)
+            return EMPTY_MAGIC + with_checksum(content)
         return as_bytes(state.model, record if keys is None else record | {"keys": np.frombuffer(keys, np.uint8)})
 
 
@@ -481,14 +482,14 @@ def _file_name(place: Place) -> str:
     return f"{place.position:020d}-{place.generation:06d}-{place.version:020d}{SNAPSHOT_SUFFIX}"
 
 
-def loaded(path: Path) -> Saved:
+def read_snapshot(path: Path) -> SnapshotContent:
     """Return what a snapshot holds. Raise ModelFileError if it is damaged."""
     with path.open("rb") as file:
         is_empty = file.read(len(EMPTY_MAGIC)) == EMPTY_MAGIC
     if is_empty:
         content = path.read_bytes()
         record = content[len(EMPTY_MAGIC) : -CHECK.size]
-        if content != EMPTY_MAGIC + _with_checksum(record):
+        if content != EMPTY_MAGIC + with_checksum(record):
             raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
         model, place = Perceptron(), json.decode(record)
         replies = json.encode(place.get("keys", []))
@@ -498,11 +499,7 @@ def loaded(path: Path) -> Saved:
         replies = bytes(place["keys"]) if isinstance(place, dict) and "keys" in place else b"[]"
     if not isinstance(place, dict) or not all(type(place.get(name)) is int for name in Place._fields):
         raise ModelFileError(f"{path}: this is a model, but not a snapshot of a server.")
-    return Saved(
+    return SnapshotContent(
         State(model, place["version"]), Place(*(place[name] for name in Place._fields)),
         RecentReplies.from_json(replies), Identity(place.get("base"), term=place.get("term", 0)),
     )  # fmt: skip
-
-
-def _with_checksum(content: bytes) -> bytes:
-    return content + CHECK.pack(zlib.crc32(content))

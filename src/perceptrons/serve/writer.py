@@ -22,10 +22,10 @@ from perceptrons.serve.metrics import Progress
 from perceptrons.serve.recent import RecentReplies, ReusedKeyError
 from perceptrons.serve.schemas import LearnReply, RollbackReply
 from perceptrons.serve.state import Change, GrowthLimits, State, several_labels_of
-from perceptrons.serve.store import Logged, Place, Rollback, Saved, Snapshot, Store, loaded
+from perceptrons.serve.store import Logged, Place, Rollback, Snapshot, SnapshotContent, Store, read_snapshot
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-MAX_GROUP_EXAMPLES = 20_000  # that are learned between two syncs
+MAX_GROUP_EXAMPLES = 20_000  # learned between two syncs
 REPLAY_EXAMPLES = 2000  # changes that are learned together when the server starts again
 DEFAULT_LIMITS = GrowthLimits()
 logger = logging.getLogger("perceptrons.serve")
@@ -44,11 +44,11 @@ class NotLoggedError(OSError):
 
 
 class Job(NamedTuple):
-    """What waits for the writer: examples to learn, or a function to call while nothing is learned."""
+    """Work for the writer: examples to learn, or a function to call while nothing is learned."""
 
     done: "Future[Any]"
     key: str | None = None
-    digest: str = ""  # of the request that has the key
+    digest: str = ""  # digest of a request that has a key
     examples: list[Any] = []  # noqa: RUF012 (never changed)
     labels: list[Any] | None = None
     call: Callable[[], Any] | None = None
@@ -340,7 +340,7 @@ class Writer(Thread):
 
     @property
     def is_unsaved(self) -> bool:
-        """Whether anything was learned since the newest snapshot."""
+        """True if anything was learned since the newest snapshot."""
         return self._n_since_snapshot > 0
 
     def snapshot(self) -> Snapshot:
@@ -386,10 +386,10 @@ class Writer(Thread):
         """Return the model that a rollback goes to."""
         for snapshot in self.store.snapshots():
             if snapshot.path.name == rollback.snapshot:
-                return loaded(snapshot.path).state
+                return read_snapshot(snapshot.path).state
         raise LookupError(f"The snapshot {rollback.snapshot} is gone, to which the log goes back.")
 
-    def become(self, copy: Saved, keep: bool) -> Path | None:
+    def become(self, copy: SnapshotContent, keep: bool) -> Path | None:
         """Begin again with a leader's model. Called while nothing is learned.
 
         keep: move what is there to a folder, which is returned.
