@@ -6,7 +6,8 @@ On paper an epoch of S shards, each on a worker of its own, takes
 
 P: seconds that one core needs for a pass over all data. a: of an epoch with nothing to do. c: of every shard, since one
 client and one scheduler ask for it. N: weights. b: of a weight that moved, from the worker to the sum, g(S) of which
-follow each other: `FAN` at every level of the tree. e: of a weight whether it moved or not, where two workers share it.
+follow each other: `MAX_SUMMANDS` at every level of the tree. e: of a weight whether it moved or not, where two workers
+share it.
 They are fitted to epochs with next to nothing to learn from, on 2 workers, where t = a + c S + S (b moved + e N).
 """
 
@@ -25,7 +26,7 @@ from scipy.optimize import nnls
 from benchmarks import results
 from perceptrons import Perceptron
 from perceptrons.distributed import fit
-from perceptrons.distributed.mixed_fit import FAN, MixedFit
+from perceptrons.distributed.cluster_fit import MAX_SUMMANDS, MixedFit
 
 EPOCHS, WARM = 6, 1
 WEIGHTS = (10**4, 10**5, 10**6, 10**7)  # with 2 shards and 2 classes
@@ -181,9 +182,9 @@ def model_of(found: dict[str, Any]) -> dict[str, Any]:
 
 def chain(shards: int) -> int:
     """g: moves that are added up one after another on the way to the common weights."""
-    if shards <= FAN:
+    if shards <= MAX_SUMMANDS:
         return shards
-    return FAN + chain(math.ceil(shards / FAN))
+    return MAX_SUMMANDS + chain(math.ceil(shards / MAX_SUMMANDS))
 
 
 def overhead(numbers: dict[str, float], weights: int, shards: int) -> float:
@@ -227,7 +228,7 @@ def describe_costs(found: dict[str, Any]) -> str:
         f"the median of {EPOCHS - WARM} epochs after {WARM} warm-up epoch.\n\n"
         "- **Sending**: sending the common weights to the workers, and one task per shard.\n"
         "- **Workers**: waiting until all moves have arrived. This includes the time to find out what moved, and to "
-        f"add up moves if there are more than {FAN} shards.\n"
+        f"add up moves if there are more than {MAX_SUMMANDS} shards.\n"
         "- **Adding up**: adding what arrived to the new common weights.\n\n"
         "A weight that moved is two numbers."
     )

@@ -104,7 +104,7 @@ class Doors:
     def __init__(self, folder: Path) -> None:
         from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
         from perceptrons.data import read
-        from perceptrons.distributed.worker_data import raw_part
+        from perceptrons.distributed.rows import raw_rows
         from perceptrons.selection.splitting import as_given
         from perceptrons.structured.learner import read_features
         from perceptrons.theory import margins, separability
@@ -134,7 +134,7 @@ class Doors:
             "margins": lambda S: margins(linear, S, Y),
             "contradictions": lambda S: contradictions(S, Y),
             "recipe": lambda S: as_given(S, S),
-            "partition": lambda S: raw_part(S, Y, None, Perceptron(), (0, 0)),
+            "partition": lambda S: raw_rows(S, Y, None, Perceptron(), (0, 0)),
             "npz": lambda S: read(_npz(S, folder), need_labels=False),
         }
         self.single = {

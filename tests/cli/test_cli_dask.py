@@ -180,7 +180,7 @@ def test_options_of_reading_reach_the_workers(run, cluster, folder, tmp_path, da
 
 def test_the_live_line_goes_to_stderr(run, cluster, folder, monkeypatch):
     monkeypatch.setattr("perceptrons.cli.progress.OFTEN", 0)
-    monkeypatch.setattr("perceptrons.distributed.clients.TICK", 0.0001)
+    monkeypatch.setattr("perceptrons.distributed.clients.TICK_SECONDS", 0.0001)
     options = ["--dask", cluster.address, "--epochs", 30, "--json", "--verbose"]
     code, out, err = run("train", folder / "part-*.svm", *options)
     assert code == 0
@@ -354,7 +354,7 @@ def test_other_commands_do_not_import_dask(folder):
 def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     run, refused, new_cluster, cluster, folder, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("perceptrons.distributed.clients.PATIENCE", 0.5)
+    monkeypatch.setattr("perceptrons.distributed.clients.SCHEDULER_TIMEOUT", 0.5)
     options = [folder / "part-*.svm", "--shards", 2, "--checkpoint", tmp_path / "c", "--every", 0, "-o", tmp_path / "m"]
     doomed = new_cluster()
     tell, done = MixingWatch.__call__, []

@@ -202,7 +202,7 @@ def test_an_array_too_large_for_every_worker_is_refused_with_what_to_do():
 
 
 def test_a_cluster_that_loses_all_its_workers_is_not_waited_for_forever(data, monkeypatch):
-    monkeypatch.setattr("perceptrons.distributed.clients.NO_WORKER", 0.5)
+    monkeypatch.setattr("perceptrons.distributed.clients.WORKER_TIMEOUT", 0.5)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", silence_logs=60
     ) as cluster, distributed.Client(cluster) as client:  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perceptrons import Perceptron
-from perceptrons.distributed import ClusterError, ClusterWarning, clients, fit, linear_shards
+from perceptrons.distributed import ClusterError, ClusterWarning, clients, fit, rows
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -98,8 +98,8 @@ def test_workers_that_go_while_data_are_read_are_missed_too(place, data, monkeyp
         place.take_away()
         return before(client, asked)
 
-    before = linear_shards.computed
-    monkeypatch.setattr(linear_shards, "computed", computed)
+    before = rows.compute
+    monkeypatch.setattr(rows, "compute", computed)
     model = fit(Perceptron(**SETTINGS), *as_collections(*data), place.client, shards=2)
     assert np.array_equal(model.coef_, calm.coef_)
     assert "no workers" in place.said[0]
@@ -151,7 +151,7 @@ def test_it_says_so_every_ten_seconds_and_gives_up_after_ten_minutes():
         now[0] = 100.0 + seconds
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            workers.look()
+            workers.check()
         said.extend((seconds, str(one.message)) for one in caught)
 
     workers = clients.Workers(client, clock=lambda: now[0])

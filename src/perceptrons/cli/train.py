@@ -414,7 +414,7 @@ def _about_test_set(quality: Any, source: Any, share: float, asked: Any) -> dict
 def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
     from perceptrons.cli import cluster
     from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint
-    from perceptrons.distributed.linear_shards import check as check_model
+    from perceptrons.distributed.rows import check_parameters as check_model
 
     cluster.check(files, asked)
     need_classes(model, asked)

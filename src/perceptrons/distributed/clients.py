@@ -1,4 +1,4 @@
-"""The cluster: the caller's client, or a local cluster for as long as it is needed; and what to say where it fails."""
+"""The cluster: the client of the user or a temporary local cluster, and the errors and warnings when it fails."""
 
 import asyncio
 import math
@@ -14,14 +14,14 @@ from perceptrons.engine.streaming.threads import cores
 from perceptrons.engine.wording import count
 
 PACKAGE = "perceptrons"
-TRIES = 20  # of what failed because a worker died
-NO_WORKER = 600  # seconds to wait for the first, or for another when all are gone
-LOOK = 1  # seconds between two questions whether there are workers
-AGAIN = 10  # seconds between two warnings that there are none
-TICK = 0.1  # seconds between two looks at Ctrl-C, the clock and the cluster
-PATIENCE = 10.0  # seconds without a scheduler before it is given up
-SMALL = 2**22  # bytes that travel with tasks, through the scheduler; more go straight to the workers, once for all
-MISSING = "perceptrons.distributed needs Dask, which is not installed: pip install 'perceptrons[dask]'."
+MAX_ATTEMPTS = 20  # after failures because a worker died
+WORKER_TIMEOUT = 600  # seconds to wait for the first worker, or for another one when all are gone
+SECONDS_BETWEEN_CHECKS = 1  # of whether there are workers
+SECONDS_BETWEEN_WARNINGS = 10  # that there are none
+TICK_SECONDS = 0.1  # between two checks of Ctrl-C, time limits and the cluster
+SCHEDULER_TIMEOUT = 10.0  # seconds without a connection to the scheduler
+MAX_BYTES_IN_TASKS = 2**22  # sent through the scheduler; larger values go to the workers directly, once for all tasks
+DASK_IS_MISSING = "perceptrons.distributed needs Dask, which is not installed: pip install 'perceptrons[dask]'."
 
 
 class ClusterError(RuntimeError):
@@ -29,21 +29,21 @@ class ClusterError(RuntimeError):
 
 
 class ClusterWarning(UserWarning):
-    """The cluster has no workers, so that training waits for one; or it has some again."""
+    """The cluster has no workers, and training waits for one; or it has workers again."""
 
 
 def need_dask() -> None:
-    """Raise ImportError that says what to install, if Dask is not there."""
+    """Raise ImportError if Dask is not installed."""
     try:
         import dask  # noqa: F401
         import distributed  # noqa: F401
     except ImportError as error:
-        raise ImportError(MISSING) from error
+        raise ImportError(DASK_IS_MISSING) from error
 
 
 @contextmanager
 def connected(client: Any) -> Iterator[Any]:
-    """The given client, or that of the place where this is called, or one of a local cluster that ends with it."""
+    """Give the client that was passed, or else the current one, or else that of a temporary local cluster."""
     need_dask()
     from distributed import Client, get_client, get_worker, worker_client
 
@@ -52,7 +52,7 @@ def connected(client: Any) -> Iterator[Any]:
             get_worker()
         except ValueError:
             pass
-        else:  # within a task, which must not keep the others waiting
+        else:  # within a task: worker_client lets other tasks run meanwhile
             with worker_client() as client:
                 yield client
             return
@@ -77,7 +77,7 @@ def connected(client: Any) -> Iterator[Any]:
 
 @contextmanager
 def cluster_errors() -> Iterator[None]:
-    """What Dask says where a cluster fails, as a ClusterError."""
+    """Turn the errors of Dask for a cluster that fails into ClusterError."""
     from distributed import KilledWorker
     from distributed.client import ClosedClientError
     from distributed.comm import CommClosedError
@@ -92,7 +92,7 @@ def cluster_errors() -> Iterator[None]:
 
 
 def local_cluster(workers: int | None) -> Any:
-    """A scheduler and worker processes on this machine, by default as many as it has cores, with one thread each."""
+    """Start a scheduler and worker processes with one thread each on this machine; default: one per core."""
     need_dask()
     from distributed import LocalCluster
 
@@ -106,53 +106,53 @@ def local_cluster(workers: int | None) -> Any:
 
 
 def check_installed(client: Any) -> None:
-    """Raise ClusterError for a cluster without this package, which would end its workers; waits for the first."""
+    """Wait for a worker, and raise ClusterError if a machine of the cluster does not have this package."""
     Workers(client).wait()
-    places = {"the scheduler": client.run_on_scheduler(find_spec, PACKAGE)}
-    places |= {f"the worker {address}": found for address, found in client.run(find_spec, PACKAGE).items()}
-    for place, found in places.items():
-        if found is None:
+    specs = {"the scheduler": client.run_on_scheduler(find_spec, PACKAGE)}
+    specs |= {f"the worker {address}": spec for address, spec in client.run(find_spec, PACKAGE).items()}
+    for name, spec in specs.items():
+        if spec is None:
             raise ClusterError(
-                f"{client.scheduler.address}: {place} does not have the package {PACKAGE}: install it there and "
+                f"{client.scheduler.address}: {name} does not have the package {PACKAGE}: install it there and "
                 "restart the cluster."
             )
 
 
 def threads_of(client: Any) -> int:
-    """How many threads the cluster has by now."""
+    """Return the number of threads that the cluster has now."""
     return sum(client.nthreads().values())
 
 
 def sent(workers: "Workers", value: Any, size: int, copies: int) -> Any:
-    """What to pass to the tasks: the value itself, or if its copies are large, a future of a value sent in advance."""
-    return value if size * copies <= SMALL else scattered(workers, value, broadcast=True)
+    """Return what to pass to tasks: the value itself, or a future of it if its copies would be large."""
+    return value if size * copies <= MAX_BYTES_IN_TASKS else scattered(workers, value, broadcast=True)
 
 
 def is_near(client: Any) -> bool | None:
-    """Can workers be reached without the scheduler between, for certain? None: Dask decides."""
+    """Return True if workers can certainly be reached without the scheduler, or None to let Dask decide."""
     from distributed import LocalCluster
 
     return True if isinstance(client.cluster, LocalCluster) else None
 
 
 def scattered(workers: "Workers", value: Any, broadcast: bool = False) -> Any:
-    """The value, sent to a worker or to all. A worker that dies meanwhile is no reason to fail."""
+    """Send a value to a worker, or to all, and return its future. Try again if a worker dies meanwhile."""
     client = workers.client
-    for left in reversed(range(TRIES)):
+    for attempts_left in reversed(range(MAX_ATTEMPTS)):
         workers.wait()
         try:
             return client.scatter([value], broadcast=broadcast, hash=False, direct=is_near(client))[0]
-        except (OSError, KeyError, ValueError) as error:  # of Dask's own, where a worker goes that was just there
+        except (OSError, KeyError, ValueError) as error:  # what Dask raises when a worker disappears
             check_scheduler(client, error)
-            if not left:
+            if not attempts_left:
                 raise ClusterError(f"Data cannot be sent to the workers: {error!r}") from error
-            time.sleep(TICK)
+            time.sleep(TICK_SECONDS)
     raise AssertionError
 
 
-def gathered(workers: "Workers", futures: Any, **how: Any) -> Any:
-    """What `client.gather` returns, but never waiting in silence for a cluster without workers."""
-    waiting = gathering(workers, futures, **how)
+def gathered(workers: "Workers", futures: Any, **options: Any) -> Any:
+    """Return what `client.gather` returns, but warn while the cluster has no workers."""
+    waiting = gathering(workers, futures, **options)
     while True:
         try:
             next(waiting)
@@ -160,85 +160,87 @@ def gathered(workers: "Workers", futures: Any, **how: Any) -> Any:
             return end.value
 
 
-def gathering(workers: "Workers", futures: Any, **how: Any) -> Generator[None, None, Any]:
-    """As `gathered`; yields again and again while it waits, so that its caller can do something else."""
+def gathering(workers: "Workers", futures: Any, **options: Any) -> Generator[None, None, Any]:
+    """Gather as `gathered` does, and yield several times a second meanwhile, so that the caller can do other things."""
     client = workers.client
-    asked = asyncio.run_coroutine_threadsafe(client.gather(futures, asynchronous=True, **how), client.loop.asyncio_loop)
+    gather = client.gather(futures, asynchronous=True, **options)
+    result = asyncio.run_coroutine_threadsafe(gather, client.loop.asyncio_loop)
     try:
         while True:
             try:
-                result = asked.result(timeout=TICK)
+                values = result.result(timeout=TICK_SECONDS)
                 break
             except TimeoutError:
-                if asked.done():
-                    raise  # a task's own
-            workers.look()
+                if result.done():
+                    raise  # a task raised it
+            workers.check()
             yield
     finally:
-        asked.cancel()
-    workers.found()
-    return result
+        result.cancel()
+    workers.note_presence()
+    return values
 
 
 class Workers:
-    """Are there any left? If they may come back, they are waited for, but not in silence and not for ever."""
+    """Watches whether the cluster has workers. Waits for one with warnings, but not forever."""
 
     def __init__(self, client: Any, clock: Callable[[], float] = time.monotonic):
         self.client, self._clock = client, clock
-        self._next = self._say = -math.inf  # when to ask the scheduler again, and when to warn again
-        self._gone: float | None = None  # since when there has been none
+        self._next_check = self._next_warning = -math.inf
+        self._gone_since: float | None = None
 
-    def look(self, patience: float | None = None) -> None:
-        """Warn if there is no worker, and raise ClusterError if there has been none for long (default: NO_WORKER).
+    def check(self, timeout: float | None = None) -> None:
+        """Warn if there is no worker, and raise ClusterError if there has been none for longer than the timeout.
 
-        Asks the scheduler now and then only.
+        The scheduler is asked at most once a second. The default timeout is WORKER_TIMEOUT.
         """
         check_scheduler(self.client)
-        now, patience = self._clock(), NO_WORKER if patience is None else patience
-        if now < self._next:
+        now, timeout = self._clock(), WORKER_TIMEOUT if timeout is None else timeout
+        if now < self._next_check:
             return
-        self._next = now + min(LOOK, patience)
+        self._next_check = now + min(SECONDS_BETWEEN_CHECKS, timeout)
         if self.client.nthreads():
-            self.found()
+            self.note_presence()
             return
-        if self._gone is None:
-            self._gone, self._say = now, now
-        if now - self._gone > patience:
-            raise ClusterError(f"The cluster has had no workers for {patience} seconds: start some.")
-        if now >= self._say:
-            self._say = now + AGAIN
-            self._warn(f"no workers: {self._waiting(now - self._gone, patience)}")
+        if self._gone_since is None:
+            self._gone_since = self._next_warning = now
+        missing = now - self._gone_since
+        if missing > timeout:
+            raise ClusterError(f"The cluster has had no workers for {timeout} seconds: start some.")
+        if now >= self._next_warning:
+            self._next_warning = now + SECONDS_BETWEEN_WARNINGS
+            limit = "" if math.isinf(timeout) else f"up to {timeout:g} seconds "
+            so_far = f" ({missing:.0f} seconds so far)" if missing else ""
+            self._warn(
+                f"no workers: waiting {limit}for one{so_far}. Start workers (dask worker, cluster.scale), or stop with "
+                "Ctrl-C."
+            )
 
-    def found(self) -> None:
-        """There are workers; if there were none before, say so."""
-        if self._gone is not None:
-            missing, self._gone = round(self._clock() - self._gone), None
-            here = count(len(self.client.nthreads()), "worker")
-            self._warn(f"{here} now, after {count(missing, 'second')} without workers: training resumes.")
+    def note_presence(self) -> None:
+        """Note that there are workers, and warn if there were none before."""
+        if self._gone_since is not None:
+            missing, self._gone_since = round(self._clock() - self._gone_since), None
+            workers = count(len(self.client.nthreads()), "worker")
+            self._warn(f"{workers} now, after {count(missing, 'second')} without workers: training resumes.")
 
-    def wait(self, patience: float | None = None) -> None:
+    def wait(self, timeout: float | None = None) -> None:
         """Wait for a worker."""
         while not self.client.nthreads():
-            self.look(patience)
-            time.sleep(TICK)
-        self.found()
+            self.check(timeout)
+            time.sleep(TICK_SECONDS)
+        self.note_presence()
 
-    def _waiting(self, missing: float, patience: float) -> str:
-        limit = "" if math.isinf(patience) else f"up to {patience:g} seconds "
-        so_far = f" ({missing:.0f} seconds so far)" if missing else ""
-        return f"waiting {limit}for one{so_far}. Start workers (dask worker, cluster.scale), or stop with Ctrl-C."
-
-    def _warn(self, what: str) -> None:
-        """The time makes every warning a new one: Python shows the same text only once."""
-        text = f"{time.strftime('%H:%M:%S')}: The cluster at {self.client.scheduler.address} has {what}"
+    def _warn(self, text: str) -> None:
+        """Warn with the time of day in the text, because Python shows the same text only once."""
+        text = f"{time.strftime('%H:%M:%S')}: The cluster at {self.client.scheduler.address} has {text}"
         warnings.warn(text, ClusterWarning, stacklevel=3)
 
 
 def check_scheduler(client: Any, error: BaseException | None = None) -> None:
-    """Raise ClusterError if the scheduler has gone away and does not come back. error: what made one ask."""
-    until = time.monotonic() + PATIENCE
+    """Raise ClusterError if the connection to the scheduler is lost and does not return. error: its cause."""
+    deadline = time.monotonic() + SCHEDULER_TIMEOUT
     while client.status != "running":
-        if client.status in ("closed", "closing") or time.monotonic() > until:
-            where = getattr(client.scheduler, "address", None) or "an unknown address"
-            raise ClusterError(f"The connection to the scheduler at {where} is lost.") from error
-        time.sleep(0.1)
+        if client.status in ("closed", "closing") or time.monotonic() > deadline:
+            address = getattr(client.scheduler, "address", None) or "an unknown address"
+            raise ClusterError(f"The connection to the scheduler at {address} is lost.") from error
+        time.sleep(TICK_SECONDS)

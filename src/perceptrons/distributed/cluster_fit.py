@@ -1,26 +1,65 @@
 """`fit`: iterative parameter mixing over the shards of a Dask cluster."""
 
+import copy
 import json
+import time
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import CancelledError
 from contextlib import nullcontext
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
-from perceptrons.distributed import linear_shards, sequence_shards
-from perceptrons.distributed.clients import check_installed, cluster_errors, connected
-from perceptrons.distributed.linear_shards import Begun
-from perceptrons.distributed.mixed_fit import MixedFit, Watch
+import numpy as np
+
+from perceptrons.distributed import rows, sequences
+from perceptrons.distributed.clients import (
+    MAX_ATTEMPTS,
+    check_installed,
+    cluster_errors,
+    connected,
+    gathering,
+    is_near,
+    sent,
+)
+from perceptrons.distributed.mixing import (
+    Change,
+    PassNumber,
+    PassReport,
+    RandomState,
+    RunningPass,
+    accuracy,
+    add_changes,
+    apply_scale,
+    begin_pass,
+    common_weights,
+    continue_pass,
+    finish_pass,
+    has_mistakes,
+    mix,
+    mixing_weights,
+    view,
+    whole_pass,
+)
 from perceptrons.distributed.mixing_theorem import bound_of_run
-from perceptrons.distributed.shards import Shards
+from perceptrons.distributed.shards import PreparedModel, Shards
+from perceptrons.engine.passes.average import SCALE
 from perceptrons.engine.streaming.resuming import MIXINGS, Mixing, check_mixed_place
-from perceptrons.engine.training.base import has_learned
-from perceptrons.engine.training.epochs import AT_REST, Outcome
+from perceptrons.engine.training.base import has_learned, learner_of, set_learner
+from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome, Trainee, new_row
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.unchanged import unchanged_on_error
+from perceptrons.engine.training.weights import Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.sequence import SequencePerceptron
+from perceptrons.sequence.choices import check_choices
+from perceptrons.sequence.phrases import PhraseCounts
 
-KINDS: dict[type, Any] = {Perceptron: linear_shards, SequencePerceptron: sequence_shards}
+MAX_SUMMANDS = 8  # changes that one task adds up; more shards make a tree of tasks
+CHECKS: dict[type, Any] = {Perceptron: rows.check_parameters, SequencePerceptron: check_choices}
+PREPARE: dict[type, Any] = {Perceptron: rows.prepare, SequencePerceptron: sequences.prepare}
+
+Watch = Callable[[dict[str, Any]], None]
 
 
 def fit(
@@ -28,7 +67,7 @@ def fit(
     shards: int | None = None, epochs: int | None = None, sample_weight: Any = None, classes: Any = None,
     lengths: Any = None, checkpoint: Any = None, watch: Any = None, **reading: Any,
 ) -> Any:  # fmt: skip
-    """Train on a Dask cluster: every epoch each shard makes a pass from the common weights, and the results are mixed.
+    """Train on a Dask cluster: in every epoch, each shard makes a pass from the common weights; the results are mixed.
 
     When to use it: data that are on a cluster, or too many for one machine or one core. When not: data that one core
     passes over in a second or two; averaged weights then come cheaper from `fit`. docs/scaling.md says what it costs.
@@ -101,117 +140,295 @@ def fit(
         raise TypeError(f"checkpoint={checkpoint!r}: give a perceptrons.Checkpoint(path).")
     if watch is not None and not callable(watch):
         raise TypeError(f"watch={watch!r}: give a function that takes a dict.")
-    kind = _kind(estimator)
+    if type(estimator) not in CHECKS:
+        raise TypeError(
+            f"Only a Perceptron or a SequencePerceptron can be trained on a cluster, not {type(estimator).__name__}: "
+            "the weights of other models cannot be averaged."
+        )
     if checkpoint is not None and estimator.early_stopping:
         raise ValueError(
             "early_stopping cannot be combined with a checkpoint, which does not hold the best epoch: "
             "leave one of them out."
         )
-    kind.check(estimator)
+    CHECKS[type(estimator)](estimator)
+    options = MixingOptions(mixing, None if epochs is None else int(epochs), checkpoint, watch)
     with connected(client) as client, cluster_errors():
         check_installed(client)
-        Run(estimator, kind, client, mixing, None if epochs is None else int(epochs), checkpoint, watch).run(
-            X, y, shards, sample_weight=sample_weight, classes=classes, lengths=lengths, reading=reading
-        )
+        with nullcontext() if checkpoint is None else checkpoint.alone():
+            _fit(
+                estimator, options, client, X, y, shards, sample_weight=sample_weight, classes=classes,
+                lengths=lengths, reading=reading,
+            )  # fmt: skip
     if epochs is None:
         estimator._warn_unless_finished()
     return estimator
 
 
-def _kind(estimator: Any) -> Any:
-    """The module that begins a model of this class."""
-    if type(estimator) in KINDS:
-        return KINDS[type(estimator)]
-    raise TypeError(
-        f"Only a Perceptron or a SequencePerceptron can be trained on a cluster, not {type(estimator).__name__}: the "
-        "weights of other models cannot be averaged."
-    )
+class MixingOptions(NamedTuple):
+    """The options of one call of `fit` that do not depend on the data."""
+
+    mixing: Mixing
+    epochs: int | None
+    checkpoint: Checkpoint | None
+    watch: Watch | None
 
 
-class Run:
-    """One call of `fit`."""
+def _fit(estimator: Any, options: MixingOptions, client: Any, X: Any, y: Any, shards: int | None, **more: Any) -> None:
+    with unchanged_on_error(estimator):
+        place = None if options.checkpoint is None else options.checkpoint.begin(estimator)
+        is_warm = place is not None or (estimator.warm_start and has_learned(estimator))
+        if not is_warm:
+            estimator._forget()
+        if place is not None:
+            if "orders" not in place:
+                what = "this is a checkpoint of a run on one machine: resume it there, or start again"
+                raise ValueError(f"{place['path']}: {what}.")
+            check_mixed_place(place)
+            shards = place["shards"] if shards is None else shards
+        data, prepared = PREPARE[type(estimator)](client, estimator, X, y, shards, is_warm=is_warm, **more)
+        with data.forgotten_on_error():
+            if place is not None:
+                _check_same_run(place, len(data), options.mixing, prepared.fingerprint)
+            data.prepare(prepared.setup, prepared.mappings)
+    try:
+        MixedFit(estimator, data, prepared, options, place).run()
+    finally:
+        data.forget()
+
+
+def _check_same_run(place: dict[str, Any], shards: int, mixing: str, fingerprint: Any) -> None:
+    """Raise ValueError if a checkpoint was made with other options, or other data."""
+    path = place["path"]
+    for name, now in (("shards", shards), ("mixing", mixing)):
+        if place[name] != now:
+            raise ValueError(
+                f"{path}: this run was started with {name}={place[name]!r}, but it is now {now!r}: use the same "
+                "value, or start again."
+            )
+    if place.get("about") != json.loads(json.dumps(fingerprint)):
+        raise ValueError(f"{path}: this run was started with other data: give the same data, or start again.")
+
+
+class MixedFit(Trainee):
+    """The model on this machine and its shards on the workers, as the loop in `training/epochs.py` trains them.
+
+    place: where the run that this one resumes stopped, as its checkpoint has it.
+    """
 
     def __init__(
-        self, estimator: Any, kind: Any, client: Any, mixing: str, epochs: int | None, checkpoint: Checkpoint | None,
-        watch: Watch | None,
-    ) -> None:  # fmt: skip
-        self.estimator, self.kind, self.client, self.mixing = estimator, kind, client, mixing
-        self.epochs, self.checkpoint, self.watch = epochs, checkpoint, watch
-        self.outcome = Outcome()
+        self, estimator: Any, data: Shards, prepared: PreparedModel, options: MixingOptions,
+        place: dict[str, Any] | None,
+    ):  # fmt: skip
+        self.estimator, self.data, self.prepared, self.options = estimator, data, prepared, options
+        self.client, self.learner, self.outcome = data.client, learner_of(estimator), Outcome()
+        self.earlier = [] if place is None else [dict(row) for row in estimator.history_]  # of the resumed run
+        self.is_over = place is not None and place["done"]
+        self.is_uniform = options.mixing == "uniform"
+        self.is_lone = len(data) == 1  # one shard, whose pass is that of one machine
+        first = self.learner.rng.bit_generator.state
+        seed, epochs = self.learner.seed, self.learner.epochs
+        self.random_states: list[RandomState] = [first] + [
+            np.random.default_rng([seed, shard, epochs]).bit_generator.state for shard in range(1, len(data))
+        ]
+        if place is not None and place["orders"]:
+            self.random_states = place["orders"]
+        if not self.is_lone:
+            apply_scale(self.learner.weights)
+        self._passes: list[Any] = []  # futures
+        self._sums: list[Any] = []  # futures of the changes that this machine adds up
 
-    def run(self, X: Any, y: Any, shards: int | None, **more: Any) -> None:
-        with nullcontext() if self.checkpoint is None else self.checkpoint.alone():
-            self._run(X, y, shards, **more)
+    # ---- the run
 
-    def _run(self, X: Any, y: Any, shards: int | None, **more: Any) -> None:
-        model = self.estimator
-        with unchanged_on_error(model):
-            place = None if self.checkpoint is None else self.checkpoint.begin(model)
-            warm = place is not None or (model.warm_start and has_learned(model))
-            if not warm:
-                model._forget()
-            if place is not None:
-                if "orders" not in place:
-                    what = "this is a checkpoint of a run on one machine: resume it there, or start again"
-                    raise ValueError(f"{place['path']}: {what}.")
-                check_mixed_place(place)
-                shards = place["shards"] if shards is None else shards
-            data, begun = self.kind.begun(self.client, model, X, y, shards, warm=warm, **more)
-            try:
-                before: dict[str, Any] = {"history": [], "orders": None}
-                if place is not None:
-                    before = self._go_on(place, len(data), begun.about)
-                data.prepare(begun.common, begun.mappings)
-            except BaseException:
-                data.forget()
-                raise
-        try:
-            self._train(data, begun, place, before)
-        finally:
-            data.forget()
-
-    def _train(self, data: Shards, begun: Begun, place: dict[str, Any] | None, before: dict[str, Any]) -> None:
-        model = self.estimator
-        mixed = MixedFit(model, data, begun, self.mixing, self.outcome, before, self.checkpoint, self.watch)
-        plan = model._plan()._replace(max_iter=max(1, self._rest(len(before["history"]))))
-        plan = plan if self.epochs is None else plan._replace(tol=None)
-        over = place is not None and place["done"]
-        if over and (model.stop_reason_ in AT_REST or self._rest(len(before["history"])) < 1):
-            self._describe(len(data))
+    def run(self) -> None:
+        """Train until a stopping rule applies, and describe the run in the attributes of the estimator."""
+        model, options = self.estimator, self.options
+        epochs_left = int(options.epochs or model.max_iter) - len(self.earlier)
+        plan = model._plan()._replace(max_iter=max(1, epochs_left))
+        plan = plan if options.epochs is None else plan._replace(tol=None)
+        if self.is_over and (model.stop_reason_ in AT_REST or epochs_left < 1):
+            self._describe_run()
         else:
+            holds_out = self.prepared.holds_out
             try:
-                model._run(mixed, data.n, None, bool(begun.held_out), plan=plan, orders=False, outcome=self.outcome)
+                model._run(self, self.data.n, None, holds_out, plan=plan, orders=False, outcome=self.outcome)
             finally:
                 with Uninterrupted():
-                    self._end(mixed)
-        if isinstance(model, Perceptron):  # the theorem is about examples, of which a sequence has very many rivals
-            model.mixing_bound_ = bound_of_run(model, data, begun.weighted)
+                    self._end()
+        if isinstance(model, Perceptron):  # the theorem does not cover sequences, which have very many rivals
+            model.mixing_bound_ = bound_of_run(model, self.data, self.prepared.has_weights)
 
-    def _describe(self, shards: int) -> None:
-        self.estimator.n_shards_, self.estimator.mixing_, self.estimator.mixing_bound_ = shards, self.mixing, None
-
-    def _rest(self, done: int) -> int:
-        return int(self.epochs or self.estimator.max_iter) - done
-
-    def _go_on(self, place: dict[str, Any], shards: int, about: Any) -> dict[str, Any]:
-        path = place["path"]
-        for name, now in (("shards", shards), ("mixing", self.mixing)):
-            if place[name] != now:
-                raise ValueError(
-                    f"{path}: this run was started with {name}={place[name]!r}, but it is now {now!r}: use the same "
-                    "value, or start again."
-                )
-        if place.get("about") != json.loads(json.dumps(about)):
-            raise ValueError(f"{path}: this run was started with other data: give the same data, or start again.")
-        return {"history": [dict(row) for row in self.estimator.history_], "orders": place["orders"]}
-
-    def _end(self, mixed: MixedFit) -> None:
+    def _end(self) -> None:
+        """Release the workers, record the history, and save the last checkpoint."""
         model, reason = self.estimator, self.outcome.stop_reason
-        mixed.give_up()
-        history = mixed.earlier + self.outcome.history
+        for future in self._sums:
+            future.release()
+        self._passes, self._sums = [], []
+        history = self.earlier + self.outcome.history
         model._tell(Outcome(history, reason, self.outcome.returned_to))
-        self._describe(len(mixed.data))
+        self._describe_run()
         if hasattr(model, "source_") and history:  # as after fit_stream
             model.progress_ = [(history[0]["examples"], history[0]["mistakes"])]
-        if self.checkpoint is not None and history:
-            mixed.save(self.outcome, done=reason in (*AT_REST, "max_iter", "tol"), ended=True)
+        if self.options.checkpoint is not None and history:
+            self._save(self.outcome, is_done=reason in (*AT_REST, "max_iter", "tol"), is_counted=True)
+
+    def _describe_run(self) -> None:
+        model = self.estimator
+        model.n_shards_, model.mixing_, model.mixing_bound_ = len(self.data), self.options.mixing, None
+
+    # ---- an epoch
+
+    def begin_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        """Make one pass over every shard, then mix. Meanwhile, empty counts let Ctrl-C and time limits work."""
+        checkpoint, history = self.options.checkpoint, self.outcome.history
+        if checkpoint is not None and len(history) > 1 and checkpoint.due():
+            self._save(Outcome(history[:-1]), is_done=False)
+        began = time.perf_counter()
+        for attempts_left in reversed(range(MAX_ATTEMPTS)):
+            try:
+                self._submit()
+                results = yield from self._results()
+                break
+            except CancelledError as error:
+                self.data.restore(error, attempts_left)
+        self._sums = []
+        reports = self._take(results)
+        self.random_states = [report.random_state for report in reports]
+        self.learner.rng.bit_generator.state = self.random_states[0]
+        counts = ("examples", "mistakes", "updates")
+        history[-1]["shards"] = {
+            **{name: [getattr(report.counts, name) for report in reports] for name in counts},
+            "seconds": [report.seconds for report in reports],
+            "weights": mixing_weights(reports, self.is_uniform),
+        }
+        seconds, total = time.perf_counter() - began, Counts()
+        for report in reports:
+            total = total.plus(report.counts)
+        yield total
+        self._notify(len(self.data), seconds)
+
+    def _submit(self) -> None:
+        """Submit the passes over all shards, and the sums of their changes if there are many."""
+        weights = self.learner.weights
+        start: Any = weights if self.is_lone else common_weights(weights)
+        size = sum(part.nbytes for part in view(weights)[1:5]) if self.is_lone else start.nbytes
+        start = sent(self.data.workers, start, size, len(self.data))
+        number = PassNumber(self._epoch, is_first=len(self.earlier) + len(self.outcome.history) == 1)
+        if all(len(parts) == 1 for parts in self.data.parts):
+            n, parts = len(self.data), [parts[0] for parts in self.data.parts]
+            arguments = [start] * n, self.random_states, parts, [number] * n, [self.is_uniform] * n
+            passes = self.client.map(whole_pass, *arguments, pure=False)  # one message for all
+        else:
+            passes = [self._submit_pass(start, shard, number) for shard in range(len(self.data))]
+        self._passes = passes
+        while len(passes) > MAX_SUMMANDS:
+            groups = [passes[i : i + MAX_SUMMANDS] for i in range(0, len(passes), MAX_SUMMANDS)]
+            passes = self.client.map(add_changes, groups, pure=False)
+        self._sums = passes
+
+    def _submit_pass(self, start: Any, shard: int, number: PassNumber) -> Any:
+        """Submit the pass over a shard: one task per block, which starts from the end of the one before."""
+        parts, state, submit = self.data.parts[shard], self.random_states[shard], self.client.submit
+        order = np.arange(len(parts))
+        if self.prepared.setup.shuffle and not number.is_first and len(parts) > 1:
+            rng = np.random.default_rng()
+            rng.bit_generator.state = state
+            order, state = rng.permutation(len(parts)), rng.bit_generator.state
+        running = submit(begin_pass, start, state, parts[order[0]], number, pure=False)
+        for k in order[1:].tolist():
+            running = submit(continue_pass, running, parts[k], number, pure=False)
+        return running if self.is_lone else submit(finish_pass, running, start, self.is_uniform, pure=False)
+
+    def _results(self) -> Generator[Counts, None, list[Any]]:
+        """Wait for the workers, and return what they computed."""
+        began = time.perf_counter()
+        waiting = gathering(self.data.workers, self._sums, direct=is_near(self.client))
+        while True:
+            try:
+                next(waiting)
+            except StopIteration as end:
+                return end.value
+            n_finished = sum(future.status == "finished" for future in self._passes)
+            self._notify(n_finished, time.perf_counter() - began)
+            yield Counts()
+
+    def _take(self, results: list[Any]) -> tuple[PassReport, ...]:
+        """Make the results the common weights, and return the reports of all shards."""
+        weights = self.learner.weights
+        with Uninterrupted():
+            if self.is_lone:
+                running: RunningPass = results[0]
+                _copy_weights(running.weights, weights)
+                reports: tuple[PassReport, ...] = (running.report,)
+            else:
+                change: Change = add_changes(results)
+                mix(weights, change)
+                reports = change.reports
+            self.learner.changed()
+        return reports
+
+    # ---- questions of the loop
+
+    def accuracy(self) -> float:
+        return self.judge(new_row(0))
+
+    def judge(self, row: dict[str, Any]) -> float:
+        """Return the early-stopping score on the held-out examples, computed on the workers, and add it to `row`."""
+        weights = copy.deepcopy(self.learner.weights)
+        w, rest = self.learner.predicting(self.estimator.combine)
+        if isinstance(weights, Weights):
+            now = view(weights)
+            now.w[:], now.rest[:] = w.T, rest
+            weights.arrays["clock"][:, SCALE] = 1.0
+        else:
+            weights.w, weights.arcs = w, rest
+        scores = [part for part in self.data.ask(accuracy, common_weights(weights)) if part[1]]
+        mean = sum(share * n for share, n, *_ in scores) / sum(n for _, n, *_ in scores)
+        row["validation_accuracy"] = scores[0][0] if len(scores) == 1 else mean
+        if len(scores[0]) == 2:
+            return row["validation_accuracy"]
+        row["validation_phrase_f1"] = PhraseCounts(*[int(sum(column)) for column in zip(*scores, strict=True)][2:]).f1
+        return row["validation_phrase_f1"]
+
+    def change(self) -> float:
+        return self.prepared.fit.change()
+
+    def settled(self, row: dict[str, Any]) -> str:
+        reason = self.prepared.fit.settled(row)
+        if reason == "converged" and getattr(self.estimator, "zero_score", None) == "correct":
+            return "stuck" if any(self.data.ask(has_mistakes, common_weights(self.learner.weights))) else reason
+        return reason
+
+    # ---- messages and checkpoints
+
+    def _notify(self, n_finished: int, seconds: float) -> None:
+        if self.options.watch is not None:
+            row = self.outcome.history[-1]
+            shards = row.get("shards", {})
+            counts = {name: shards[name] for name in ("examples", "mistakes", "updates") if name in shards}
+            state = {"epoch": row["epoch"], "shards": len(self.data), "done": n_finished, "seconds": seconds}
+            self.options.watch(state | counts | self.prepared.messages)
+
+    def _save(self, outcome: Outcome, is_done: bool, is_counted: bool = False) -> None:
+        """Write a checkpoint of the model as it is after these epochs. is_counted: its counters include them."""
+        assert self.options.checkpoint is not None
+        model = copy.copy(self.estimator)
+        set_learner(model, copy.copy(self.learner))
+        if not is_counted:
+            learner_of(model).trained(outcome)
+        model._tell(Outcome(self.earlier + outcome.history, outcome.stop_reason, outcome.returned_to))
+        self.options.checkpoint.write(model, {
+            "shards": len(self.data), "mixing": self.options.mixing, "orders": self.random_states, "done": is_done,
+            "about": json.loads(json.dumps(self.prepared.fingerprint)),
+        })  # fmt: skip
+
+
+def _copy_weights(source: Any, target: Any) -> None:
+    """Copy weights into the arrays of others."""
+    if isinstance(target, Weights):
+        for name, array in source.arrays.items():
+            np.copyto(target.arrays[name], array)
+    else:
+        target.restore(source.snapshot())

@@ -1,336 +1,350 @@
-"""Iterative parameter mixing: what passes over shards made of common weights, added up, and the weights they mix to.
+"""Iterative parameter mixing: a pass over each shard from common weights, the sum of the changes, and the mix.
 
-Every epoch each shard makes one pass from the common weights v and ends at v_i, after k_i updates. The common weights
-become v + sum_i mu_i (v_i - v) with mu_i = k_i / sum k, or 1 / shards (McDonald, Hall and Mann 2010). The average stays
-what it is on one machine: the mean of the weights after every visit, on whichever shard.
+In every epoch, each shard makes one pass from the common weights v. Shard i ends at v_i after k_i updates. The common
+weights become v + sum_i mu_i (v_i - v), with mu_i = k_i / sum k or 1 / n_shards (McDonald, Hall and Mann 2010). The
+average stays what it is on one machine: the mean of the weights after every visit, on whichever shard.
 
-Weights of all kinds are seen here as a tall matrix, and the rest: biases, or the arcs of a chain. A row of the matrix
-is a feature of a linear model. Of a chain it is a feature and a label, number feature * labels + label, and there are
-only those that have a weight.
+Linear and chain weights share one form here: a tall matrix, and the rest (biases, or the arcs of a chain). A row of the
+matrix is a feature of a linear model. Of a chain, row number feature * n_labels + label is one weight, and only rows
+that have a weight are stored.
 
-What workers are asked to do is here too: small functions of their arguments alone, so that Dask may run any of them
-again.
+The tasks of workers are here, too. They depend on their arguments alone, so Dask may run any of them again.
 """
 
 import copy
 import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from perceptrons.engine.passes.average import MASS, SCALE, SEEN, TOTAL, find_moved
+from perceptrons.engine.training.epochs import Counts
 from perceptrons.engine.training.weights import NEW_CLOCK, Weights
 from perceptrons.sequence.chain_weights import ChainWeights, runs
 
 AnyWeights = Weights | ChainWeights
+RandomState = dict[str, Any]  # of a NumPy bit generator
 
 
-class View(NamedTuple):
-    """Weights scale * w, and rest, which no penalty scales (see passes/average.py).
+class WeightView(NamedTuple):
+    """The weights scale * w, and `rest`, which no penalty scales (see passes/average.py).
 
-    Their sums over the visits seen are mass * w - late and seen * rest - late_rest.
+    Their sums over the visits so far are mass * w - late and seen * rest - late_rest.
     """
 
-    rows: np.ndarray | None  # which rows there are, ascending; None: all
-    w: np.ndarray  # (rows, outputs)
+    rows: np.ndarray | None  # numbers of the stored rows, ascending; None: all
+    w: np.ndarray  # (n_rows, n_outputs)
     late: np.ndarray
-    rest: np.ndarray  # its last axis is the outputs too
+    rest: np.ndarray  # its last axis is n_outputs, too
     late_rest: np.ndarray
-    seen: np.ndarray  # (1,), or one an output
+    seen: np.ndarray  # (1,), or (n_outputs,)
     mass: np.ndarray
     scale: np.ndarray
 
+    def with_rows(self, more: Any) -> "WeightView":
+        """Return chain weights with more rows, in which the weights are 0."""
+        assert self.rows is not None
+        rows = np.union1d(self.rows, more)
+        places = np.searchsorted(rows, self.rows)
+        w, late = np.zeros((len(rows), 1), self.w.dtype), np.zeros((len(rows), 1), self.late.dtype)
+        w[places], late[places] = self.w, self.late
+        return self._replace(rows=rows, w=w, late=late)
 
-def view(weights: AnyWeights) -> View:
-    """The arrays of the weights themselves; of the features of a chain, copies."""
+
+def view(weights: AnyWeights) -> WeightView:
+    """Return the arrays of the weights themselves; for the features of a chain, copies."""
     if isinstance(weights, ChainWeights):
         t, (features, labels, w, late) = weights.t, weights.entries()
         rows = features * weights.n_labels + labels
-        return View(rows, w[:, None], late[:, None], weights.arcs, weights.late_arcs, t, t, np.ones(1))
-    d, a = weights.n_features, weights.arrays
-    tall, late, clock = a["w"][:, :d].T, a["late_w"][:, :d].T, a["clock"]
-    return View(None, tall, late, a["b"], a["late_b"], clock[:, SEEN], clock[:, MASS], clock[:, SCALE])
+        return WeightView(rows, w[:, None], late[:, None], weights.arcs, weights.late_arcs, t, t, np.ones(1))
+    d, arrays = weights.n_features, weights.arrays
+    w, late, clock = arrays["w"][:, :d].T, arrays["late_w"][:, :d].T, arrays["clock"]
+    return WeightView(
+        None, w, late, arrays["b"], arrays["late_b"], clock[:, SEEN], clock[:, MASS], clock[:, SCALE]
+    )  # fmt: skip
 
 
-def put(weights: ChainWeights, rows: np.ndarray, w: np.ndarray, late: np.ndarray) -> None:
-    """Make these the weights of the features of a chain."""
+def set_chain_weights(weights: ChainWeights, rows: np.ndarray, w: np.ndarray, late: np.ndarray) -> None:
+    """Replace the feature weights of a chain."""
     features, labels = np.divmod(rows, weights.n_labels)
-    kind = weights.dtype
-    weights.fill(*runs(features), labels.astype(np.int32), w[:, 0].astype(kind, copy=False), late[:, 0].copy())
+    dtype = weights.dtype
+    weights.fill(*runs(features), labels.astype(np.int32), w[:, 0].astype(dtype, copy=False), late[:, 0].copy())
 
 
-def among(chain: View, more: Any) -> View:
-    """The weights of a chain with more rows, in which they are 0."""
-    assert chain.rows is not None
-    rows = np.union1d(chain.rows, more)
-    places, wider = np.searchsorted(rows, chain.rows), []
-    for array in (chain.w, chain.late):
-        wider.append(np.zeros((len(rows), 1), array.dtype))
-        wider[-1][places] = array
-    return chain._replace(rows=rows, w=wider[0], late=wider[1])
-
-
-class Start(NamedTuple):
-    """Common weights on their way to a shard: without their average, and without rows that are all 0."""
+class CommonWeights(NamedTuple):
+    """Weights on their way to a shard: without their average, and without rows that are all 0."""
 
     kind: type
-    shape: tuple[int, int]  # features and outputs
-    columns: np.ndarray | None  # the rows that have weights; None: all
+    shape: tuple[int, int]  # (n_features, n_outputs)
+    rows: np.ndarray | None  # numbers of the rows in w; None: all
     w: np.ndarray
     rest: np.ndarray
-    own_clocks: bool  # has every output its own?
-    one: float  # the square of the constant feature of a linear model
-    order: str  # of the matrix in memory
+    has_own_clocks: bool  # of every output
+    one: float  # square of the constant feature of a linear model
+    order: str  # of the matrix in memory, "C" or "F"
 
     @property
     def nbytes(self) -> int:
         return self.w.nbytes + self.rest.nbytes
 
-    def begin(self) -> AnyWeights:
-        """Weights to learn from here on."""
+    def to_weights(self) -> AnyWeights:
+        """Return new weights to train from here."""
         dtype = self.w.dtype
         if self.kind is ChainWeights:
-            assert self.columns is not None
+            assert self.rows is not None
             chain = ChainWeights(*self.shape, dtype)
-            put(chain, self.columns, self.w, np.zeros(self.w.shape))
+            set_chain_weights(chain, self.rows, self.w, np.zeros(self.w.shape))
             chain.arcs[:] = self.rest
             return chain
         tall = np.empty(self.shape, dtype, order="C" if self.order == "F" else "F")
-        if self.columns is not None:
+        if self.rows is None:
+            tall[:] = self.w
+        else:
             tall[:] = 0
-        self._write(tall)
+            tall[self.rows] = self.w
         weights = Weights(tall.T, self.rest.copy(), one=self.one)
-        if self.own_clocks:
+        if self.has_own_clocks:
             weights.own_clocks()
         return weights
 
-    def tall(self, rows: np.ndarray | None) -> np.ndarray:
-        """The weights in these rows, which are all that have any; None: in all rows. Not to be changed."""
-        if self.columns is None:
+    def matrix(self, rows: np.ndarray | None) -> np.ndarray:
+        """Return the weights in these rows, which must include all that have weights. Do not change the result."""
+        if self.rows is None:
             return self.w
         tall = np.zeros(self.shape if rows is None else (len(rows), 1), self.w.dtype)
-        self._write(tall, rows)
+        tall[self.rows if rows is None else np.searchsorted(rows, self.rows)] = self.w
         return tall
 
-    def _write(self, tall: np.ndarray, rows: np.ndarray | None = None) -> None:
-        if rows is None:
-            tall[slice(None) if self.columns is None else self.columns] = self.w
-        else:
-            tall[np.searchsorted(rows, np.asarray(self.columns))] = self.w
 
-
-def start_of(weights: AnyWeights) -> Start:
-    """The common weights, to be sent."""
+def common_weights(weights: AnyWeights) -> CommonWeights:
+    """Return the weights in the form in which they are sent to the shards."""
     rows, w, _, rest, _, seen, *_ = view(weights)
     used = np.flatnonzero(w.any(axis=1))
-    columns = None if rows is None and 2 * len(used) > len(w) else used
-    linear = isinstance(weights, Weights)
-    return Start(
-        type(weights),
-        w.shape if rows is None else (weights.n_features, len(rest) - 1),
-        columns if rows is None else rows[used],
-        w.copy() if columns is None else w[columns],
-        rest.copy(),
-        linear and len(seen) > 1,
-        weights.one if isinstance(weights, Weights) else 0.0,
-        "F" if linear and w.flags.c_contiguous else "C",
+    is_linear = isinstance(weights, Weights)
+    sends_all = rows is None and 2 * len(used) > len(w)
+    return CommonWeights(
+        kind=type(weights),
+        shape=w.shape if rows is None else (weights.n_features, len(rest) - 1),
+        rows=None if sends_all else used if rows is None else rows[used],
+        w=w.copy() if sends_all else w[used],
+        rest=rest.copy(),
+        has_own_clocks=is_linear and len(seen) > 1,
+        one=weights.one if isinstance(weights, Weights) else 0.0,
+        order="F" if is_linear and w.flags.c_contiguous else "C",
     )
 
 
-class Report(NamedTuple):
-    """How the pass over a shard went."""
+class PassReport(NamedTuple):
+    """The result of a pass over a shard, except for the weights."""
 
-    examples: int
-    mistakes: int
-    updates: int
-    loss: float
+    counts: Counts
     seconds: float
-    orders: dict[str, Any]  # the state of the shard's generator
+    random_state: RandomState  # of the shard, after the pass
 
 
-class Move(NamedTuple):
-    """The result of the passes over some shards. Sums are over shards; v are the common weights, v_i a shard's."""
+class Change(NamedTuple):
+    """The result of passes over some shards. Sums are over shards; v are the common weights, v_i those of a shard."""
 
     weight: float  # sum of k_i
-    idle: int  # shards without an update: they move the weights only where all are
-    columns: np.ndarray | None  # the rows that moved, sorted; None: all
-    step: np.ndarray  # sum of k_i (v_i - v); where all are idle, of v_i - v
+    n_idle: int  # shards without an update, which count only if no shard has one
+    rows: np.ndarray | None  # numbers of the rows that changed, sorted; None: all
+    step: np.ndarray  # sum of k_i (v_i - v); if all shards are idle, sum of v_i - v
     drift: np.ndarray  # sum over visits of the weights after each, minus v
     rest_step: np.ndarray
     rest_drift: np.ndarray
-    seen: np.ndarray  # visits by weight, by clock
+    seen: np.ndarray  # visits by weight, one number per clock
     t: float
-    reports: tuple[Report, ...]
+    reports: tuple[PassReport, ...]
 
 
-def move_of(start: Start, weights: AnyWeights, report: Report, uniform: bool) -> Move:
-    """What the pass over one shard, from start to these weights, came to."""
-    now = view(weights)
-    if now.rows is not None:  # a weight that went back to 0 is among those of the start only
-        now = among(now, start.columns)
-    v = start.tall(now.rows)
-    k = 1.0 if uniform else float(report.updates)
-    columns = None
-    if (now.scale == 1).all():
-        found = np.empty(len(v), np.bool_)
-        find_moved(now.w, now.late, v, found)
-        columns = np.flatnonzero(found)
-        columns = None if now.rows is None and 2 * len(columns) > len(v) else columns
-    which = slice(None) if columns is None else columns
-    columns = columns if now.rows is None else now.rows[columns]
-    step, drift = _moved(v[which], now.w[which], now.late[which], now)
-    unscaled = now._replace(mass=now.seen, scale=np.ones_like(now.scale))
-    rest_step, rest_drift = _moved(start.rest, now.rest, now.late_rest, unscaled)
-    step, rest_step = step * (k or 1.0), rest_step * (k or 1.0)
-    step, drift = step.astype(start.w.dtype, copy=False), drift.astype(start.w.dtype, copy=False)  # float32 stays so
-    t = float(weights.arrays["t"][0]) if isinstance(weights, Weights) else float(weights.t[0])
-    return Move(k, int(k == 0), columns, step, drift, rest_step, rest_drift, now.seen.astype(np.float64), t, (report,))
-
-
-def _moved(v: np.ndarray, w: np.ndarray, late: np.ndarray, now: View) -> tuple[np.ndarray, np.ndarray]:
-    v = v.astype(np.float64)
-    return now.scale * w - v, now.mass * w - late - now.seen * v
-
-
-def total(moves: Sequence[Move]) -> Move:
-    """The moves of several groups of shards as one; the order of the groups decides how sums are rounded."""
-    if len(moves) == 1:
-        return moves[0]
-    busy = [move for move in moves if move.weight > 0]
-    pulling = busy or list(moves)
-    columns = None
-    if all(move.columns is not None for move in moves):
-        columns = np.unique(np.concatenate([move.columns for move in moves]))
-    height = len(columns) if columns is not None else max(len(m.step) for m in moves if m.columns is None)
-    width = moves[0].step.shape[1]
-    step, drift = np.zeros((height, width)), np.zeros((height, width))
-    for move in moves:
-        which: Any = slice(None) if move.columns is None else move.columns
-        if columns is not None:
-            which = np.searchsorted(columns, which)
-        drift[which] += move.drift
-        if move.weight > 0 or not busy:
-            step[which] += move.step
-    return Move(
-        sum(move.weight for move in moves),
-        sum(move.idle for move in moves),
-        columns,
-        step,
-        drift,
-        sum((move.rest_step for move in pulling[1:]), pulling[0].rest_step),
-        sum((move.rest_drift for move in moves[1:]), moves[0].rest_drift),
-        sum((move.seen for move in moves[1:]), moves[0].seen),
-        sum(move.t for move in moves),
-        tuple(report for move in moves for report in move.reports),
+def change_of_pass(start: CommonWeights, weights: AnyWeights, report: PassReport, is_uniform: bool) -> Change:
+    """Return the change that the pass over one shard made, from `start` to `weights`."""
+    end = view(weights)
+    if end.rows is not None:  # a weight that returned to 0 is only in `start`
+        end = end.with_rows(start.rows)
+    v = start.matrix(end.rows)
+    k = 1.0 if is_uniform else float(report.counts.updates)
+    changed = None
+    if (end.scale == 1).all():
+        is_changed = np.empty(len(v), np.bool_)
+        find_moved(end.w, end.late, v, is_changed)
+        changed = np.flatnonzero(is_changed)
+        changed = None if end.rows is None and 2 * len(changed) > len(v) else changed
+    selected: Any = slice(None) if changed is None else changed
+    step, drift = _step_and_drift(v[selected], end.w[selected], end.late[selected], end)
+    unscaled = end._replace(mass=end.seen, scale=np.ones_like(end.scale))
+    rest_step, rest_drift = _step_and_drift(start.rest, end.rest, end.late_rest, unscaled)
+    dtype = start.w.dtype  # float32 stays float32
+    return Change(
+        weight=k,
+        n_idle=int(k == 0),
+        rows=changed if end.rows is None else end.rows[selected],
+        step=(step * (k or 1.0)).astype(dtype, copy=False),
+        drift=drift.astype(dtype, copy=False),
+        rest_step=rest_step * (k or 1.0),
+        rest_drift=rest_drift,
+        seen=end.seen.astype(np.float64),
+        t=float(weights.arrays["t"][0]) if isinstance(weights, Weights) else float(weights.t[0]),
+        reports=(report,),
     )
 
 
-def mix(weights: AnyWeights, move: Move) -> None:
-    """Move the common weights and their average, in place."""
-    write_out(weights)
-    now = view(weights)
-    shards = move.weight or float(move.idle)
-    seen = now.seen + move.seen
-    which: Any = slice(None) if move.columns is None else move.columns
-    if now.rows is not None:
-        now = among(now, which)
-        which = np.searchsorted(np.asarray(now.rows), which)
-    for w, late, columns, step, drift in (
-        (now.w, now.late, which, move.step, move.drift),
-        (now.rest, now.late_rest, slice(None), move.rest_step, move.rest_drift),
+def _step_and_drift(v: np.ndarray, w: np.ndarray, late: np.ndarray, end: WeightView) -> tuple[np.ndarray, np.ndarray]:
+    v = v.astype(np.float64)
+    return end.scale * w - v, end.mass * w - late - end.seen * v
+
+
+def add_changes(changes: Sequence[Change]) -> Change:
+    """Add the changes of several groups of shards. The order of the groups decides how sums are rounded."""
+    if len(changes) == 1:
+        return changes[0]
+    busy = [change for change in changes if change.weight > 0]
+    moving = busy or list(changes)
+    rows = None
+    if all(change.rows is not None for change in changes):
+        rows = np.unique(np.concatenate([change.rows for change in changes]))
+    height = len(rows) if rows is not None else max(len(one.step) for one in changes if one.rows is None)
+    width = changes[0].step.shape[1]
+    step, drift = np.zeros((height, width)), np.zeros((height, width))
+    for change in changes:
+        selected: Any = slice(None) if change.rows is None else change.rows
+        if rows is not None:
+            selected = np.searchsorted(rows, selected)
+        drift[selected] += change.drift
+        if change.weight > 0 or not busy:
+            step[selected] += change.step
+    return Change(
+        weight=sum(change.weight for change in changes),
+        n_idle=sum(change.n_idle for change in changes),
+        rows=rows,
+        step=step,
+        drift=drift,
+        rest_step=sum((change.rest_step for change in moving[1:]), moving[0].rest_step),
+        rest_drift=sum((change.rest_drift for change in changes[1:]), changes[0].rest_drift),
+        seen=sum((change.seen for change in changes[1:]), changes[0].seen),
+        t=sum(change.t for change in changes),
+        reports=tuple(report for change in changes for report in change.reports),
+    )
+
+
+def mix(weights: AnyWeights, change: Change) -> None:
+    """Change the common weights and their average in place."""
+    apply_scale(weights)
+    common = view(weights)
+    total = change.weight or float(change.n_idle)
+    seen = common.seen + change.seen
+    selected: Any = slice(None) if change.rows is None else change.rows
+    if common.rows is not None:
+        common = common.with_rows(selected)
+        selected = np.searchsorted(np.asarray(common.rows), selected)
+    for w, late, rows, step, drift in (
+        (common.w, common.late, selected, change.step, change.drift),
+        (common.rest, common.late_rest, slice(None), change.rest_step, change.rest_drift),
     ):
-        before = w[columns].astype(np.float64)
-        w[columns] = before + step / shards
-        late[columns] += seen * (w[columns] - before) - drift
+        before = w[rows].astype(np.float64)
+        w[rows] = before + step / total
+        late[rows] += seen * (w[rows] - before) - drift
     if isinstance(weights, ChainWeights):
-        assert now.rows is not None
-        put(weights, now.rows, now.w, now.late)
-        weights.t += move.t
+        assert common.rows is not None
+        set_chain_weights(weights, common.rows, common.w, common.late)
+        weights.t += change.t
     else:
         weights.arrays["clock"][:, (SEEN, MASS, TOTAL)] = seen[:, None]
-        weights.arrays["t"] += move.t
+        weights.arrays["t"] += change.t
 
 
-def write_out(weights: AnyWeights) -> None:
-    """Multiply out the scale of the weights.  Changes weights."""
+def apply_scale(weights: AnyWeights) -> None:
+    """Multiply the weights by their scale, which becomes 1."""
     if isinstance(weights, ChainWeights) or weights.unscaled:
         return
     now = view(weights)
-    visited = now.mass * now.w - now.late
+    summed = now.mass * now.w - now.late
     now.w[:] = now.w * now.scale.astype(now.w.dtype)
-    now.late[:] = now.seen * now.w - visited
+    now.late[:] = now.seen * now.w - summed
     clock = weights.arrays["clock"] = np.tile(NEW_CLOCK, (len(now.seen), 1))
     clock[:, (SEEN, MASS, TOTAL)] = now.seen[:, None]
 
 
-def shares(reports: Sequence[Report], uniform: bool) -> list[float]:
-    """mu of every shard."""
-    k = np.array([1.0 if uniform else report.updates for report in reports], np.float64)
+def mixing_weights(reports: Sequence[PassReport], is_uniform: bool) -> list[float]:
+    """Return mu, the weight of every shard in the mix."""
+    k = np.array([1.0 if is_uniform else report.counts.updates for report in reports], np.float64)
     return (k / k.sum() if k.any() else np.full(len(k), 1 / len(k))).tolist()
 
 
-# ---- what workers are asked to do
+# ---- tasks of workers
 
 
-class Running(NamedTuple):
-    """A pass over a shard that is on its way from block to block, or over. weights: the shard's own."""
-
-    weights: AnyWeights
-    report: Report
-
-
-def begin(start: Start | AnyWeights, orders: dict[str, Any]) -> Running:
-    """A pass that has visited nothing yet. start: the weights of a lone shard keep their average."""
-    weights = start.begin() if isinstance(start, Start) else copy.deepcopy(start)
-    return Running(weights, Report(0, 0, 0, 0.0, 0.0, orders))
-
-
-class Turn(NamedTuple):
-    """Which pass over the data it is."""
+class PassNumber(NamedTuple):
+    """The place of a pass in the training."""
 
     epoch: int  # of the model, from 1
-    first: bool  # of this run?
+    is_first: bool  # of this run
 
 
-def visit(running: Running, part: Any, turn: Turn) -> Running:
-    """Continue the pass over one more block.  Changes running, which must be one's own."""
+class Part(Protocol):
+    """A block of the examples of a shard, on a worker: `RowsPart`, `FilesPart` or `SequencesPart`."""
+
+    @property
+    def n(self) -> int:
+        """Return the number of examples."""
+
+    @property
+    def n_train(self) -> int:
+        """Return the number of examples to learn from; the others are held out."""
+
+    def visits(self, weights: AnyWeights, rng: np.random.Generator, number: PassNumber) -> Iterator[Counts]:
+        """Learn from the examples once, in a new order. This changes the weights and `rng`."""
+
+    def accuracy(self, weights: AnyWeights) -> tuple[float, ...]:
+        """Return the accuracy of weights on the held-out examples, and their number; then counts of phrases, if any."""
+
+
+class RunningPass(NamedTuple):
+    """A pass over the blocks of a shard, under way or complete. weights: those of the shard."""
+
+    weights: AnyWeights
+    report: PassReport
+
+
+def begin_pass(start: CommonWeights | AnyWeights, state: RandomState, part: Part, number: PassNumber) -> RunningPass:
+    """Make the pass over the first block of a shard. A lone shard starts from the weights with their average."""
+    weights = start.to_weights() if isinstance(start, CommonWeights) else copy.deepcopy(start)
+    return _learn(weights, PassReport(Counts(), 0.0, state), part, number)
+
+
+def continue_pass(running: RunningPass, part: Part, number: PassNumber) -> RunningPass:
+    """Make the pass over one more block."""
+    return _learn(copy.deepcopy(running.weights), running.report, part, number)
+
+
+def _learn(weights: AnyWeights, report: PassReport, part: Part, number: PassNumber) -> RunningPass:
+    """Learn from a block. This changes the weights, which must be a copy: Dask may run the task again."""
     began = time.perf_counter()
-    weights, report = running
+    total, seconds, state = report
     rng = np.random.default_rng()
-    rng.bit_generator.state = report.orders
-    examples, mistakes, updates, loss, seconds, _ = report
-    for counts in part.visits(weights, rng, turn):
-        examples += counts.examples
-        mistakes += counts.mistakes
-        updates += counts.updates
-        loss += counts.loss
+    rng.bit_generator.state = state
+    for counts in part.visits(weights, rng, number):
+        total = total.plus(counts)
     seconds += time.perf_counter() - began
-    return Running(weights, Report(examples, mistakes, updates, loss, seconds, rng.bit_generator.state))
+    return RunningPass(weights, PassReport(total, seconds, rng.bit_generator.state))
 
 
-def first_block(start: Start | AnyWeights, orders: dict[str, Any], part: Any, turn: Turn) -> Running:
-    return visit(begin(start, orders), part, turn)
+def finish_pass(running: RunningPass, start: CommonWeights, is_uniform: bool) -> Change:
+    return change_of_pass(start, running.weights, running.report, is_uniform)
 
 
-def next_block(running: Running, part: Any, turn: Turn) -> Running:
-    return visit(copy.deepcopy(running), part, turn)
+def whole_pass(
+    start: CommonWeights | AnyWeights, state: RandomState, part: Part, number: PassNumber, is_uniform: bool
+) -> Change | RunningPass:
+    """Make the pass over a shard of one block. The result for a lone shard has all of its weights."""
+    running = begin_pass(start, state, part, number)
+    return finish_pass(running, start, is_uniform) if isinstance(start, CommonWeights) else running
 
 
-def finish(running: Running, start: Start, uniform: bool) -> Move:
-    """The result of the pass, for mixing."""
-    return move_of(start, running.weights, running.report, uniform)
+def accuracy(part: Part, start: CommonWeights) -> tuple[float, ...]:
+    return part.accuracy(start.to_weights())
 
 
-def whole_pass(start: Start | AnyWeights, orders: dict[str, Any], part: Any, turn: Turn, uniform: bool) -> Any:
-    """The pass over a shard of one block: a Move; of a lone shard, a Running with all that the weights are."""
-    running = first_block(start, orders, part, turn)
-    return finish(running, start, uniform) if isinstance(start, Start) else running
-
-
-def accuracy(part: Any, start: Start) -> tuple[float, ...]:
-    return part.accuracy(start.begin())
-
-
-def contradicted(part: Any, start: Start) -> bool:
-    return part.contradicted(start.begin())
+def has_mistakes(part: Any, start: CommonWeights) -> bool:
+    return part.has_mistakes(start.to_weights())

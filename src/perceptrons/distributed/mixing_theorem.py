@@ -1,4 +1,4 @@
-"""How many epochs mixing can take on separable data, beside those that it took (McDonald, Hall and Mann 2010).
+"""The bound on the number of epochs of mixing on separable data (McDonald, Hall and Mann 2010), beside those made.
 
 With k_{i,n} updates of shard i in epoch n, from zeros, separable with margin gamma and radius R:
 
@@ -17,32 +17,34 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.distributed.clients import connected
-from perceptrons.distributed.linear_shards import shards_again
+from perceptrons.distributed.rows import LinearPart, reopen_shards
 from perceptrons.distributed.shards import Shards
 from perceptrons.engine.rows import Sparse
 from perceptrons.engine.training.base import learner_of
+from perceptrons.inspection.weights import constant_feature
 from perceptrons.linear import Perceptron
 from perceptrons.theory.bounds import safe_margins, safe_radius, unit
 from perceptrons.theory.examples import Examples, augmented
 from perceptrons.theory.model_bound import join, refuse_parameters
 
-AT_ONCE = 2**22  # numbers looked at together
+MAX_NUMBERS_AT_ONCE = 2**22  # values of examples whose margins are computed together
 
 
 @dataclass(frozen=True, eq=False)
 class MixingBound:
-    """The theorem beside a run.
+    """The bound of the theorem, and what a run made.
 
     Attributes
     ----------
     epochs : int
-        With updates, at most.
+        The largest possible number of epochs with updates.
     made : int
-        Epochs with updates that the run had.
+        The number of epochs with updates that the run had.
     at_most, sum : float
-        Of the updates of all shards and epochs, each times the share of its shard in the mix: allowed, and made.
+        The sum over the updates of all shards and epochs, each times the weight of its shard in the mix: the largest
+        possible one, and that of the run.
     radius, margin : float
-        R and gamma, those of the direction that the run found: the largest margin may be larger, and the bound lower.
+        R and gamma, for the direction that the run found. The largest margin may be larger, and the bound lower.
     shards : int
     mixing : str
     """
@@ -61,7 +63,7 @@ class MixingBound:
         return self.made <= self.epochs and self.sum <= self.at_most * (1 + 1e-12)
 
     def explain(self) -> str:
-        """The comparison in words."""
+        """Return the comparison as a sentence."""
         times = f"{self.shards} times " if self.mixing == "uniform" and self.shards > 1 else ""
         return (
             f"{self.made:,} epoch{'s' * (self.made != 1)} with updates, at most {self.epochs:,} possible: "
@@ -76,7 +78,7 @@ class MixingBound:
 
 
 def mixing_bound(model: Perceptron, X: Any, y: Any = None, client: Any = None, **reading: Any) -> MixingBound:
-    """The bound on the epochs of a run of `fit` that converged, computed where the data are.
+    """Return the bound on the epochs of a run of `fit` that converged, computed where the data are.
 
     When to use it: to see how far from the worst case a run on a cluster was. `fit` does it itself where it can, and
     leaves `mixing_bound_`. When not: for a run that did not converge; the theorem is about separable data.
@@ -107,24 +109,21 @@ def mixing_bound(model: Perceptron, X: Any, y: Any = None, client: Any = None, *
         raise TypeError(f"The bound applies to a Perceptron, not to a {type(model).__name__}.")
     _check_covered(model)
     with connected(client) as client:
-        data = shards_again(client, model, X, y, reading)
+        data = reopen_shards(client, model, X, y, reading)
         try:
-            return of_shards(model, data)
+            return _compute_bound(model, data)
         finally:
             data.forget()
 
 
-def bound_of_run(model: Perceptron, data: Shards, weighted: bool) -> MixingBound | None:
-    """The bound for what `fit` just did, or None where the theorem does not cover it."""
-    if weighted:
+def bound_of_run(model: Perceptron, data: Shards, has_weights: bool) -> MixingBound | None:
+    """Return the bound for the run that `fit` just made, or None if the theorem does not cover it."""
+    if has_weights or not model.n_updates_:
         return None
     try:
         _check_covered(model)
-    except ValueError:
-        return None
-    try:
-        return of_shards(model, data) if model.n_updates_ else None
-    except ValueError:  # weights that separate in their own rounding, but not safely
+        return _compute_bound(model, data)
+    except ValueError:  # not covered, or the weights separate the data within rounding only
         return None
 
 
@@ -141,23 +140,22 @@ def _check_covered(model: Perceptron) -> None:
         raise ValueError("The bound does not cover sample weights or held-out examples.")
 
 
-def of_shards(model: Perceptron, data: Shards) -> MixingBound:
-    learner = learner_of(model)
-    constant = math.sqrt(learner.weights.one)
+def _compute_bound(model: Perceptron, data: Shards) -> MixingBound:
+    learner, constant = learner_of(model), constant_feature(model)
     candidates = [join(w, b, constant or 1.0) for w, b in (learner.weights.last(), learner.average())]
     if not constant:
         candidates = [u[..., :-1] for u in candidates]
     units = [unit(u) for u in candidates if np.any(u)]
-    found = data.ask(extremes, units, constant)
-    R, gamma = max(r for r, _ in found), max(np.min([m for _, m in found], axis=0), default=0.0)
+    extremes = data.ask(radius_and_margins, units, constant)
+    R, gamma = max(r for r, _ in extremes), max(np.min([m for _, m in extremes], axis=0), default=0.0)
     if not gamma > 0:
         raise ValueError("The model does not separate these data: give the data that it was fitted on.")
     demanded = (2 if learner.weights.n_rows == 1 else 1) * Fraction(float(model.margin_)) / Fraction(float(model.eta0))
     bound = (Fraction(R) ** 2 + demanded) / Fraction(float(gamma)) ** 2
     shards = [row["shards"] for row in model.history_]
     S = len(shards[0]["updates"])
-    even = all(row["weights"] == [1 / S] * S for row in shards)  # a file does not say it otherwise
-    mixing = getattr(model, "mixing_", "uniform" if even else "mistakes")
+    is_even = all(row["weights"] == [1 / S] * S for row in shards)  # a model file does not hold mixing_
+    mixing = getattr(model, "mixing_", "uniform" if is_even else "mistakes")
     return MixingBound(
         epochs=math.floor(bound * (S if mixing == "uniform" else 1)),
         made=sum(row["updates"] > 0 for row in model.history_),
@@ -170,25 +168,28 @@ def of_shards(model: Perceptron, data: Shards) -> MixingBound:
     )
 
 
-def extremes(part: Any, units: list[np.ndarray], constant: float) -> tuple[float, list[float]]:
-    """The longest example of a part, and the smallest margin for each of the directions; safe against rounding."""
+def radius_and_margins(part: LinearPart, units: list[np.ndarray], constant: float) -> tuple[float, list[float]]:
+    """Return the norm of the longest example of a part, and the smallest margin for each of the directions.
+
+    Both are on the safe side of rounding.
+    """
     radius, margins = 0.0, [math.inf] * len(units)
     d = units[0].shape[-1] - (constant > 0) if units else 0
-    for examples in part.blocks():
-        rows, y = examples.rows, examples.y
+    for block in part.blocks():
+        rows, y = block.examples.rows, block.examples.y
         n = len(y)
         per_row = max(1, rows.values.size // max(1, n)) if isinstance(rows, Sparse) else max(1, d)
         X: Any = rows.values
         if isinstance(rows, Sparse):
             X = sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=(n, d), copy=False)
-        size = max(1, AT_ONCE // per_row)
-        for at in range(0, n, size):
-            some = X[at : at + size]
-            if sp.issparse(some):
-                some.sum_duplicates()
-            codes = y[at : at + size]
+        size = max(1, MAX_NUMBERS_AT_ONCE // per_row)
+        for begin in range(0, n, size):
+            chunk = X[begin : begin + size]
+            if sp.issparse(chunk):
+                chunk.sum_duplicates()
+            codes = y[begin : begin + size]
             codes = (codes > 0).astype(np.int32) if units and units[0].ndim == 1 else codes
-            Z = augmented(Examples(some, codes, np.arange(2)), constant)
+            Z = augmented(Examples(chunk, codes, np.arange(2)), constant)
             radius = max(radius, safe_radius(Z.X))
             margins = [min(m, float(safe_margins(Z, u).min())) for m, u in zip(margins, units, strict=True)]
     return radius, margins

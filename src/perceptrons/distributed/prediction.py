@@ -1,5 +1,6 @@
-"""Predictions and scores on dask collections: nothing is computed before it is asked for, each where its chunk is."""
+"""Lazy predictions and scores on dask collections, which are computed where the chunks are."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from perceptrons.sequence import SequencePerceptron
 
 
 def predict(model: Any, X: Any) -> Any:
-    """The predictions for a dask array, dataframe or bag, as a lazy dask array; for a bag of sequences a lazy bag.
+    """Return the predictions for a dask array or dataframe as a lazy dask array; for a bag of sequences, a lazy bag.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ def predict(model: Any, X: Any) -> Any:
     """
     _check(model)
     if isinstance(model, SequencePerceptron):
-        return _bag(X).map_partitions(_predict_list, _sent(model))
+        return _bag(X).map_partitions(_predict_list, _shared(model))
     form = learner_of(model).form
     if form == "single":
         return _by_block(model, X, _predict, model.classes_.dtype, 0)
@@ -43,20 +44,20 @@ def predict(model: Any, X: Any) -> Any:
 
 
 def decision_function(model: Any, X: Any) -> Any:
-    """The scores for a dask array or dataframe, as a lazy dask array; for a bag of sequences a lazy bag of arrays."""
+    """Return the scores for a dask array or dataframe as a lazy dask array; for a bag of sequences, a bag of arrays."""
     _check(model)
     if isinstance(model, SequencePerceptron):
-        return _bag(X).map_partitions(_scores_list, _sent(model))
+        return _bag(X).map_partitions(_scores_list, _shared(model))
     learner = learner_of(model)
     width = len(learner.classes) if len(learner.classes) > 2 or learner.scheme == "labels" else 0
     return _by_block(model, X, _scores, np.dtype(learner.dtype), width)
 
 
 def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """The share of examples answered right, as a lazy number: `float(...)` or `.compute()` works it out.
+    """Return the accuracy, the share of examples predicted correctly, as a lazy number: `float(...)` computes it.
 
-    Every chunk is counted where it is; only two numbers a chunk travel. For a SequencePerceptron X is a bag of pairs
-    (tokens, labels), and the share is that of tokens.
+    Every chunk is scored where it is, and sends only two numbers. For a SequencePerceptron, X is a bag of pairs
+    (tokens, labels), and the result is the share of tokens.
     """
     _check(model)
     import dask.array as da
@@ -65,17 +66,17 @@ def score(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
     if isinstance(model, SequencePerceptron):
         if y is not None or sample_weight is not None:
             raise ValueError("X is a bag of pairs (tokens, labels): leave y and sample_weight out.")
-        sent = _sent(model)
-        counts = [delayed(_right_list)(part, sent) for part in _bag(X).to_delayed()]
+        shared = _shared(model)
+        counts = [delayed(_count_right_tokens)(part, shared) for part in _bag(X).to_delayed()]
     else:
         if y is None:
             raise ValueError("y=None: labels are required, as a dask array or series with the partitions of X.")
-        sent, blocks = _sent(model), [partitions(X, "X"), partitions(y, "y", X)]
+        shared, blocks = _shared(model), [partitions(X, "X"), partitions(y, "y", X)]
         blocks.append(
             [None] * len(blocks[0]) if sample_weight is None else partitions(sample_weight, "sample_weight", X)
         )
-        counts = [delayed(_right)(sent, *block) for block in zip(*blocks, strict=True)]
-    return da.from_delayed(delayed(_share)(counts), shape=(), dtype=np.float64)
+        counts = [delayed(_count_right)(shared, *block) for block in zip(*blocks, strict=True)]
+    return da.from_delayed(delayed(_accuracy)(counts), shape=(), dtype=np.float64)
 
 
 def _check(model: Any) -> None:
@@ -85,8 +86,8 @@ def _check(model: Any) -> None:
     check_is_fitted(model)
 
 
-def _sent(model: Any) -> Any:
-    """The model as one value in the graph, however many chunks use it."""
+def _shared(model: Any) -> Any:
+    """Return the model as one value in the graph, which all chunks share."""
     from dask import delayed
 
     return delayed(model, pure=False, traverse=False)
@@ -100,17 +101,17 @@ def _bag(X: Any) -> Any:
     return X
 
 
-def _by_block(model: Any, X: Any, work: Any, dtype: np.dtype, width: int) -> Any:
-    """An array of what `work` makes of each row block of X; width: columns of it, 0 for a plain vector."""
+def _by_block(model: Any, X: Any, function: Callable[[Any, Any], Any], dtype: np.dtype, width: int) -> Any:
+    """Return the array of function(model, block) for every row block of X. width: its columns; 0: a vector."""
     import dask.array as da
     from dask import delayed
 
-    sent = _sent(model)
-    made = [delayed(work)(sent, block) for block in partitions(X, "X")]
-    rows = X.chunks[0] if isinstance(X, da.Array) else [np.nan] * len(made)
-    more = (width,) if width else ()
+    shared = _shared(model)
+    results = [delayed(function)(shared, block) for block in partitions(X, "X")]
+    n_rows = X.chunks[0] if isinstance(X, da.Array) else [np.nan] * len(results)
+    columns = (width,) if width else ()
     return da.concatenate(
-        [da.from_delayed(one, shape=(n, *more), dtype=dtype) for one, n in zip(made, rows, strict=True)],
+        [da.from_delayed(result, shape=(n, *columns), dtype=dtype) for result, n in zip(results, n_rows, strict=True)],
         allow_unknown_chunksizes=True,
     )
 
@@ -120,11 +121,11 @@ def _predict(model: Any, X: Any) -> Any:
     if not X.shape[0]:
         return np.empty((0, len(model.classes_)), np.intp) if form in ("array", "sparse") else model.classes_[:0]
     predicted = model.predict(X)
-    if isinstance(predicted, list):  # label sets, which NumPy must not make a matrix of
-        answers = np.empty(len(predicted), object)
+    if isinstance(predicted, list):  # label sets, which must not become a matrix
+        label_sets = np.empty(len(predicted), object)
         for row, labels in enumerate(predicted):
-            answers[row] = labels
-        return answers
+            label_sets[row] = labels
+        return label_sets
     return predicted.toarray() if hasattr(predicted, "toarray") else predicted
 
 
@@ -143,8 +144,8 @@ def _scores_list(sequences: Any, model: Any) -> list[Any]:
     return model.decision_function(list(sequences))
 
 
-def _right(model: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
-    """How many are right, and how many there are, by weight."""
+def _count_right(model: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
+    """Return the number of correct predictions, and of examples, by weight."""
     n = X.shape[0]
     if not n:
         return 0.0, 0.0
@@ -152,7 +153,7 @@ def _right(model: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
     return (model.score(X, y, sample_weight=weight) * total if total else 0.0), total
 
 
-def _right_list(pairs: Any, model: Any) -> tuple[float, float]:
+def _count_right_tokens(pairs: Any, model: Any) -> tuple[float, float]:
     pairs = list(pairs)
     n = sum(len(labels) for _, labels in pairs)
     if not n:
@@ -160,7 +161,7 @@ def _right_list(pairs: Any, model: Any) -> tuple[float, float]:
     return model.score([tokens for tokens, _ in pairs], [labels for _, labels in pairs]) * n, float(n)
 
 
-def _share(counts: list[tuple[float, float]]) -> np.float64:
+def _accuracy(counts: list[tuple[float, float]]) -> np.float64:
     total = sum(n for _, n in counts)
     if not total:
         raise ValueError("There are no examples to score on.")

@@ -1,16 +1,17 @@
-"""Shards: for each the parts of the data that workers hold, how many there are, and what can be cut into them."""
+"""Shards: the parts of the data that workers hold, and how data are divided into them."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.data.source import STDIN, find_files
 from perceptrons.distributed.clients import (
-    TRIES,
+    MAX_ATTEMPTS,
     ClusterError,
     Workers,
     check_scheduler,
@@ -19,180 +20,208 @@ from perceptrons.distributed.clients import (
     sent,
     threads_of,
 )
-from perceptrons.distributed.worker_data import Facts
+from perceptrons.engine.training.epochs import Trainee
 
-ROOM = 0.6  # of a worker's memory: what a shard of an array may take
+MAX_SHARE_OF_MEMORY = 0.6  # of a worker, for a shard of an array
+
+
+class PreparedModel(NamedTuple):
+    """A model that is ready to be trained on shards."""
+
+    setup: Any  # what every part has to know: a `LinearSetup` or a `ChainSetup`
+    mappings: Sequence[Any]  # one per shard, or none
+    fit: Trainee  # the model without examples, for its norm and its stopping rules
+    holds_out: bool  # examples, to score on
+    fingerprint: Any  # tells whether the data have changed
+    messages: dict[str, Any]  # of files, for `watch`: skipped records, complaints and notices
+    has_weights: bool  # of examples
 
 
 class Shards:
-    """For every shard the futures of its parts. Those that hold data of this machine can be sent again."""
+    """The futures of the parts of every shard. Data of this machine can be sent again when a worker dies."""
 
-    def __init__(self, client: Any, parts: list[list[Any]], local: list[Any] | None = None, on_disk: bool = False):
+    def __init__(
+        self, client: Any, parts: list[list[Any]], local: list[Any] | None = None, on_disk: bool = False,
+        notices: Sequence[str] = (),
+    ):  # fmt: skip
         self.client, self.raw, self.local, self.on_disk = client, parts, local, on_disk
         self.workers = Workers(client)
         self.parts: list[list[Any]] = []
         self.n = 0  # examples to learn from
-        self.notices: list[str] = []  # what somebody should be told of files
-        self._arguments: tuple[Any, Sequence[Any]] = (None, ())
+        self.notices = list(notices)  # about files, for the user
+        self._setup: Any = None
+        self._mappings: Sequence[Any] = ()
 
     def __len__(self) -> int:
         return len(self.raw)
 
-    def facts(self) -> list[list[Facts]]:
-        """Of every part of every shard."""
+    @contextmanager
+    def forgotten_on_error(self) -> Iterator[None]:
+        """Let the workers forget the data if the block raises an error."""
+        try:
+            yield
+        except BaseException:
+            self.forget()
+            raise
+
+    def facts(self) -> list[list[Any]]:
+        """Return the facts about every part of every shard. Parts without examples are dropped, as in a stream."""
         from dask.utils import M
 
         if self.local is not None:
             return [[part.facts()] for part in self.local]
-        asked = [[self.client.submit(M.facts, part, pure=False) for part in shard] for shard in self.raw]
-        found = gathered(self.workers, asked)
-        for number, facts in enumerate(found):  # as in a stream, a block of nothing is none
-            kept = [place for place, part in enumerate(facts) if part.n] or [0]
-            self.raw[number] = [self.raw[number][place] for place in kept]
-            found[number] = [facts[place] for place in kept]
-        return found
+        tasks = [[self.client.submit(M.facts, part, pure=False) for part in shard] for shard in self.raw]
+        by_shard = gathered(self.workers, tasks)
+        for shard, facts in enumerate(by_shard):
+            nonempty = [k for k, part in enumerate(facts) if part.n] or [0]
+            self.raw[shard] = [self.raw[shard][k] for k in nonempty]
+            by_shard[shard] = [facts[k] for k in nonempty]
+        return by_shard
 
-    def prepare(self, common: Any, mappings: Sequence[Any]) -> None:
-        """Have the parts made ready. mappings: one for every shard, or None."""
-        self._arguments = common, mappings
-        self.parts = [self._prepared(number) for number in range(len(self))]
+    def prepare(self, setup: Any, mappings: Sequence[Any]) -> None:
+        """Have the workers make the parts ready to learn from. mappings: one per shard, or none."""
+        self._setup, self._mappings = setup, mappings
+        self.parts = [self._ready_parts(shard) for shard in range(len(self))]
         self.n = sum(self.ask(attrgetter("n_train")))
-        if common.fraction and self.n == sum(self.ask(attrgetter("n"))):
+        if setup.fraction and self.n == sum(self.ask(attrgetter("n"))):
             raise ValueError("No examples can be held out: every shard has too few. Use early_stopping=False.")
         self.raw = [[None] * len(shard) for shard in self.raw]  # the workers need not keep them
 
-    def ask(self, question: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """What the workers answer about all parts."""
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Return function(part, *arguments) of all parts, computed by the workers that hold them."""
         from dask.sizeof import sizeof
 
-        for left in reversed(range(TRIES)):
+        for attempts_left in reversed(range(MAX_ATTEMPTS)):
             parts = [part for shard in self.parts for part in shard]
             try:
                 more = [sent(self.workers, argument, sizeof(argument), len(parts)) for argument in arguments]
-                asked = [self.client.submit(question, part, *more, pure=False) for part in parts]
-                return gathered(self.workers, asked)
+                return gathered(self.workers, [self.client.submit(function, part, *more, pure=False) for part in parts])
             except CancelledError as error:
-                self.mend(error, left)
-        raise AssertionError  # mend raises where nothing is left
+                self.restore(error, attempts_left)
+        raise AssertionError  # restore raises an error when no attempt is left
 
-    def mend(self, error: BaseException, left: int) -> None:
-        """Send again what was lost with a worker. left: attempts; with none, or without a scheduler, ClusterError."""
+    def restore(self, error: BaseException, attempts_left: int) -> None:
+        """Send again what was lost with a worker. Raise ClusterError without attempts or without a scheduler."""
         check_scheduler(self.client, error)
-        if not left:
+        if not attempts_left:
             raise ClusterError(
-                f"Workers died in {TRIES} attempts, or data were lost that cannot be recovered: {error}"
+                f"Workers died in {MAX_ATTEMPTS} attempts, or data were lost that cannot be recovered: {error}"
             ) from error
-        for number, part in enumerate(self.local or ()):
-            if self.parts[number][0].status in ("cancelled", "lost", "error"):
-                self.raw[number] = [scattered(self.workers, part)]
-                self.parts[number] = self._prepared(number)
+        for shard, part in enumerate(self.local or ()):
+            if self.parts[shard][0].status in ("cancelled", "lost", "error"):
+                self.raw[shard] = [scattered(self.workers, part)]
+                self.parts[shard] = self._ready_parts(shard)
 
     def forget(self) -> None:
-        """Have workers let the data go, and remove what they keep on disk. The number of shards is gone with it."""
+        """Let the workers release the data, and remove what they keep on disk. Afterwards there are no shards."""
         from dask.utils import M
 
         if self.on_disk and self.client.status == "running":
             parts = [part for shard in self.parts or self.raw for part in shard if part is not None]
-            parts = [part for part in parts if part.status == "finished"]
-            asked = [self.client.submit(M.forget, part, pure=False) for part in parts]
-            gathered(self.workers, asked, errors="skip")
+            tasks = [self.client.submit(M.forget, part, pure=False) for part in parts if part.status == "finished"]
+            gathered(self.workers, tasks, errors="skip")
         self.parts = self.raw = []
 
-    def _prepared(self, number: int) -> list[Any]:
+    def _ready_parts(self, shard: int) -> list[Any]:
         from dask.utils import M
 
-        common, mappings = self._arguments
-        mapping = mappings[number] if len(mappings) else None
-        return [self.client.submit(M.ready, part, common, mapping, pure=False) for part in self.raw[number]]
+        mapping = self._mappings[shard] if len(self._mappings) else None
+        return [self.client.submit(M.ready, part, self._setup, mapping, pure=False) for part in self.raw[shard]]
 
 
-def dealt(n: int, shards: int, seed: int) -> list[np.ndarray]:
-    """Which of n examples go to which shard."""
+def assign_examples(n: int, shards: int, seed: int) -> list[np.ndarray]:
+    """Return the numbers of the examples of each shard, of n examples that are assigned at random."""
     order = np.random.default_rng([seed, n]).permutation(n)
     return [np.sort(group) for group in np.array_split(order, shards)]
 
 
-def how_many(client: Any, shards: int | None, most: int, why: str) -> int:
-    """The number of shards: as asked, otherwise as many as there are threads. most: that there can be, and why."""
+def number_of_shards(client: Any, shards: int | None, limit: int, reason: str) -> int:
+    """Return the requested number of shards, or by default the number of threads. reason: for the limit."""
     if shards is None:
-        return max(1, min(threads_of(client), most))
+        return max(1, min(threads_of(client), limit))
     if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
         raise ValueError(f"shards={shards!r}: give a whole number of at least 1, or None.")
-    if shards > most:
-        raise ValueError(f"shards={shards}: there can be at most {most:,} here, {why}.")
+    if shards > limit:
+        raise ValueError(f"shards={shards}: there can be at most {limit:,} here, {reason}.")
     return int(shards)
 
 
-def check_room(client: Any, size: int) -> None:
-    """Raise ValueError if no worker has enough memory for a shard of this many bytes."""
+def check_memory(client: Any, n_bytes: int) -> None:
+    """Raise ValueError if no worker has enough memory for a shard of this size."""
     limits = [worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
     limits = [limit for limit in limits if limit]
-    if limits and size > ROOM * max(limits):
+    if limits and n_bytes > MAX_SHARE_OF_MEMORY * max(limits):
         raise ValueError(
-            f"A shard takes {size / 1e6:,.0f} MB, too much for workers with {max(limits) / 1e6:,.0f} MB of memory: "
+            f"A shard takes {n_bytes / 1e6:,.0f} MB, too much for workers with {max(limits) / 1e6:,.0f} MB of memory: "
             "use more shards, or give files or a dask collection, which are read block by block."
         )
 
 
-def computed(client: Any, asked: list[list[Any]]) -> list[list[Any]]:
-    """The futures of delayed values, all asked for at once: one by one, each would look through the whole graph."""
-    futures = iter(client.compute([part for shard in asked for part in shard]))
-    return [[next(futures) for _ in shard] for shard in asked]
+def aligned(array: np.ndarray) -> np.ndarray:
+    """Return the array, aligned in memory for compiled loops: data from a network may begin at any byte."""
+    return array if array.flags.aligned else array.copy()
 
 
-def partitions(given: Any, name: str, like: Any = None) -> list[Any]:
-    """The row blocks of a dask array or dataframe, as delayed values; cut as `like` is."""
+def compute(client: Any, delayed_parts: list[list[Any]]) -> list[list[Any]]:
+    """Return the futures of delayed values. One call for all is fast, since each call walks through the graph."""
+    futures = iter(client.compute([part for shard in delayed_parts for part in shard]))
+    return [[next(futures) for _ in shard] for shard in delayed_parts]
+
+
+def partitions(collection: Any, name: str, like: Any = None) -> list[Any]:
+    """Return the row blocks of a dask array or dataframe as delayed values, divided as `like` is."""
     import dask.array as da
 
-    if not is_collection(given):
+    if not is_collection(collection):
         raise TypeError(
-            f"{name} is {type(given).__name__}, but a dask array, dataframe or series is required: for local data "
+            f"{name} is {type(collection).__name__}, but a dask array, dataframe or series is required: for local data "
             "use the methods of the model, and give X and y in the same form."
         )
-    if isinstance(given, da.Array):
-        if given.ndim not in ((2,) if name == "X" else (1, 2)):
-            raise ValueError(f"{name} has {given.ndim} dimensions: X must have two, y and weights one.")
-        if given.ndim == 2 and given.numblocks[1] > 1:
-            given = given.rechunk({1: -1})
-        if isinstance(like, da.Array) and given.chunks[0] != like.chunks[0]:
-            if given.shape[0] != like.shape[0] and not np.isnan([given.shape[0], like.shape[0]]).any():
-                raise ValueError(f"X has {like.shape[0]} rows, but {name} has {given.shape[0]}.")
-            if not np.isnan([*given.chunks[0], *like.chunks[0]]).any():
-                given = given.rechunk({0: like.chunks[0]})
-    blocks = np.ravel(np.array(given.to_delayed(optimize_graph=False), dtype=object)).tolist()
+    if isinstance(collection, da.Array):
+        if collection.ndim not in ((2,) if name == "X" else (1, 2)):
+            raise ValueError(f"{name} has {collection.ndim} dimensions: X must have two, y and weights one.")
+        if collection.ndim == 2 and collection.numblocks[1] > 1:
+            collection = collection.rechunk({1: -1})
+        if isinstance(like, da.Array) and collection.chunks[0] != like.chunks[0]:
+            if collection.shape[0] != like.shape[0] and not np.isnan([collection.shape[0], like.shape[0]]).any():
+                raise ValueError(f"X has {like.shape[0]} rows, but {name} has {collection.shape[0]}.")
+            if not np.isnan([*collection.chunks[0], *like.chunks[0]]).any():
+                collection = collection.rechunk({0: like.chunks[0]})
+    blocks = np.ravel(np.array(collection.to_delayed(optimize_graph=False), dtype=object)).tolist()
     if like is not None:
-        wanted = like.numblocks[0] if isinstance(like, da.Array) else like.npartitions
-        if len(blocks) != wanted:
-            raise ValueError(f"{name} has {len(blocks)} partitions, but X has {wanted}: repartition it like X.")
+        n_expected = like.numblocks[0] if isinstance(like, da.Array) else like.npartitions
+        if len(blocks) != n_expected:
+            raise ValueError(f"{name} has {len(blocks)} partitions, but X has {n_expected}: repartition it like X.")
     return blocks
 
 
-def is_collection(given: Any) -> bool:
+def is_collection(value: Any) -> bool:
+    """Return whether this is a dask array, dataframe, series or bag."""
     import dask
     from dask.delayed import Delayed
 
-    if isinstance(given, Delayed):
+    if isinstance(value, Delayed):
         raise TypeError("A delayed value does not know its number of rows: convert it with dask.array.from_delayed.")
-    return bool(dask.is_dask_collection(given)) and hasattr(given, "to_delayed")
+    return bool(dask.is_dask_collection(value)) and hasattr(value, "to_delayed")
 
 
 def are_files(X: Any) -> bool:
-    """Is X a name of a file or a list of such?"""
+    """Return whether X is the name of a file, or a list of names."""
     if isinstance(X, str | os.PathLike):
         return True
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(name, str | os.PathLike) for name in X)
 
 
 def refuse_options(reading: dict[str, Any]) -> None:
-    """Raise TypeError for options of reading where nothing is read."""
+    """Raise TypeError for options of reading, for data that are not files."""
     if reading:
         raise TypeError(f"fit() has no option {next(iter(reading))!r}; options for reading are for file names only.")
 
 
-def found_files(files: Any) -> list[str]:
-    """The files that names and patterns stand for, as the worker sees them that is asked."""
+def find_files_of_worker(files: Any) -> list[str]:
+    """Return the files that match names and patterns, as the worker that runs this sees them."""
     names = [files] if isinstance(files, str | os.PathLike) else files
-    found = find_files(tuple(os.path.abspath(os.fspath(name)) if str(name) != "-" else "-" for name in names))
-    if STDIN in found:
+    paths = find_files(tuple(os.path.abspath(os.fspath(name)) if str(name) != "-" else "-" for name in names))
+    if STDIN in paths:
         raise ValueError("Workers cannot read this program's standard input: give files that all of them can open.")
-    return [str(path) for path in found]
+    return [str(path) for path in paths]
