@@ -466,7 +466,7 @@ class Perceptron(Classifier[LinearLearner]):
         return self
 
     def fit_stream(
-        self, reader: Any, epochs: int = 1, *, classes: Any = None, cache: Any = None, checkpoint: Any = None,
+        self, reader: Any, epochs: int | None = 1, *, classes: Any = None, cache: Any = None, checkpoint: Any = None,
         watch: Any = None,
     ) -> Self:  # fmt: skip
         """Train on a stream of blocks, for instance from files that are larger than memory, or from pipes.

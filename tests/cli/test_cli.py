@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -162,7 +163,7 @@ def test_options_of_the_rule_give_the_weights_that_python_gives(run, folder, ani
 
 def test_words_that_options_know_are_those_of_the_library():
     for name, words in {"combine": Combine, "step": Step, "multiclass": Multiclass}.items():
-        assert DOMAINS[name] == (Words(tuple(words)),)
+        assert DOMAINS[name] == (Words(get_args(words)),)
 
 
 def test_values_by_class_come_from_files_too_and_their_keys_become_numbers_where_classes_are(run, folder, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 import perceptrons.distributed
 from perceptrons.cli import main
-from perceptrons.cli.progress import MixingWatch, by_shard
+from perceptrons.cli.progress import MixingProgress, by_shard
 from perceptrons.cli.screen import say
 from perceptrons.data import stream
 from tests.support.streams import PROGRAM, write_files
@@ -179,7 +179,7 @@ def test_options_of_reading_reach_the_workers(run, cluster, folder, tmp_path, da
 
 
 def test_the_live_line_goes_to_stderr(run, cluster, folder, monkeypatch):
-    monkeypatch.setattr("perceptrons.cli.progress.OFTEN", 0)
+    monkeypatch.setattr("perceptrons.cli.progress.SECONDS_BETWEEN_DRAWS", 0)
     monkeypatch.setattr("perceptrons.distributed.clients.TICK_SECONDS", 0.0001)
     options = ["--dask", cluster.address, "--epochs", 30, "--json", "--verbose"]
     code, out, err = run("train", folder / "part-*.svm", *options)
@@ -290,7 +290,7 @@ def test_what_does_not_go_with_a_cluster_is_refused_before_there_is_one(refused,
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(refused, folder, monkeypatch):
-    monkeypatch.setattr("perceptrons.cli.cluster.SECONDS", 0.3)
+    monkeypatch.setattr("perceptrons.cli.cluster.SCHEDULER_TIMEOUT", 0.3)
     line = refused("train", folder / "part-0.svm", "--dask", "tcp://127.0.0.1:1")
     assert line.startswith("--dask tcp://127.0.0.1:1: no scheduler answers there (")
     assert line.endswith("start one with `dask scheduler`, and give the address that it prints.")
@@ -357,7 +357,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
     monkeypatch.setattr("perceptrons.distributed.clients.SCHEDULER_TIMEOUT", 0.5)
     options = [folder / "part-*.svm", "--shards", 2, "--checkpoint", tmp_path / "c", "--every", 0, "-o", tmp_path / "m"]
     doomed = new_cluster()
-    tell, done = MixingWatch.__call__, []
+    tell, done = MixingProgress.__call__, []
 
     def killing(self, what):
         tell(self, what)
@@ -367,7 +367,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_on_another_cluster(
             doomed.scheduler.wait(timeout=300)
 
     with monkeypatch.context() as patch:
-        patch.setattr(MixingWatch, "__call__", killing)
+        patch.setattr(MixingProgress, "__call__", killing)
         code, out, err = run("train", *options, "--epochs", 10**6, "--dask", doomed.address)
     assert (code, bool(done)) == (2, True)
     cluster_line, line = err.splitlines()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -146,4 +147,4 @@ def test_data_that_no_name_tells_are_looked_into(run, refused, tmp_path):
 
 
 def test_the_command_knows_the_formats_of_python():
-    assert [word.value for word in Format] == list(FORMATS)
+    assert get_args(Format) == tuple(FORMATS)

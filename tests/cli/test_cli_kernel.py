@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -77,8 +78,8 @@ def test_options_give_the_coefficients_that_python_gives(run, folder, animals, t
 
 
 def test_words_that_options_know_are_those_of_the_library():
-    assert set(KERNELS) == {*Kernel, "precomputed"}
-    assert DOMAINS["on_full"] == (Words(tuple(OnFull)),)
+    assert set(KERNELS) == {*get_args(Kernel), "precomputed"}
+    assert DOMAINS["on_full"] == (Words(get_args(OnFull)),)
     linear, kernel = Perceptron().get_params(), KernelPerceptron().get_params()
     assert set(LINEAR_ONLY) <= linear.keys() - kernel.keys()
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sklearn.metrics import confusion_matrix
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import main
-from perceptrons.cli.options import Format, OnError, n_grams, seconds, size
+from perceptrons.cli.options import Format, OnError, parse_n_grams, parse_seconds, parse_size
 from perceptrons.data import FORMATS, stream
 from tests.support.streams import Typed, points, texts, write_files
 
@@ -55,8 +56,8 @@ def same_weights(path, model):
 
 
 def test_the_formats_that_options_know_are_those_of_the_library():
-    assert {format.value for format in Format} == {*FORMATS}
-    assert list(OnError) == ["raise", "skip"]
+    assert {*get_args(Format)} == {*FORMATS}
+    assert get_args(OnError) == ("raise", "skip")
 
 
 def test_several_files_a_pattern_and_standard_input_give_the_weights_that_python_gives(run, folder, tmp_path, typed):
@@ -115,7 +116,7 @@ def test_a_limit_that_the_data_exceed_makes_a_stream_of_them(run, folder, tmp_pa
     read = ["-", "--format", "svmlight", "--in-memory", "20kB"]
     assert json.loads(run("train", *read, *how)[1])["why_so"].startswith("more than ")
     same_weights(tmp_path / "m", Perceptron().fit_stream(stream(folder / "whole.svm"), epochs=3))
-    assert [size(text) for text in ("0", "2GiB", "500MB", "1.5k", "7")] == [0, 2**31, 500_000_000, 1500, 7]
+    assert [parse_size(text) for text in ("0", "2GiB", "500MB", "1.5k", "7")] == [0, 2**31, 500_000_000, 1500, 7]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +267,7 @@ def test_records_that_are_no_examples_stop_it_or_are_skipped_and_counted(run, re
 
 
 def test_the_live_line_goes_to_stderr(run, folder, monkeypatch):
-    monkeypatch.setattr("perceptrons.cli.progress.OFTEN", 0)
+    monkeypatch.setattr("perceptrons.cli.progress.SECONDS_BETWEEN_DRAWS", 0)
     code, out, err = run("train", folder / "part-*.svm", *STREAM, "--epochs", 3, "--verbose", "--json")
     assert code == 0
     assert json.loads(out)["epochs"] == 3
@@ -335,9 +336,17 @@ def test_what_cannot_be_done_with_a_stream_is_refused_in_one_line(refused, folde
 
 
 def test_times_and_ranges_are_read_as_people_write_them():
-    assert [seconds(text) for text in ("60s", "5m", "90", "1h", "0.5s", "0", ".5")] == [60, 300, 90, 3600, 0.5, 0, 0.5]
-    assert [str(n_grams(text)) for text in ("1-2", "3", "2-2", "none")] == ["1-2", "3", "2", "none"]
-    assert [n_grams(text).sizes() for text in ("1-2", "3", "none")] == [(1, 2), (3, 3), None]
+    assert [parse_seconds(text) for text in ("60s", "5m", "90", "1h", "0.5s", "0", ".5")] == [
+        60,
+        300,
+        90,
+        3600,
+        0.5,
+        0,
+        0.5,
+    ]
+    assert [str(parse_n_grams(text)) for text in ("1-2", "3", "2-2", "none")] == ["1-2", "3", "2", "none"]
+    assert [parse_n_grams(text).sizes() for text in ("1-2", "3", "none")] == [(1, 2), (3, 3), None]
 
 
 def test_a_cache_is_kept_and_used_again(run, folder, tmp_path):

@@ -8,15 +8,16 @@ import re
 import shlex
 import signal
 import subprocess
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import perceptrons
 from perceptrons import FeatureTemplates, SequencePerceptron
-from perceptrons.cli.options import ColumnFormat, Scheme, TaggerCombine, TaggerCost, TaggerStep
-from perceptrons.cli.tag.corpus import MANY, SETS
-from perceptrons.cli.tag.train import OF_A_NEW_ONE
+from perceptrons.cli.tag.corpus import MAX_LABELS, TEMPLATE_SETS
+from perceptrons.cli.tag.options import ColumnFormat, Scheme, TaggerCombine, TaggerCost, TaggerStep
+from perceptrons.cli.tag.train import FIXED_BY_TAGGER
 from perceptrons.data.conll import FORMATS
 from perceptrons.engine.training.epochs import hold_out
 from perceptrons.engine.training.parameters import Words
@@ -82,10 +83,10 @@ def test_options_give_the_weights_that_python_gives(run, folder, made, tmp_path,
 
 def test_words_that_options_know_are_those_of_the_library():
     for name, kind in {"combine": TaggerCombine, "step": TaggerStep, "allowed": Scheme, "cost": TaggerCost}.items():
-        assert Words(tuple(kind)) in DOMAINS[name]
-    assert tuple(ColumnFormat) == FORMATS
-    assert set(OF_A_NEW_ONE) <= DOMAINS.keys()
-    for name in SETS:
+        assert Words(get_args(kind)) in DOMAINS[name]
+    assert get_args(ColumnFormat) == FORMATS
+    assert set(FIXED_BY_TAGGER) <= DOMAINS.keys()
+    for name in TEMPLATE_SETS:
         FeatureTemplates(name, columns=["word", "pos"]).parsed()
 
 
@@ -350,8 +351,8 @@ def test_words_are_not_taken_for_labels(refused, tmp_path):
     assert "column 2 has 30 different values for 30 tokens, so these do not look like labels:" in refused(
         "tag", "train", tmp_path / "f"
     )
-    (tmp_path / "f").write_text("".join(f"a {k}\n" * 6 for k in range(MANY + 1)))
-    assert f"{MANY + 1:,} different values" in refused("tag", "train", tmp_path / "f")
+    (tmp_path / "f").write_text("".join(f"a {k}\n" * 6 for k in range(MAX_LABELS + 1)))
+    assert f"{MAX_LABELS + 1:,} different values" in refused("tag", "train", tmp_path / "f")
 
 
 def test_nothing_is_trained_if_the_output_cannot_be_written(refused, folder, monkeypatch):

@@ -6,69 +6,45 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
-from perceptrons.cli.inputs import STDIN, opened
+from perceptrons.cli.inputs import opened
+from perceptrons.cli.options import ClusterOptions, ReadingOptions
 from perceptrons.cli.screen import count, plain, say
 
 if TYPE_CHECKING:
-    from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint
+    from perceptrons.cli.progress import MixingProgress, ReportedCheckpoint
     from perceptrons.data.table import DataPath
 
-SECONDS = 10  # to wait for a scheduler
-QUIET = "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED"
-PRELOAD = "distributed.worker.preload"
-DEAF = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"  # a Ctrl-C is this process's to answer
-NOTHING = Path(os.devnull)
+SCHEDULER_TIMEOUT = 10  # seconds
+WORKER_LOG_LEVEL = "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED"
+WORKER_PRELOAD = "distributed.worker.preload"
+IGNORE_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"  # this process answers Ctrl-C
+NULL_FILE = Path(os.devnull)
 
 
-def check_options(asked: Any) -> str | None:
-    """Refuse options of clusters that do not go together; returns the one that asks for a cluster, if any."""
-    if asked.dask is not None and asked.workers is not None:
+def cluster_option(options: ClusterOptions) -> str | None:
+    """Return the option that wants a cluster, or None."""
+    return "--dask" if options.dask is not None else "--workers" if options.workers is not None else None
+
+
+def check_cluster_options(options: ClusterOptions) -> None:
+    """Refuse options of clusters that do not go together."""
+    if options.dask is not None and options.workers is not None:
         raise BadInputError(
             "--dask and --workers cannot be combined: give the address of a cluster, or start one here."
         )
-    chosen = "--dask" if asked.dask is not None else "--workers" if asked.workers is not None else None
     for name in ("shards", "mixing"):
-        if getattr(asked, name) is not None and chosen is None:
+        if getattr(options, name) is not None and cluster_option(options) is None:
             raise BadInputError(f"--{name} is for clusters: also give --dask ADDRESS or --workers N.")
-    return chosen
-
-
-def check(files: list[Path], asked: Any) -> None:
-    """Refuse what does not go with a cluster."""
-    chosen = check_options(asked)
-    if asked.example is not None:
-        raise BadInputError(f"--example cannot be combined with {chosen}: one machine trains on it in no time.")
-    if not files:
-        raise BadInputError(f"{chosen} needs DATA: name the files that the workers should read.")
-    if STDIN in files:
-        raise BadInputError(f"- cannot be combined with {chosen}: workers cannot read standard input, so give files.")
-    if getattr(asked, "trace", None) is not None:
-        raise BadInputError(f"--trace cannot be combined with {chosen}: it follows one run, not one per shard.")
-    if asked.cache is not None:
-        raise BadInputError(
-            f"--cache cannot be combined with {chosen}: every worker keeps what it reads on its own disk."
-        )
-    if asked.time_order:
-        raise BadInputError(f"--time-order cannot be combined with {chosen}: use a separate test file, --test FILE.")
-    if asked.test_share:
-        raise BadInputError(f"--test-share cannot be combined with {chosen}: use a separate test file, --test FILE.")
-    if asked.probabilities is not None:
-        raise BadInputError(
-            f"--probabilities cannot be combined with {chosen}: calibrate the model afterwards in Python, with "
-            "perceptrons.selection.calibrate."
-        )
-    if isinstance(asked.threshold, str):
-        raise BadInputError(f"--threshold {plain(asked.threshold)} cannot be combined with {chosen}: give a number.")
 
 
 @contextmanager
-def connected(asked: Any) -> Iterator[Any]:
-    """A client of the cluster that was asked for."""
+def connected(options: ClusterOptions) -> Iterator[Any]:
+    """Yield a client of the cluster."""
     from perceptrons.distributed.clients import local_cluster, need_dask
 
     with refusing(ImportError):
@@ -77,20 +53,20 @@ def connected(asked: Any) -> Iterator[Any]:
     import distributed
 
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set({PRELOAD: [*dask.config.get(PRELOAD), DEAF]}))
-        if not asked.verbose:
-            stack.enter_context(dask.config.set({QUIET: "critical"}))
+        stack.enter_context(dask.config.set({WORKER_PRELOAD: [*dask.config.get(WORKER_PRELOAD), IGNORE_CTRL_C]}))
+        if not options.verbose:
+            stack.enter_context(dask.config.set({WORKER_LOG_LEVEL: "critical"}))
             stack.enter_context(_silence())
-        if asked.dask is None:
+        if options.dask is None:
             with refusing(OSError, RuntimeError, about="--workers: the worker processes cannot be started"):
-                cluster = stack.enter_context(local_cluster(asked.workers))
+                cluster = stack.enter_context(local_cluster(options.workers))
                 client = stack.enter_context(distributed.Client(cluster))
         else:
             try:
-                client = stack.enter_context(distributed.Client(asked.dask, timeout=SECONDS))
+                client = stack.enter_context(distributed.Client(options.dask, timeout=SCHEDULER_TIMEOUT))
             except (OSError, ValueError, TypeError) as error:
                 raise BadInputError(
-                    f"--dask {plain(asked.dask, 60)}: no scheduler answers there ({error}): start one with `dask "
+                    f"--dask {plain(options.dask, 60)}: no scheduler answers there ({error}): start one with `dask "
                     "scheduler`, and give the address that it prints."
                 ) from error
         yield client
@@ -107,68 +83,73 @@ def _silence() -> Iterator[None]:
         logging.disable(before)
 
 
-def by_workers(files: list[Path], asked: Any) -> tuple[list[Path], dict[str, Any]]:
-    """Files by their whole names, and how to read them. Those of another machine's cluster need not be on this one."""
+def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | None) -> tuple[list[Path], dict[str, Any]]:
+    """Return the files by their absolute names, and how to read them.
+
+    The files of a cluster of other machines need not exist on this one.
+    """
     from perceptrons.data import stream_format
 
-    data = files
-    if asked.dask is not None:
-        data = [NOTHING]
-        if asked.format is None:
+    local_data = data
+    if dask is not None:
+        local_data = [NULL_FILE]
+        if reading.format is None:
             with refusing_data():
-                asked = SimpleNamespace(**{**vars(asked), "format": stream_format(tuple(files))})
-    reader = opened(data, asked)
+                format: Any = stream_format(tuple(data))
+                reading = replace(reading, format=format)
+    reader = opened(local_data, reading)
     if reader.format == "npz":
         raise BadInputError(
             "--format npz: workers cannot read npz files, which are loaded as a whole: use another format."
         )
-    found: list[DataPath] = _found(files) if asked.dask is not None else reader.files
-    how = {name: value for name, value in reader.asked.items() if value is not None}
-    if asked.many_classes:
-        how["many_classes"] = True
-    return [Path(os.path.abspath(str(path))) for path in found], how
+    files: list[DataPath] = reader.files if dask is None else _expand_patterns(data)
+    parameters = {name: value for name, value in reader.asked.items() if value is not None}
+    if reading.many_classes:
+        parameters["many_classes"] = True
+    return [Path(os.path.abspath(str(path))) for path in files], parameters
 
 
-def _found(data: list[Path]) -> "list[DataPath]":
-    """The files that names and patterns stand for; a pattern without any here may have some there."""
+def _expand_patterns(data: list[Path]) -> "list[DataPath]":
+    """Return the files of names and patterns; a pattern that matches nothing here may match on the workers."""
     from perceptrons.data.source import find_files
 
     files: list[DataPath] = []
     for path in data:
-        found: list[DataPath] = [path]
+        matches: list[DataPath] = [path]
         with suppress(ValueError):
-            found = find_files((path,))
-        files += found
+            matches = find_files((path,))
+        files += matches
     return files
 
 
-def learn_on_cluster(
-    model: Any, data: Any, how: dict[str, Any], asked: Any, classes: Any, watching: "MixingWatch",
-    checkpoint: "SpokenCheckpoint | None",
+def fit_on_workers(
+    model: Any, data: Any, reading: dict[str, Any], options: ClusterOptions, progress: "MixingProgress", *,
+    epochs: int | None = None, classes: Any = None, checkpoint: "ReportedCheckpoint | None" = None,
+    checkpoint_path: Path | None = None, can_resume: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Learn on the workers; what there is to say of them. data: files and how to read them, or sequences and y."""
-    from perceptrons.cli.progress import watched
+    """Fit a model on the workers; return facts about these. data: files and how to read them, or sequences and y."""
+    from perceptrons.cli.progress import watching
     from perceptrons.distributed import fit
     from perceptrons.distributed.clients import Workers
 
-    mixing = {} if asked.mixing is None else {"mixing": asked.mixing.value}
-    with connected(asked) as client:
-        if not (asked.quiet or asked.json):
+    mixing = {} if options.mixing is None else {"mixing": options.mixing}
+    with connected(options) as client:
+        if not (options.quiet or options.json):
             workers = client.nthreads()
-            there = count(len(workers), "worker") if workers else "no workers yet"
-            say(f"Cluster {client.scheduler.address}: {there}. Dashboard: {client.dashboard_link}")
-        path = None if checkpoint is None else asked.checkpoint
-        with watched(watching, checkpoint, path), _refusing_lost(asked, checkpoint):
+            n_workers = count(len(workers), "worker") if workers else "no workers yet"
+            say(f"Cluster {client.scheduler.address}: {n_workers}. Dashboard: {client.dashboard_link}")
+        path = None if checkpoint is None else checkpoint_path
+        with watching(progress, checkpoint, path), _refusing_lost_cluster(checkpoint, checkpoint_path, can_resume):
             Workers(client).wait(math.inf)
-            watching.meet(client.nthreads(), asked.shards)
+            progress.set_workers(client.nthreads(), options.shards)
             fit(
-                model, data, client=client, shards=asked.shards, epochs=getattr(asked, "epochs", None),
-                classes=classes, checkpoint=checkpoint, watch=watching, **mixing, **how,
+                model, data, client=client, shards=options.shards, epochs=epochs, classes=classes,
+                checkpoint=checkpoint, watch=progress, **mixing, **reading,
             )  # fmt: skip
         bound = model.mixing_bound_
         return {
             "scheduler": client.scheduler.address,
-            "workers": watching.workers,
+            "workers": progress.workers,
             "shards": model.n_shards_,
             "mixing": model.mixing_,
             "bound": None if bound is None else {**vars(bound), "holds": bound.holds, "why": bound.explain()},
@@ -176,8 +157,10 @@ def learn_on_cluster(
 
 
 @contextmanager
-def _refusing_lost(asked: Any, checkpoint: "SpokenCheckpoint | None") -> Iterator[None]:
-    """Turn the loss of the scheduler, of data or of too many workers into refusals that say what is left."""
+def _refusing_lost_cluster(
+    checkpoint: "ReportedCheckpoint | None", path: Path | None, can_resume: bool
+) -> Iterator[None]:
+    """Turn the loss of the scheduler, of data or of too many workers into refusals that say what is saved."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
@@ -186,13 +169,12 @@ def _refusing_lost(asked: Any, checkpoint: "SpokenCheckpoint | None") -> Iterato
     try:
         yield
     except (ClusterError, CancelledError, CommClosedError, KilledWorker) as error:
-        left = "Nothing is saved"
-        left += ": with --checkpoint FILE a run can be resumed." if hasattr(asked, "checkpoint") else "."
+        state = f"Nothing is saved{': with --checkpoint FILE a run can be resumed' if can_resume else ''}."
         if checkpoint is not None:
-            left = "No epoch is complete yet, so nothing is saved."
-        if checkpoint is not None and checkpoint.path.exists():
-            left = (
-                f"The last mixed weights are in {asked.checkpoint}: the same command with --resume continues from "
-                "there, also on another cluster."
-            )
-        raise BadInputError(f"{error} {left}") from error
+            state = "No epoch is complete yet, so nothing is saved."
+            if checkpoint.path.exists():
+                state = (
+                    f"The last mixed weights are in {path}: the same command with --resume continues from there, also "
+                    "on another cluster."
+                )
+        raise BadInputError(f"{error} {state}") from error

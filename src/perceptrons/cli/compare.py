@@ -2,23 +2,25 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.inputs import check_seconds, name_of
-from perceptrons.cli.options import READING, takes
-from perceptrons.cli.screen import as_json, grid, heading, metric_text, plain, say, score_bar, screen
-from perceptrons.cli.tune import (
-    SPLITTING,
-    check_split,
-    in_words,
+from perceptrons.cli.hold_out import (
+    check_groups,
+    check_parts,
+    describe_table,
+    find_ledger,
     labels_of,
-    ledger_file,
-    part_of,
+    majority_warnings,
+    make_part,
     read_examples,
-    refusing_what_is_wrong,
-    test_set_warnings_of,
+    refusing_selection,
+    warnings_about_test_set,
 )
+from perceptrons.cli.inputs import check_seconds, name_of
+from perceptrons.cli.options import SPLIT, ExampleSplitOptions, OptionalDataArgument, ReadingOptions, command, option
+from perceptrons.cli.screen import as_json, grid, heading, metric_text, plain, say, score_bar, screen
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,50 +31,75 @@ if TYPE_CHECKING:
 WIDEST = 10  # characters of a bar
 
 
-@takes(
-    "data", *READING, *SPLITTING, "learner", "max_seconds:each", "demo", "quiet", "json",
-)  # fmt: skip
-def compare(asked: Any) -> None:
+Demo = Literal["too-correct", "copied-features"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(OptionalDataArgument, ReadingOptions, ExampleSplitOptions):
+    """The options of `perceptrons compare`."""
+
+    learner: list[str] | None = option(
+        "--learner",
+        help="Compare only this learner, such as average, arow, kernel, logistic, svm. May be repeated.",
+        panel=SPLIT,
+        metavar="NAME",
+    )
+    max_seconds: float | None = option(
+        "--max-seconds",
+        help="Time limit in seconds for tuning each learner; slower learners are left out (default: no limit).",
+        metavar="S",
+    )
+    demo: Demo | None = option(
+        "--demo",
+        help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.",
+        panel=SPLIT,
+        metavar="NAME",
+    )
+
+
+@command
+def compare(options: CompareOptions) -> None:
     """Compare the perceptron's variants with naive Bayes, logistic regression, linear SVM, least squares and ridge.
 
     All learners get the same training, validation and test sets. Each is tuned on the validation set and tested once.
     The table shows the test score with its confidence interval, significance, time and size. A second use of the same
     test set is refused unless you give --force; the result then says so. Running the same command again is allowed.
     """
-    if asked.demo is not None:
-        if asked.data:
-            raise BadInputError(f"--demo {asked.demo.value} generates its own data: leave DATA out.")
-        _demonstrate(asked.demo, asked.json, asked.quiet)
+    if options.demo is not None:
+        if options.data:
+            raise BadInputError(f"--demo {options.demo} generates its own data: leave DATA out.")
+        _demonstrate(options.demo, options.json, options.quiet)
         return
-    if not asked.data:
+    if not options.data:
         raise BadInputError("Nothing to compare on: give DATA, or --demo too-correct or copied-features.")
-    check_split(asked, dev=(None, asked.dev_share), test=(asked.test, asked.test_share))
-    check_seconds(asked.max_seconds)
+    check_groups(options)
+    check_parts(dev=(None, options.dev_share), test=(options.test, options.test_share))
+    check_seconds(options.max_seconds)
     from perceptrons.selection import compare as compared
 
-    names = _names(asked.learner)
-    where = ledger_file(asked.ledger, asked.quiet)
-    asked.files = asked.data
-    table, groups = read_examples(asked)
-    held, tested = part_of(None, asked.dev_share, table, asked), part_of(asked.test, asked.test_share, table, asked)
-    watched = sys.stderr.isatty() and not (asked.quiet or asked.json)
-    with refusing_what_is_wrong(name_of(table)):
+    names = _names(options.learner)
+    ledger = find_ledger(options)
+    table, groups, _ = read_examples(options.data, options, options, needs_test_set=True)
+    held, tested = (
+        make_part(None, options.dev_share, table, options),
+        make_part(options.test, options.test_share, table, options),
+    )
+    watched = sys.stderr.isatty() and not (options.quiet or options.json)
+    with refusing_selection(name_of(table)):
         found = compared(
-            table.X, labels_of(table), dev=held, test=tested, random_state=asked.seed,
-            split="time" if asked.time_order else None, groups=groups, keys=table.keys, learners=names,
-            metric=asked.metric.value, force=asked.force, ledger=where, max_seconds=asked.max_seconds,
+            table.X, labels_of(table), dev=held, test=tested, random_state=options.seed,
+            split="time" if options.time_order else None, groups=groups, keys=table.keys, learners=names,
+            metric=options.metric, force=options.force, ledger=ledger, max_seconds=options.max_seconds,
             tell=say if watched else None, scale=False if table.source.get("preparation") else "auto",
         )  # fmt: skip
-    warnings = test_set_warnings_of(found.parts, table, asked)
+    warnings = warnings_about_test_set(found.parts.test, table, options)
     if not table.several and found.metric == "accuracy" and found.parts.test is not None:
-        from perceptrons.cli.hold_out import majority_warnings
-
         best = max(row.score for row in found.rows)
         warnings += majority_warnings(found.parts.test.taken()[1], best)
-    if asked.json:
-        about = {"data": [str(path) for path in asked.data], **found.to_dict(), "scaled": _scaled(found, table)}
+    if options.json:
+        about = {"data": [str(path) for path in options.data], **found.to_dict(), "scaled": _scaled(found, table)}
         print(as_json({**about, "warnings": warnings}), end="")
-    elif not asked.quiet:
+    elif not options.quiet:
         show(found, table, screen(), warnings)
 
 
@@ -98,7 +125,7 @@ def _scaled(found: "Compared", table: "Table") -> bool:
 def show(found: "Compared", table: "Table", console: "Console", warnings: Sequence[str] = ()) -> None:
     """The report for people. warnings: about the test set."""
     sizes = found.sizes
-    console.print(in_words(table), markup=False)
+    console.print(describe_table(table), markup=False)
     scaled = "; standardised for all learners" if _scaled(found, table) else ""
     console.print(
         f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
@@ -131,11 +158,11 @@ def show(found: "Compared", table: "Table", console: "Console", warnings: Sequen
         console.print(line, markup=False, style="yellow" if line.startswith("FORCED") else None)
 
 
-def _demonstrate(demo: Any, json: bool, quiet: bool) -> None:
+def _demonstrate(demo: Demo, json: bool, quiet: bool) -> None:
     from perceptrons import selection
     from perceptrons.selection.demonstrations import HEAD
 
-    found: Demonstration = getattr(selection, demo.name)()
+    found: Demonstration = getattr(selection, demo.replace("-", "_"))()
     if json:
         print(as_json(found.to_dict()), end="")
         return

@@ -1,13 +1,14 @@
 """`perceptrons diagnose`: are the classes linearly separable, with a proof, and what makes training hard?"""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perceptrons.cli.errors import refusing, refusing_data
 from perceptrons.cli.files import check_output, save_text
-from perceptrons.cli.inputs import check_seconds, for_machines, name_of, opened, whole
-from perceptrons.cli.options import READING, takes
+from perceptrons.cli.inputs import check_seconds, json_paths, name_of, opened, read_all
+from perceptrons.cli.options import DataArgument, JsonOption, ReadingOptions, command, flag, option
 from perceptrons.cli.screen import Waiting, as_json, count, grid, heading, percent, plain, screen
 
 if TYPE_CHECKING:
@@ -25,8 +26,22 @@ LONG_NUMBER = re.compile(rb"[0-9.]{17}")  # 16 digits and a point; whole numbers
 LARGE = 0.3  # of R^2: below, no feature is worth naming
 
 
-@takes("files", *READING, "max_seconds:proof", "certificate", "no_intercept:origin", "json")
-def diagnose(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DiagnoseOptions(DataArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons diagnose`."""
+
+    max_seconds: float = option(
+        "--max-seconds",
+        help="Time limit in seconds, half of it for the proof (default: 60).",
+        metavar="S",
+        default=60.0,
+    )
+    certificate: Path | None = option("--certificate", help="Write the proof to this file, as JSON.", metavar="FILE")
+    no_intercept: bool = flag("--no-intercept", "Consider only hyperplanes through the origin (no bias).")
+
+
+@command
+def diagnose(options: DiagnoseOptions) -> None:
     """Decide whether the classes of DATA are linearly separable, with a proof, and show what makes training hard.
 
     Shows the margin, the radius, the mistake bound, the scales of the features, and identical rows with different
@@ -36,24 +51,24 @@ def diagnose(asked: Any) -> None:
     from perceptrons.data.table import check_classes, named_lines
     from perceptrons.inspection.names import names_of_table
 
-    certificate, max_seconds = asked.certificate, asked.max_seconds
+    certificate, max_seconds = options.certificate, options.max_seconds
     check_seconds(max_seconds)
-    check_output(certificate, *asked.files)
-    with Waiting("Reading ...", shown=not asked.json) as waiting:
-        table = whole(opened(asked.files, asked, scale="none"))  # proofs are to speak of the numbers in DATA
+    check_output(certificate, *options.data)
+    with Waiting("Reading ...", shown=not options.json) as waiting:
+        table = read_all(opened(options.data, options, scale="none"))  # proofs are to speak of the numbers in DATA
         with refusing_data():
-            check_classes(table, asked.many_classes)
+            check_classes(table, options.many_classes)
         with refusing(ValueError, TypeError, about=table.path):
             found = theory.diagnose(
-                table.X, table.y, fit_intercept=not asked.no_intercept, max_seconds=max_seconds,
+                table.X, table.y, fit_intercept=not options.no_intercept, max_seconds=max_seconds,
                 feature_names=names_of_table(table), lines=named_lines(table.files, table.of_file, table.lines),
                 tell=waiting.say, decimals=are_short_decimals(table.files, table.source.get("encoding")),
             )  # fmt: skip
     if certificate is not None:
         save_text(found.certificate.to_json() + "\n", certificate)
-    if asked.json:
+    if options.json:
         saved = None if certificate is None else str(certificate)
-        print(as_json({"data": for_machines(table.files), **found.to_dict(), "certificate": saved}), end="")
+        print(as_json({"data": json_paths(table.files), **found.to_dict(), "certificate": saved}), end="")
     else:
         show(found, table, certificate, screen())
 

@@ -1,11 +1,12 @@
 """`perceptrons evaluate`: how good a model is on labelled data."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import load_model
-from perceptrons.cli.inputs import for_machines, measured_blocks, no_example, opened, say_skipped
-from perceptrons.cli.options import READING, takes
+from perceptrons.cli.inputs import json_paths, measured_blocks, no_examples_error, opened, say_skipped
+from perceptrons.cli.options import DataArgument, JsonOption, ModelArgument, ReadingOptions, command
 from perceptrons.cli.screen import as_json, count, grid, heading, listed, percent, plain, screen
 
 if TYPE_CHECKING:
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 MANY = 20  # classes; above this many the tables show the worst
 
 
-@takes("model", "files", *READING, "json")
-def evaluate(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(ModelArgument, DataArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons evaluate`."""
+
+
+@command
+def evaluate(options: EvaluateOptions) -> None:
     """Compare the predictions for DATA with its labels: accuracy, precision, recall, F1 and confusion matrix.
 
     For several labels per example, it shows micro and macro F1, Hamming loss, subset accuracy and precision at k.
@@ -34,21 +40,21 @@ def evaluate(asked: Any) -> None:
         unranked,
     )
 
-    data = asked.files
-    model = load_model(asked.model, instead="evaluate")
+    data = options.data
+    model = load_model(options.model, instead="evaluate")
     name = ", ".join(str(path) for path in data[:3]) + ", ..." * (len(data) > 3)
-    reader = opened(data, asked, like=model)
+    reader = opened(data, options, like=model)
     quality = measured_blocks(model, reader)
     say_skipped(reader)
     if quality is None:
-        raise no_example(reader.files[0])
+        raise no_examples_error(reader.files[0])
     if several_labels(model):
-        _evaluate_sets(quality, asked, reader)
+        _evaluate_sets(quality, options, reader)
         return
     refuse_strange(quality, name, "class of the model", "--label-column")
-    if asked.json:
+    if options.json:
         content = {
-            "model": str(asked.model), "data": for_machines(data),
+            "model": str(options.model), "data": json_paths(data),
             "examples": quality.total, "right": quality.right,
             **quality.metrics(), "threshold": model.threshold_,
             "reliability": _curve(quality),
@@ -82,15 +88,15 @@ def evaluate(asked: Any) -> None:
     show_confusion(quality, console)
 
 
-def _evaluate_sets(quality: "LabelQuality", asked: Any, reader: "Reader") -> None:
+def _evaluate_sets(quality: "LabelQuality", options: EvaluateOptions, reader: "Reader") -> None:
     """The same where examples may have several labels."""
     from perceptrons.inspection.label_quality import BEST, SHOWN, sets_in_words
 
     if quality.n_unknown and quality.n_unknown == quality.n_labels:
         refuse_strange(quality, reader.files[0], "label of the model", "--label-column")
-    if asked.json:
+    if options.json:
         content = {
-            "model": str(asked.model), "data": for_machines(asked.files),
+            "model": str(options.model), "data": json_paths(options.data),
             "examples": quality.total, "right": quality.right, **quality.metrics(), "threshold": None,
             "by_class": quality.by_class(), "labels": quality.labels, "unknown_labels": quality.unknown,
             "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,

@@ -1,18 +1,25 @@
-"""The test set that `train`, `tune` and `compare` hold out: the same examples for the same seed and share."""
+"""Test sets: what `train`, `tune` and `compare` hold out, the same examples for the same seed and share.
 
-from contextlib import suppress
-from dataclasses import dataclass
+Also what the last two share: groups, validation sets, and the ledger of the uses of test sets.
+"""
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from perceptrons.cli.inputs import SHARE
-from perceptrons.cli.screen import count, plain
+from perceptrons.cli.errors import BadInputError, refusing_data
+from perceptrons.cli.inputs import SHARE, groups_in, like_table, name_of, opened, read_all
+from perceptrons.cli.options import ReadingOptions, SplitOptions
+from perceptrons.cli.screen import count, plain, say
 from perceptrons.engine.wording import in_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
+
+    from perceptrons.cli.options import ExampleSplitOptions
     from perceptrons.data import Table
     from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
@@ -34,7 +41,7 @@ class HoldOut:
     share: float | None
     seed: int
     time_order: bool = False
-    groups: np.ndarray | None = None
+    groups: "np.ndarray | None" = None
 
     def share_of(self, y: Any) -> float:
         """The share of examples with these labels."""
@@ -45,8 +52,10 @@ class HoldOut:
         by_class = not self.time_order and self.groups is None
         return 0.0 if by_class and is_too_small(y, SHARE) else SHARE
 
-    def test_rows(self, X: Any, y: Any, keys: np.ndarray | None) -> np.ndarray:
+    def test_rows(self, X: Any, y: Any, keys: "np.ndarray | None") -> "np.ndarray":
         """Return which examples are the test set; none if there are too few. keys: see `parts_of`."""
+        import numpy as np
+
         from perceptrons.selection.splitting import parts_of
 
         share = self.share_of(y)
@@ -63,7 +72,9 @@ class HoldOut:
         """Let a reader that reads all examples measure features on those outside the test set."""
         reader.keyed, reader.learn_from = True, self._rows_to_learn_from
 
-    def _rows_to_learn_from(self, blocks: "list[Block]") -> list[np.ndarray]:
+    def _rows_to_learn_from(self, blocks: "list[Block]") -> "list[np.ndarray]":
+        import numpy as np
+
         several = blocks[0].sets is not None  # examples are then split whatever their labels are
         y = np.concatenate([np.zeros(block.X.shape[0]) if several else block.y for block in blocks])
         keys = np.concatenate([np.asarray(block.keys) for block in blocks])
@@ -73,6 +84,8 @@ class HoldOut:
 
     def split(self, table: "Table") -> "Split":
         """Split a table into a training and a test set, with a sentence about both."""
+        import numpy as np
+
         from perceptrons.data.held_out import Split
 
         n = table.X.shape[0]
@@ -100,6 +113,8 @@ class HoldOut:
 
 def has_enough_for_folds(y: Any) -> bool:
     """Does every training part of the folds have two classes?"""
+    import numpy as np
+
     counts = np.sort(np.unique(np.asarray(y), return_counts=True)[1])
     return len(counts) > 1 and counts[-1] >= FOLDS and counts[-2] > 1
 
@@ -124,6 +139,8 @@ def test_set_warnings(share: float, n_tested: int, n: int, n_tested_of: "Mapping
 
 def majority_warnings(y: Any, accuracy: float) -> list[str]:
     """Warn of an accuracy that always predicting the commonest of these test labels would reach, too."""
+    import numpy as np
+
     labels, numbers = np.unique(np.asarray(y), return_counts=True)
     share = numbers.max() / numbers.sum()
     if accuracy == 1 or accuracy > share + 1e-12:  # another way to divide the same two counts may round up
@@ -137,6 +154,128 @@ def majority_warnings(y: Any, accuracy: float) -> list[str]:
 
 def count_by_class(y: Any, classes: Any) -> dict[Any, int]:
     """The number of these labels of every class."""
+    import numpy as np
+
     labels, numbers = np.unique(np.asarray(y), return_counts=True)
     n_of = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
     return {label: n_of.get(label, 0) for label in np.unique(np.asarray(classes)).tolist()}
+
+
+# ---- what tune and compare share: groups, parts, and the ledger of uses of test sets
+
+
+def check_parts(**parts: tuple[Path | None, float | None]) -> None:
+    """Refuse both a file and a share for a part, and shares that are out of range. parts: file and share by name."""
+    for name, (path, share) in parts.items():
+        if path is not None and share is not None:
+            raise BadInputError(f"--{name} and --{name}-share cannot be combined: give a file, or a share to hold out.")
+        if share is not None and not 0 <= share < 1:
+            raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
+
+
+def check_groups(options: "ExampleSplitOptions") -> None:
+    """Refuse to split both by time and by groups."""
+    if options.time_order and options.group_column is not None:
+        raise BadInputError("--time-order and --group-column cannot be combined: split by time, or by groups.")
+
+
+def read_examples(
+    data: "Sequence[Path]", options: "ExampleSplitOptions", reading: ReadingOptions, needs_test_set: bool
+) -> "tuple[Table, np.ndarray | None, HoldOut]":
+    """Read all examples, and their groups if there are any. Also return how the test set is held out."""
+    from perceptrons.data.table import check_classes
+
+    groups = None
+    if (column := options.group_column) is not None:
+        groups = groups_in(data, reading, column)
+        reading = replace(reading, ignore=[*(reading.ignore or []), column])
+    share = 0.0 if options.test is not None else options.test_share
+    if share is None and needs_test_set:
+        share = SHARE
+    hold_out = HoldOut(share, options.seed, options.time_order, groups)
+    reader = opened(data, reading)
+    hold_out.apply_to(reader)
+    table = read_all(reader)
+    if groups is not None and len(groups) != table.X.shape[0]:
+        raise BadInputError(
+            f"--group-column {plain(column)}: only {len(groups):,} of {table.X.shape[0]:,} examples have a value: add "
+            "the missing ones."
+        )
+    if table.weight is not None:
+        raise BadInputError(
+            f"{name_of(table)}: has example weights, which only perceptrons train supports: remove them."
+        )
+    with refusing_data():
+        check_classes(table, reading.many_classes)
+    return table, groups, hold_out
+
+
+def make_part(path: Path | None, share: float | None, table: "Table", reading: ReadingOptions) -> Any:
+    """Return a validation or test set as `recipe` takes it: the examples of a file, or a share."""
+    if path is None:
+        return SHARE if share is None else share
+    more = like_table(table, path, reading)
+    return more.X, labels_of(more)
+
+
+def labels_of(table: "Table") -> Any:
+    """Return the labels as `recipe` and `compare` take them: sets, where examples may have several."""
+    return table.y if table.classes is None else table.label_sets
+
+
+def describe_table(table: "Table") -> str:
+    """Return the name and the size of a table."""
+    assert table.y is not None
+    n, d = table.X.shape
+    if table.classes is not None:
+        classes = count(len(table.classes), "label")
+    else:
+        classes = count(len(set(table.y.tolist())), "class", "classes")
+    return f"{name_of(table)}: {count(n, 'example')}, {count(d, 'feature')}, {classes}"
+
+
+def warnings_about_test_set(test_set: Any, table: "Table", options: SplitOptions) -> list[str]:
+    """Return warnings about a test set that was held out of a table; test_set: a part, or None."""
+    if options.test is not None or test_set is None:
+        return []
+    share = SHARE if options.test_share is None else options.test_share
+    n_tested_of = {} if table.several else count_by_class(test_set.taken()[1], table.y)
+    instead = f"perceptrons train --folds {FOLDS} tests on all examples"
+    return test_set_warnings(share, len(test_set), table.X.shape[0], n_tested_of, instead)
+
+
+def find_ledger(options: SplitOptions) -> Path | None:
+    """Return the file that records uses of test sets: that of --ledger, or one in the user's folder for program state.
+
+    If that folder cannot be written, say so on stderr and return None.
+    """
+    from perceptrons.selection.test_set_ledger import usual_ledger
+
+    if (path := options.ledger) is not None:
+        if (path.exists() and not path.is_file()) or not path.parent.is_dir():
+            raise BadInputError(
+                f"--ledger {path}: this is not a regular file in an existing folder: give another name."
+            )
+        return path
+    path, reason = usual_ledger()
+    if reason is None:
+        return path
+    if not options.quiet:
+        say(f"{path.parent}: {reason}. This use of the test set is not recorded; to record it, use --ledger FILE.")
+    return None
+
+
+@contextmanager
+def refusing_selection(name: str) -> "Iterator[None]":
+    """Turn errors of splitting, training and the use of test sets into refusals, in the command's words."""
+    from perceptrons.selection import OpenedBeforeError
+
+    try:
+        yield
+    except OpenedBeforeError as error:
+        advice = "use another test set (--test FILE, --seed N), or give --force"
+        raise BadInputError(f"{name}: {OpenedBeforeError(error.n, error.looks, advice)}") from error
+    except OSError as error:
+        raise BadInputError(f"{error.filename}: {error.strerror}") from error
+    except (ValueError, TypeError) as error:
+        raise BadInputError(f"{name}: {error}") from error

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli import options
 from perceptrons.cli.errors import BadInputError, refusing_data, refusing_to_open
+from perceptrons.cli.options import READING, ReadingOptions, given, typed
 from perceptrons.cli.screen import count, plain, say
 
 if TYPE_CHECKING:
@@ -25,35 +25,35 @@ STDIN = Path("-")
 SHARE = 0.2  # of the examples, held out as a test set
 
 
-def opened(data: Sequence[Path], asked: Any, like: "AnyModel | None" = None, **more: Any) -> "Reader":
-    """What data hold. asked: the options of reading; like: a model that says how to read where they do not."""
+def opened(data: Sequence[Path], options: ReadingOptions, like: "AnyModel | None" = None, **more: Any) -> "Reader":
+    """Open data. like: a model that says how to read where the options do not."""
     from perceptrons.data import stream
 
-    told = options.given(asked, [name for name in options.READING if hasattr(asked, name)])
-    if isinstance(told.get("label_column"), list) and len(told["label_column"]) == 1:
-        (told["label_column"],) = told["label_column"]
-    if "missing" in told:
-        told["missing"] = ",".join(told["missing"])
-    text = {name: told.pop(name).sizes() for name in ("words", "chars") if name in told}
+    parameters: dict[str, Any] = given(options, READING)
+    if isinstance(parameters.get("label_column"), list) and len(parameters["label_column"]) == 1:
+        (parameters["label_column"],) = parameters["label_column"]
+    if "missing" in parameters:
+        parameters["missing"] = ",".join(parameters["missing"])
+    text = {name: parameters.pop(name).sizes() for name in ("words", "chars") if name in parameters}
     if like is not None:
         more = {"text_labels": True, **more}  # those of a model may be words that look like numbers
-    named = {"text": " and ".join(map(options.typed, text)), **{name: options.typed(name) for name in told}}
-    with refusing_data(), _as_typed(named):
-        reader = stream(*data, like=like, prepare=like is None, text=text or None, **{**more, **told})
+    spelling = {"text": " and ".join(map(typed, text)), **{name: typed(name) for name in parameters}}
+    with refusing_data(), _spelling_parameters(spelling):
+        reader = stream(*data, like=like, prepare=like is None, text=text or None, **{**more, **parameters})
     check_files(reader.files)
     return reader
 
 
 @contextmanager
-def _as_typed(names: dict[str, str]) -> Iterator[None]:
+def _spelling_parameters(spelling: dict[str, str]) -> Iterator[None]:
     """Messages that begin with the name of a parameter call it as the command line does."""
     try:
         yield
     except ValueError as error:
         name, _, rest = str(error).partition(" ")
-        if name not in names:
+        if name not in spelling:
             raise
-        raise BadInputError(f"{names[name]} {rest}") from error
+        raise BadInputError(f"{spelling[name]} {rest}") from error
 
 
 def check_files(files: "Sequence[DataPath]") -> None:
@@ -82,27 +82,27 @@ def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
         return (measure_set_blocks if several_labels(model) else measure_blocks)(model, blocks)
 
 
-def whole(reader: "Reader", **more: Any) -> "Table":
+def read_all(reader: "Reader", **more: Any) -> "Table":
     """All examples of a reader, and on stderr what was skipped."""
     table = read_within(reader, None, **more)
     assert table is not None
     return table
 
 
-def read_within(reader: "Reader", limit: int | None, said: bool = True) -> "Table | None":
+def read_within(reader: "Reader", limit: int | None, reports: bool = True) -> "Table | None":
     """Read all examples if they take at most `limit` bytes; otherwise return None."""
     with refusing_data():
         table = reader.read(limit)
     if table is None:
         return None
     if not table.X.shape[0]:
-        raise no_example(name_of(reader))
-    if said:
+        raise no_examples_error(name_of(reader))
+    if reports:
         say_skipped(reader)
     return table
 
 
-def no_example(about: object) -> BadInputError:
+def no_examples_error(about: object) -> BadInputError:
     return BadInputError(f"{about}: there are no examples in it: write one example per line.")
 
 
@@ -112,9 +112,9 @@ def check_seconds(seconds: float | None) -> None:
         raise BadInputError(f"--max-seconds {seconds:g}: give a number above 0.")
 
 
-def check_test(asked: Any) -> None:
+def check_test(test: Path | None, test_share: float | None) -> None:
     """Refuse two test sets."""
-    if asked.test is not None and asked.test_share is not None:
+    if test is not None and test_share is not None:
         raise BadInputError("--test and --test-share cannot be combined: give a test file, or a share to hold out.")
 
 
@@ -124,12 +124,12 @@ def name_of(reader: "Reader | Table") -> str:
     return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"
 
 
-def for_machines(files: "Sequence[DataPath]") -> str | list[str]:
+def json_paths(files: "Sequence[DataPath]") -> str | list[str]:
     """The data as JSON names them."""
     return str(files[0]) if len(files) == 1 else [str(path) for path in files]
 
 
-def skipped_in_words(reader: Any) -> str:
+def describe_skipped(reader: Any) -> str:
     """3 records were skipped, the first: a.svm:7:3: ..."""
     were = "record was" if reader.skipped == 1 else "records were"
     return f"{count(reader.skipped, were, were)} skipped. The first: {reader.complaints[0]}"
@@ -140,40 +140,36 @@ def say_skipped(reader: Any) -> None:
     for notice in reader.notices:
         say(f"{reader.files[0]}: {notice}")
     if reader.skipped:
-        say(skipped_in_words(reader))
+        say(describe_skipped(reader))
 
 
 # ---- groups
 
 
-def groups_in(data: Sequence[Path], asked: Any, column: str) -> "np.ndarray":
+def groups_in(data: Sequence[Path], options: ReadingOptions, column: str) -> "np.ndarray":
     """For each example the value of a column that is not a feature, but a group."""
     if STDIN in data:
         raise BadInputError("--group-column reads DATA twice, but standard input can be read only once: give a file.")
     from perceptrons.data import NAMED
 
-    if (named := opened(data, asked).format) not in NAMED:
-        raise BadInputError(f"--group-column: files of format {named} have no named columns: leave it out.")
+    if (format := opened(data, options).format) not in NAMED:
+        raise BadInputError(f"--group-column: files of format {format} have no named columns: leave it out.")
     # a group is read as if it were the label, since it may be a word; as a feature it would give examples away
-    only = _changed(
-        asked,
-        label_column=column,
+    label_options = replace(
+        options,
+        label_column=[column],
         labels=None,
-        multilabel=None,
+        multilabel=False,
         label_separator=None,
         text_labels=True,
         many_classes=True,
     )
     try:
-        groups = whole(opened(data, only), said=False).y
+        groups = read_all(opened(data, label_options), reports=False).y
     except BadInputError as error:
         raise BadInputError(f"--group-column {plain(column)}, read in the same way as labels: {error}") from error
     assert groups is not None
     return groups
-
-
-def _changed(asked: Any, **changes: Any) -> Any:
-    return SimpleNamespace(**{**vars(asked), **changes})
 
 
 def has_text_labels(table: "Table") -> bool:
@@ -182,13 +178,14 @@ def has_text_labels(table: "Table") -> bool:
     return labels is not None and labels.dtype.kind == "U"
 
 
-def like_table(table: "Table", path: Path, asked: Any, said: bool = True) -> "Table":
-    """Another file, read as the examples of a table were. said: is there a line on stderr if records were skipped?"""
+def like_table(table: "Table", path: Path, options: ReadingOptions, reports: bool = True) -> "Table":
+    """Read another file in the same way as a table. reports: print on stderr how many records were skipped."""
     like: Any = SimpleNamespace(source_=table.source, columns_=table.columns, n_features_in_=table.X.shape[1])
-    named = SimpleNamespace(
-        label_column=asked.label_column, labels=asked.labels, text_column=asked.text_column, on_error=asked.on_error
-    )
-    more = whole(opened([path], named, like=like, text_labels=has_text_labels(table)), said=said)
+    same_columns = ReadingOptions(
+        label_column=options.label_column, labels=options.labels, text_column=options.text_column,
+        on_error=options.on_error,
+    )  # fmt: skip
+    more = read_all(opened([path], same_columns, like=like, text_labels=has_text_labels(table)), reports=reports)
     if more.X.shape[1] < table.X.shape[1]:
         from perceptrons.engine.training.matrices import widened
 

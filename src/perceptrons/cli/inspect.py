@@ -1,12 +1,23 @@
 """`perceptrons inspect`: how a model was trained, its most important weights or support vectors, and explanations."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
 from perceptrons.cli.files import is_kernel, is_tagger, load_any
-from perceptrons.cli.inputs import no_example, opened
-from perceptrons.cli.options import READING, given, takes, typed
+from perceptrons.cli.inputs import no_examples_error, opened
+from perceptrons.cli.options import (
+    READING,
+    JsonOption,
+    ModelArgument,
+    ReadingOptions,
+    command,
+    flag,
+    given,
+    option,
+    typed,
+)
 from perceptrons.cli.screen import (
     as_json,
     bar,
@@ -33,17 +44,40 @@ if TYPE_CHECKING:
     from perceptrons.explanation import Explanation
     from perceptrons.inspection.weights import Row, ScaledWeights
 
-SHOWN_ROWS = 20
-SHARING = 5  # features of a shared column
+MAX_ROWS = 20
+MAX_SHARING_SHOWN = 5  # features of a shared column
 SAMPLE = 2**16  # examples of --data that are looked at
-MORE = " (--class, --json)"
-CALIBRATE = """For probabilities, train with --probabilities sigmoid, or calibrate the model
+MORE_OPTIONS = " (--class, --json)"
+CALIBRATION_HINT = """For probabilities, train with --probabilities sigmoid, or calibrate the model
 in Python with examples X and y that it was not trained on:
     perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 
-@takes("model", "top", "label", "data:inspected", "example:number", *READING, "collisions", "json")
-def inspect(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions(ModelArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons inspect`."""
+
+    top: int = option(
+        "--top",
+        help="Number of weights or support vectors to show per class (default: 10).",
+        metavar="N",
+        default=10,
+        min=1,
+    )
+    label: str | None = option("--class", help="Show only this class, or the pair 'A vs B'.", metavar="LABEL")
+    data: list[Path] | None = option(
+        "--data", help="Examples to compute feature scales and votes from. --example needs them.", metavar="DATA"
+    )
+    example: int | None = option(
+        "--example", help="Explain the prediction for the N-th example of DATA.", metavar="N", min=1
+    )
+    collisions: bool = flag(
+        "--collisions", "Hashed features: show the columns with a weight that several features share."
+    )
+
+
+@command
+def inspect(options: InspectOptions) -> None:
     """Show how a model was trained, why training stopped, and its most important weights.
 
     For a kernel model, it shows the support vectors with the largest coefficients; for a tagger, also transitions. With
@@ -53,50 +87,50 @@ def inspect(asked: Any) -> None:
     from perceptrons.inspection.evaluation import is_calibrated, several_labels
     from perceptrons.inspection.weights import rows_of
 
-    model, top, label = load_any(asked.model), asked.top, asked.label
-    _check_data(model, asked)
+    model, top, label = load_any(options.model), options.top, options.label
+    _check_data(model, options)
     if is_tagger(model):
-        inspect_tagger(model, asked)
+        inspect_tagger(model, options)
         return
-    mirrored = asked.json or label is not None
+    mirrored = options.json or label is not None
     rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
     if not rows:
-        known = listed(model.classes_.tolist())
-        raise BadInputError(f"--class {label}: the model does not have this class. Its classes are {known}.")
+        classes = listed(model.classes_.tolist())
+        raise BadInputError(f"--class {label}: the model does not have this class. Its classes are {classes}.")
     hashing = hashing_audit(model, rows, top)
-    if asked.collisions and hashing is None:
+    if options.collisions and hashing is None:
         raise BadInputError(
-            f"{asked.model}: its features are not hashed, so no features share a column: leave --collisions out."
+            f"{options.model}: its features are not hashed, so no features share a column: leave --collisions out."
         )
     from perceptrons.modelfile.summary import facts_in_words, model_summary
 
-    found = None if not asked.data else on_data(model, asked)
-    if asked.json:
-        seen = {} if found is None else {"on_data": found.to_dict(top)}
-        print(as_json({"model": str(asked.model), **model_summary(model, top, label), **seen}), end="")
+    findings = examine_data(model, options.data, options) if options.data else None
+    if options.json:
+        data = {} if findings is None else {"on_data": findings.to_dict(top)}
+        print(as_json({"model": str(options.model), **model_summary(model, top, label), **data}), end="")
         return
     console = screen()
     console.print(facts_grid(facts_in_words(model, hashing, rows)))
-    if asked.collisions:
+    if options.collisions:
         assert hashing is not None
         _show_collisions(hashing, console)
         return
     (_show_support if is_kernel(model) else _show_weights)(model, rows, top, console)
-    if found is not None:
-        _show_found(found, model, top, console)
+    if findings is not None:
+        _show_findings(findings, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
     if not several_labels(model) and not is_calibrated(model):
-        console.print(CALIBRATE, style="dim", markup=False, soft_wrap=True)
+        console.print(CALIBRATION_HINT, style="dim", markup=False, soft_wrap=True)
 
 
-def _check_data(model: "AnyModel | SequencePerceptron", asked: Any) -> None:
+def _check_data(model: "AnyModel | SequencePerceptron", options: InspectOptions) -> None:
     """Refuse options that go with --data alone, or with a tagger."""
-    if not asked.data:
-        for name in given(asked, ("example", *READING)):
+    if not options.data:
+        for name in given(options, ("example", *READING)):
             raise BadInputError(f"{typed(name)} needs examples: also give --data DATA.")
-    if asked.data and is_tagger(model):
+    if options.data and is_tagger(model):
         raise BadInputError(
-            f"{asked.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
+            f"{options.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
         )
 
 
@@ -115,7 +149,7 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
         console.print(heading(f"Most important features of each class ({kind}); for one class: --class LABEL"))
     else:
         console.print(heading(f"Most important features of A vs B ({kind}; + for B); for one pair: --class 'A vs B'"))
-    show_rows(rows, names_in_files(model), top, SHOWN_ROWS, console, where_more=MORE, units=units_of(model))
+    show_rows(rows, names_in_files(model), top, MAX_ROWS, console, where_more=MORE_OPTIONS, units=units_of(model))
     if (step := step_of(model)) is not None:
         per_unit = "; 'per unit' is the weight of one unit of the data" if len(rows) == 1 else ""
         console.print(f"Weights of numbers are per {step}, so that they can be compared{per_unit}.", style="dim")
@@ -132,12 +166,12 @@ def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
         console.print("Per class, + for it, - against it; for one class: --class LABEL", style="dim")
     if (model.support_ >= 0).any():
         console.print("Examples are numbered from 1, in the order of training", style="dim")
-    show_rows(rows, support_names(model), top, SHOWN_ROWS, console, ("example", "coefficient"), MORE)
+    show_rows(rows, support_names(model), top, MAX_ROWS, console, ("example", "coefficient"), MORE_OPTIONS)
 
 
-def _show_collisions(found: dict[str, Any], console: "Console") -> None:
+def _show_collisions(hashing: dict[str, Any], console: "Console") -> None:
     """Shared columns that carry weight, with their features and the signs by which these count."""
-    entries = found["heaviest"]
+    entries = hashing["heaviest"]
     if not entries:
         console.print(heading("No shared column has a weight"))
         return
@@ -147,10 +181,10 @@ def _show_collisions(found: dict[str, Any], console: "Console") -> None:
     for entry in entries:
         signs = ["" if sign > 0 else "-" for sign in entry["signs"]]
         names = [f"{sign}{plain(name, 24)}" for sign, name in zip(signs, entry["names"], strict=True)]
-        more = f" and {len(names) - SHARING} more" if len(names) > SHARING else ""
-        table.row(f"{entry['column'] + 1:,}", signed(entry["weight"]), ", ".join(names[:SHARING]) + more)
+        more = f" and {len(names) - MAX_SHARING_SHOWN} more" if len(names) > MAX_SHARING_SHOWN else ""
+        table.row(f"{entry['column'] + 1:,}", signed(entry["weight"]), ", ".join(names[:MAX_SHARING_SHOWN]) + more)
     console.print(table)
-    if found["signed"]:
+    if hashing["signed"]:
         console.print(
             "A feature with - before it is counted negatively: its own weight has the opposite sign.", style="dim"
         )
@@ -159,46 +193,47 @@ def _show_collisions(found: dict[str, Any], console: "Console") -> None:
 # ---- what data say about it
 
 
-class Found(NamedTuple):
-    """What data say: parts are None where they do not belong to the model, or were not asked for."""
+class DataFindings(NamedTuple):
+    """What the examples of --data say about a model; parts that do not apply are None."""
 
-    asked: Any
+    data: Path
+    number: int | None  # of the example to explain
     sample: "Sample"
     scales: "ScaledWeights"
-    shares: "np.ndarray | None"  # of every example the share of the votes that its winner has
-    example: "Explanation | None"
+    vote_shares: "np.ndarray | None"  # of the predicted class, for every example
+    explanation: "Explanation | None"
 
     def to_dict(self, n: int) -> dict[str, Any]:
         """For JSON."""
         from perceptrons.inspection.evaluation import histogram
 
         example, votes = None, None
-        if self.example is not None:
-            example = {"number": self.asked.example, "line": self.sample.one[1], **self.example.to_dict()}
-        if self.shares is not None:
-            mean = float(self.shares.mean())
-            votes = {"mean_of_winner": mean, "histogram_of_winner": histogram(self.shares).tolist()}
+        if self.explanation is not None:
+            example = {"number": self.number, "line": self.sample.one[1], **self.explanation.to_dict()}
+        if self.vote_shares is not None:
+            mean = float(self.vote_shares.mean())
+            votes = {"mean_of_winner": mean, "histogram_of_winner": histogram(self.vote_shares).tolist()}
         return {
-            "data": str(self.asked.data[0]), "examples": self.sample.X.shape[0], "more_examples": self.sample.more,
+            "data": str(self.data), "examples": self.sample.X.shape[0], "more_examples": self.sample.more,
             "scales": self.scales.to_dict(n), "votes": votes, "example": example,
         }  # fmt: skip
 
 
-def on_data(model: "AnyModel", asked: Any) -> Found:
-    """Read data and ask what they say."""
+def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -> DataFindings:
+    """Read examples, and compare them with the model."""
     from perceptrons.data.sample import first_examples
     from perceptrons.inspection.evaluation import columns_matched
     from perceptrons.inspection.names import names_in_files
     from perceptrons.inspection.weights import ScaledWeights, rows_of
     from perceptrons.theory.scales import largest_values, scaler_for, scales
 
-    reader = opened(asked.data, asked, like=model, need_labels=False)
+    reader = opened(data, options, like=model, need_labels=False)
     with refusing_data():
-        sample = first_examples(reader, model.n_features_in_, SAMPLE, asked.example)
+        sample = first_examples(reader, model.n_features_in_, SAMPLE, options.example)
     if sample is None:
-        raise no_example(reader.files[0])
-    if asked.example is not None and sample.one is None:
-        raise BadInputError(f"--example {asked.example}: {reader.files[0]} has only {count(sample.seen, 'example')}.")
+        raise no_examples_error(reader.files[0])
+    if options.example is not None and sample.one is None:
+        raise BadInputError(f"--example {options.example}: {reader.files[0]} has only {count(sample.seen, 'example')}.")
     X, shares, explanation = sample.X, None, None
     with refusing(ValueError), columns_matched():
         scaler, deviations = scaler_for(X, model), scales(X).deviations
@@ -207,8 +242,8 @@ def on_data(model: "AnyModel", asked: Any) -> Found:
         if sample.one is not None:
             explanation = _named(model, model.explain(sample.one[0]))
     rows = [] if is_kernel(model) else rows_of(model, mirrored=False)
-    found = ScaledWeights(scaler, largest_values(X), deviations, rows, names_in_files(model))
-    return Found(asked, sample, found, shares, explanation)
+    weights = ScaledWeights(scaler, largest_values(X), deviations, rows, names_in_files(model))
+    return DataFindings(data[0], options.example, sample, weights, shares, explanation)
 
 
 def _named(model: "AnyModel", explanation: "Explanation") -> "Explanation":
@@ -223,18 +258,18 @@ def _named(model: "AnyModel", explanation: "Explanation") -> "Explanation":
     return replace(explanation, features=tuple(name_of(names, column) for column in explanation.columns.tolist()))
 
 
-def _show_found(found: Found, model: "AnyModel", n: int, console: "Console") -> None:
-    sample = found.sample
+def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "Console") -> None:
+    sample = findings.sample
     first = "the first " if sample.more else ""
-    console.print(heading(f"On {first}{count(sample.X.shape[0], 'example')} of {found.asked.data[0]}"))
-    _show_scales(found.scales, model, n, console)
-    if found.shares is not None:
-        _show_votes(found.shares, console)
-    if found.example is not None:
+    console.print(heading(f"On {first}{count(sample.X.shape[0], 'example')} of {findings.data}"))
+    _show_scales(findings.scales, model, n, console)
+    if findings.vote_shares is not None:
+        _show_votes(findings.vote_shares, console)
+    if findings.explanation is not None:
         place = sample.one[1]
         where = "" if place is None else f" (line {place:,})" if isinstance(place, int) else f" ({plain(place, 1000)})"
-        console.print(heading(f"Example {found.asked.example:,}{where}"))
-        console.print(str(found.example), markup=False, soft_wrap=True)
+        console.print(heading(f"Example {findings.number:,}{where}"))
+        console.print(str(findings.explanation), markup=False, soft_wrap=True)
 
 
 def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Console") -> None:
@@ -244,10 +279,13 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
         (large, most), (small, least) = ends
-        so = "the largest ones dominate the kernel" if is_kernel(model) else "their weights cannot be compared"
+        consequence = "their weights cannot be compared"
+        if is_kernel(model):
+            consequence = "the largest ones dominate the kernel"
         console.print(
-            f"The features differ widely in scale, so {so}: {plain(large)} reaches {most:.4g}, {plain(small)} only "
-            f"{least:.4g}. Scale them before training, for instance with scikit-learn's {scales.scaler}.",
+            f"The features differ widely in scale, so {consequence}: {plain(large)} reaches {most:.4g}, "
+            f"{plain(small)} only {least:.4g}. Scale them before training, for instance with "
+            f"scikit-learn's {scales.scaler}.",
             style="yellow", markup=False,
         )  # fmt: skip
     elif (step := step_of(model)) is not None:
@@ -258,14 +296,14 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
     if not heavy:
         return
     several = len(scales.rows) > 1
-    thing = [(scales.rows[0].thing, "left")] if several else []
-    table = grid(("feature", "left"), *thing, ("weight", "right"), ("deviation", "right"), ("product", "right"))
-    for one in heavy:
-        of_row = one.get("class", one.get("pair"))
+    row_column = [(scales.rows[0].thing, "left")] if several else []
+    table = grid(("feature", "left"), *row_column, ("weight", "right"), ("deviation", "right"), ("product", "right"))
+    for item in heavy:
+        of_row = item.get("class", item.get("pair"))
         title = " vs ".join(map(plain, of_row)) if isinstance(of_row, list) else plain(of_row)
         cells: list[Any] = [plain(title, 16)] if several else []
-        cells += [signed(one["weight"]), f"{one['deviation']:.3g}", signed(one["weight_times_deviation"])]
-        table.row(plain(one["feature"], 32), *cells)
+        cells += [signed(item["weight"]), f"{item['deviation']:.3g}", signed(item["weight_times_deviation"])]
+        table.row(plain(item["feature"], 32), *cells)
     console.print(table)
     console.print("The product is the effect of a typical change of the feature, so it can be compared.", style="dim")
 
@@ -287,19 +325,19 @@ def _show_votes(shares: "np.ndarray", console: "Console") -> None:
 # ---- taggers
 
 
-def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
+def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
     from perceptrons.inspection.tagger_summary import facts_in_words, feature_names, label_rows, transitions
     from perceptrons.modelfile.summary import model_summary
 
-    label, n = asked.label, asked.top
+    label, n = options.label, options.top
     rows = label_rows(tagger, label)
     if not rows:
         raise BadInputError(
             f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
         )
-    if asked.json:
-        print(as_json({"model": str(asked.model), **model_summary(tagger, n, label)}), end="")
+    if options.json:
+        print(as_json({"model": str(options.model), **model_summary(tagger, n, label)}), end="")
         return
     steps = transitions(tagger, n, label)
     console = screen()
@@ -311,7 +349,7 @@ def inspect_tagger(tagger: "SequencePerceptron", asked: Any) -> None:
         else f" of each label ({kind}); for one label: --class LABEL"
     )
     console.print(heading(f"Most important features{of_one}"))
-    show_rows(rows, feature_names(tagger), n, SHOWN_ROWS, console, where_more=MORE)
+    show_rows(rows, feature_names(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
     if steps:
         console.print(heading(f"Largest transition weights{'' if label is None else f' from and to {plain(label)}'}"))
         table = grid(("from", "left"), ("to", "left"), ("weight", "right"))

@@ -3,49 +3,62 @@
 import os
 import sys
 import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from perceptrons.cli.errors import refusing
 from perceptrons.cli.files import check_output, save_text
-from perceptrons.cli.inputs import opened, whole
-from perceptrons.cli.options import READING, takes
+from perceptrons.cli.inputs import opened, read_all
+from perceptrons.cli.options import OptionalDataArgument, QuietOption, ReadingOptions, command, flag, option
 from perceptrons.cli.screen import Waiting, visible
 
 
-@takes("data", "output:lab", "no_open", *READING, "quiet")
-def lab(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class LabOptions(OptionalDataArgument, ReadingOptions, QuietOption):
+    """The options of `perceptrons lab`."""
+
+    output: Path = option(
+        "-o",
+        "--output",
+        help="Write the page to this file (default: lab.html).",
+        metavar="PAGE",
+        default=Path("lab.html"),
+    )
+    no_open: bool = flag("--no-open", "Do not open the page in the browser.")
+
+
+@command
+def lab(options: LabOptions) -> None:
     """Write a page on which a perceptron learns step by step, and open it in the browser.
 
     The page is one HTML file with everything inside, to try rules and data, and to hand out. With DATA it starts with
     these examples, in two features or two principal components; their units stay as they are.
     """
-    check_output(asked.output, *(asked.data or []))
-    with Waiting("Writing the page ...", shown=not asked.quiet):
+    check_output(options.output, *(options.data or []))
+    with Waiting("Writing the page ...", shown=not options.quiet):
         from perceptrons.lab import show
 
-        page = show() if not asked.data else with_data(asked, show)
-    save_text(page.html, asked.output)
-    shown = not asked.no_open and can_open() and webbrowser.open(Path(asked.output).resolve().as_uri())
-    if not asked.quiet:
+        page = with_data(options.data, options, show) if options.data else show()
+    save_text(page.html, options.output)
+    shown = not options.no_open and can_open() and webbrowser.open(Path(options.output).resolve().as_uri())
+    if not options.quiet:
         if page.note:
             print(page.note)
         size = f"{len(page.html.encode()) / 1e3:.0f} kB"
         what = "opened in your browser" if shown else "open it in a browser"
-        print(f"{visible(str(asked.output))}: {size}, everything inside; {what}.")
+        print(f"{visible(str(options.output))}: {size}, everything inside; {what}.")
 
 
-def with_data(asked: Any, show: Any) -> Any:
+def with_data(data: list[Path], options: LabOptions, show: Any) -> Any:
     """The page of the examples in files."""
     from perceptrons.inspection.names import names_of_table
 
-    reader = opened(asked.data, asked, scale="none")  # the page shows the numbers of DATA
-    table = whole(reader)
+    reader = opened(data, options, scale="none")  # the page shows the numbers of DATA
+    table = read_all(reader)
     names, files = names_of_table(table), reader.files
-    title = (
-        Path(str(files[0])).name if len(files) == 1 else f"{len(files)} files"
-    )  # the page may be handed out: no folders
-    with refusing(ValueError, TypeError, about=asked.data[0]):
+    title = Path(str(files[0])).name if len(files) == 1 else f"{len(files)} files"  # the page may be handed out: no folders
+    with refusing(ValueError, TypeError, about=data[0]):
         return show(table.X, table.y, feature_names=names if isinstance(names, list) else None, title=title)
 
 

@@ -1,12 +1,20 @@
 """`perceptrons look`: shows what is in data before training: columns, missing values, classes, and likely problems."""
 
 from collections import Counter
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import refusing_data
-from perceptrons.cli.inputs import for_machines, name_of, no_example, opened, skipped_in_words
-from perceptrons.cli.options import READING, command_text, takes
+from perceptrons.cli.inputs import describe_skipped, json_paths, name_of, no_examples_error, opened
+from perceptrons.cli.options import (
+    READING,
+    DataArgument,
+    JsonOption,
+    MaxExamplesOption,
+    ReadingOptions,
+    command,
+    command_text,
+)
 from perceptrons.cli.screen import (
     Waiting,
     as_json,
@@ -32,8 +40,13 @@ COLUMNS, CLASSES, FEW = 40, 20, 3  # shown at most; few of labels that are not c
 LOOKS = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
 
 
-@takes("files", *READING, "max_examples", "json")
-def look(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class LookOptions(DataArgument, ReadingOptions, MaxExamplesOption, JsonOption):
+    """The options of `perceptrons look`."""
+
+
+@command
+def look(options: LookOptions) -> None:
     """Show what is in DATA before you train: columns, missing values, classes and likely problems.
 
     It reads tables as train does. It says which columns train leaves out, which columns give the label away, which rows
@@ -41,21 +54,21 @@ def look(asked: Any) -> None:
     """
     from perceptrons.data.look import look as looked_at
 
-    with Waiting("Reading ...", shown=not asked.json):
+    with Waiting("Reading ...", shown=not options.json):
         # every malformed record is counted, and labels of any kind can be looked at
-        reader = opened(asked.files, asked, on_error="skip", many_classes=True, text_labels=True)
+        reader = opened(options.data, options, on_error="skip", many_classes=True, text_labels=True)
         with refusing_data():
-            found = looked_at(reader, asked.max_examples, asked.text_labels)
+            found = looked_at(reader, options.max_examples, options.text_labels)
     if found is None:
-        skipped = f" ({skipped_in_words(reader)})" if reader.skipped else ""
-        raise no_example(f"{name_of(reader)}{skipped}")
-    if asked.json:
-        print(as_json({"data": for_machines(reader.files), **to_dict(found, reader, asked)}), end="")
+        skipped = f" ({describe_skipped(reader)})" if reader.skipped else ""
+        raise no_examples_error(f"{name_of(reader)}{skipped}")
+    if options.json:
+        print(as_json({"data": json_paths(reader.files), **to_dict(found, reader, options)}), end="")
     else:
-        show(found, reader, asked, screen())
+        show(found, reader, options, screen())
 
 
-def to_dict(found: "Looked", reader: "Reader", asked: Any) -> dict[str, Any]:
+def to_dict(found: "Looked", reader: "Reader", options: LookOptions) -> dict[str, Any]:
     """Everything, for JSON."""
     columns = None if found.columns is None else [column.to_dict() for column in found.columns]
     return {
@@ -71,8 +84,8 @@ def to_dict(found: "Looked", reader: "Reader", asked: Any) -> dict[str, Any]:
         "skipped": reader.skipped,
         "complaints": reader.complaints,
         "notices": reader.notices,
-        "warnings": warnings(found, reader, asked),
-        "next": [{"command": command, "why": why} for command, why in suggestions(found, reader, asked)],
+        "warnings": warnings(found, reader, options),
+        "next": [{"command": command, "why": why} for command, why in suggestions(found, reader, options)],
     }
 
 
@@ -92,7 +105,7 @@ def features(X: Any) -> dict[str, Any]:
 # ---- what to mind
 
 
-def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
+def warnings(found: "Looked", reader: "Reader", options: LookOptions) -> list[str]:
     """What may be wrong with the data, each with what to do."""
     from perceptrons.data.labels import not_classes
 
@@ -101,13 +114,13 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
     said += _misfits(found)
     label = next((column.facts.name for column in found.columns or () if column.kind == "label"), None)
     counts = found.class_counts()
-    if (what := None if _many(found, asked) else not_classes(found.classes, found.n, label)) is not None:
+    if (what := None if _many(found, options) else not_classes(found.classes, found.n, label)) is not None:
         said.append(what)
     if len(counts) == 1 and found.by_label is None:
         said.append(f"there is only one class, {plain(counts[0][0])}: a classifier needs at least two")
     if reader.skipped:
-        stops = "" if asked.on_error else ": train stops at the first, unless you give --on-error skip"
-        said.append(f"{skipped_in_words(reader)}{stops}")
+        stops = "" if options.on_error else ": train stops at the first, unless you give --on-error skip"
+        said.append(f"{describe_skipped(reader)}{stops}")
     contradicting = found.contradicting()
     if len(contradicting):
         best = _most_right(found)
@@ -115,12 +128,12 @@ def warnings(found: "Looked", reader: "Reader", asked: Any) -> list[str]:
             f"{count(len(contradicting), 'row equals', 'rows equal')} another row with a different label: no model "
             f"can be right on all of them, so the best possible accuracy is {nearly(best)}"
         )
-    return [f"{one[0].upper()}{one[1:]}." for one in said] + _scales(found, asked)
+    return [f"{one[0].upper()}{one[1:]}." for one in said] + _scales(found, options)
 
 
-def _many(found: "Looked", asked: Any) -> bool:
+def _many(found: "Looked", options: LookOptions) -> bool:
     """May there be any number of labels?"""
-    return asked.many_classes or found.by_label is not None
+    return options.many_classes or found.by_label is not None
 
 
 def _misfits(found: "Looked") -> list[str]:
@@ -149,7 +162,7 @@ def _most_right(found: "Looked") -> float:
     return float(best.sum() / found.n)
 
 
-def _scales(found: "Looked", asked: Any) -> list[str]:
+def _scales(found: "Looked", options: LookOptions) -> list[str]:
     """Numbers of very different sizes, and who scales them."""
     from perceptrons.theory.scales import UNEVEN, scaler_for
 
@@ -163,7 +176,7 @@ def _scales(found: "Looked", asked: Any) -> list[str]:
     if not sizes or max(sizes)[0] <= UNEVEN * min(sizes)[0]:
         return []
     (most, large), (least, small) = max(sizes), min(sizes)
-    chosen = getattr(asked.scale, "value", "auto")
+    chosen = options.scale or "auto"
     then = "with --scale none, their weights cannot be compared" if chosen == "none" else (
         f"train scales them (--scale {chosen})")  # fmt: skip
     return [
@@ -171,36 +184,36 @@ def _scales(found: "Looked", asked: Any) -> list[str]:
     ]
 
 
-def suggestions(found: "Looked", reader: "Reader", asked: Any) -> list[tuple[str, str]]:
+def suggestions(found: "Looked", reader: "Reader", options: LookOptions) -> list[tuple[str, str]]:
     """Commands that make sense now, each with its reason."""
     from perceptrons.data.labels import not_classes
 
-    def command(what: str, **more: Any) -> str:
-        return command_text(["perceptrons", what, *asked.files], SimpleNamespace(**{**vars(asked), **more}), READING)
+    def command_for(name: str, **changes: Any) -> str:
+        return command_text(["perceptrons", name, *options.data], replace(options, **changes), READING)
 
-    if not _many(found, asked) and not_classes(found.classes, found.n) is not None:
+    if not _many(found, options) and not_classes(found.classes, found.n) is not None:
         if found.columns is not None:
-            return [(f"{command('look', label_column=None)} --label-column NAME", "name the column of the labels")]
-        return [(command("train", many_classes=True), "accept this many classes")]
+            return [(f"{command_for('look', label_column=None)} --label-column NAME", "name the column of the labels")]
+        return [(command_for("train", many_classes=True), "accept this many classes")]
     texts = [column.facts.name for column in found.columns or () if column.kind == "text" and not column.used]
-    told: dict[str, Any] = {"text_column": [*(asked.text_column or ()), *texts]}
-    if reader.skipped and asked.on_error is None:
+    told: dict[str, Any] = {"text_column": [*(options.text_column or ()), *texts]}
+    if reader.skipped and options.on_error is None:
         told["on_error"] = "skip"
     why = "also learn from the words of the text" if texts else "train, and test on held-out examples"
-    said = [(command("train", **told), why)]
+    said = [(command_for("train", **told), why)]
     suspicious = [leak.column for leak in found.leaks]
     if suspicious:
-        told["ignore"] = [*(asked.ignore or ()), *suspicious]
-        said.append((command("train", **told), "leave out columns that give the label away"))
+        told["ignore"] = [*(options.ignore or ()), *suspicious]
+        said.append((command_for("train", **told), "leave out columns that give the label away"))
     if found.by_label is not None:
         return said
-    return [*said, (command("diagnose"), "prove whether a hyperplane can separate the classes")]
+    return [*said, (command_for("diagnose"), "prove whether a hyperplane can separate the classes")]
 
 
 # ---- for people
 
 
-def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> None:
+def show(found: "Looked", reader: "Reader", options: LookOptions, console: "Console") -> None:
     """The report for people."""
     from rich.padding import Padding
     from rich.text import Text
@@ -217,19 +230,21 @@ def show(found: "Looked", reader: "Reader", asked: Any, console: "Console") -> N
         show_columns(found.columns, console)
     else:
         show_features(found, console)
-    show_classes(found, console, CLASSES if _many(found, asked) or not_classes(found.classes, found.n) is None else FEW)
+    show_classes(
+        found, console, CLASSES if _many(found, options) or not_classes(found.classes, found.n) is None else FEW
+    )
     if reader.notices:
         console.print(heading("Left out by train"))
         for notice in reader.notices:
             console.print(Padding(Text(f"{notice[0].upper()}{notice[1:]}."), (0, 0, 0, 2), expand=False))
-    said = warnings(found, reader, asked)
+    said = warnings(found, reader, options)
     if repeated := found.duplicates():
         said.append(f"{count(repeated, 'row repeats', 'rows repeat')} an earlier row with the same label "
                     f"({percent(repeated / found.n)}).")  # fmt: skip
     console.print(heading("Warnings" if said else "No warnings"))
     for one in said:
         console.print(Padding(Text(one, style="yellow"), (0, 0, 0, 2), expand=False))
-    show_suggestions(suggestions(found, reader, asked), console)
+    show_suggestions(suggestions(found, reader, options), console)
 
 
 def show_columns(columns: list["Column"], console: "Console") -> None:

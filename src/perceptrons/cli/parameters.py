@@ -6,99 +6,114 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import is_kernel
-from perceptrons.cli.options import CLUSTERS, LINEAR_ONLY, LONG_RUNS, OF_KERNELS, RULE, given, typed
+from perceptrons.cli.options import (
+    CLUSTER_PARAMETERS,
+    KERNEL_PARAMETERS,
+    LINEAR_ONLY,
+    RULE,
+    LongRunOptions,
+    field_names,
+    given,
+    typed,
+)
 from perceptrons.cli.screen import plain
 
 if TYPE_CHECKING:
     import numpy as np
 
     from perceptrons.cli.files import AnyModel
+    from perceptrons.cli.train import TrainOptions
+    from perceptrons.cli.tune import TuneOptions
     from perceptrons.data import Table
 
-SHAPES = {
+JSON_EXAMPLES = {
     "--cost": '{"true class": {"predicted class": cost}}', "--class-weight": 'balanced, {"class": weight}',
     "--threshold": 'cost:{"true class": {"predicted class": cost}}',
 }  # fmt: skip
 
 
-def check_kernel(asked: Any) -> None:
+def check_kernel(options: "TrainOptions") -> None:
     """Refuse options for kernels without a kernel, and with one those that only the linear perceptron has."""
-    if asked.kernel is None:
-        for name in given(asked, OF_KERNELS):
+    if options.kernel is None:
+        for name in given(options, KERNEL_PARAMETERS):
             raise BadInputError(f"{typed(name)} is for kernels: also give one, for instance --kernel rbf.")
         return
-    strange = [typed(name) for name in given(asked, LINEAR_ONLY)]
-    strange += ["--no-intercept"] * asked.no_intercept
+    strange = [typed(name) for name in given(options, LINEAR_ONLY)]
+    strange += ["--no-intercept"] * options.no_intercept
     unknown = (("multiclass", "ovo"), ("combine", "pocket"), ("combine", "recent"))
-    strange += [f"--{name} {word}" for name, word in unknown if getattr(asked, name) == word]
+    strange += [f"--{name} {word}" for name, word in unknown if getattr(options, name) == word]
     if strange:
         raise BadInputError(f"{strange[0]} is for the linear perceptron: leave it out, or leave out --kernel.")
-    if asked.on_full is not None and asked.budget is None:
+    if options.on_full is not None and options.budget is None:
         raise BadInputError("--on-full needs --budget: without a budget, there is no limit.")
-    for name in given(asked, (*LONG_RUNS, *CLUSTERS)):
+    for name in given(options, (*field_names(LongRunOptions), *CLUSTER_PARAMETERS)):
         raise BadInputError(f"{typed(name)} cannot be combined with --kernel: kernels need all data in memory.")
 
 
-def new_model(asked: Any) -> "AnyModel":
+def new_model(options: "TrainOptions") -> "AnyModel":
     """The model to train; parameters that it cannot have are refused."""
-    told = given(asked, (*RULE, *OF_KERNELS, "max_iter", "tol", "max_seconds"))
-    if asked.tol == 0:
-        told["tol"] = None
-    if asked.epochs is not None:
-        told |= {"max_iter": asked.epochs, "tol": None}
-    if asked.cost is not None:
-        told["cost"] = read_by_class("--cost", asked.cost)
-    if asked.class_weight not in (None, "balanced"):
-        told["class_weight"] = read_by_class("--class-weight", asked.class_weight)
-    told |= {"early_stopping": asked.early_stopping, "random_state": asked.seed, "shuffle": not asked.no_shuffle}
+    parameters = given(options, (*RULE, *KERNEL_PARAMETERS, "max_iter", "tol", "max_seconds"))
+    if options.tol == 0:
+        parameters["tol"] = None
+    if options.epochs is not None:
+        parameters |= {"max_iter": options.epochs, "tol": None}
+    if options.cost is not None:
+        parameters["cost"] = read_by_class("--cost", options.cost)
+    if options.class_weight not in (None, "balanced"):
+        parameters["class_weight"] = read_by_class("--class-weight", options.class_weight)
+    parameters |= {
+        "early_stopping": options.early_stopping,
+        "random_state": options.seed,
+        "shuffle": not options.no_shuffle,
+    }
     model: AnyModel
-    if asked.kernel is not None:
+    if options.kernel is not None:
         from perceptrons import KernelPerceptron
         from perceptrons.kernel.choices import check_choices
 
-        model = KernelPerceptron(**told)
+        model = KernelPerceptron(**parameters)
     else:
         from perceptrons import Perceptron
         from perceptrons.engine.training.parameters import check_choices
 
-        model = Perceptron(**told, fit_intercept=not asked.no_intercept)
+        model = Perceptron(**parameters, fit_intercept=not options.no_intercept)
     with refusing(ValueError):
         check_choices(model)
     return model
 
 
-def model_to_tune(asked: Any) -> "AnyModel":
+def model_to_tune(options: "TuneOptions") -> "AnyModel":
     """The model whose settings are to be found."""
     from perceptrons import KernelPerceptron, Perceptron
 
-    told = {**given(asked, ("combine", "kernel", "max_iter")), "random_state": asked.seed}
-    if asked.kernel is None:
-        return Perceptron(**told)
-    if told.get("combine") in ("pocket", "recent"):
+    parameters = {**given(options, ("combine", "kernel", "max_iter")), "random_state": options.seed}
+    if options.kernel is None:
+        return Perceptron(**parameters)
+    if parameters.get("combine") in ("pocket", "recent"):
         raise BadInputError(
-            f"--combine {told['combine']} cannot be combined with --kernel: choose average, last or vote."
+            f"--combine {parameters['combine']} cannot be combined with --kernel: choose average, last or vote."
         )
-    return KernelPerceptron(**told)
+    return KernelPerceptron(**parameters)
 
 
-def grid_of(asked: str | None, model: "AnyModel") -> Any:
-    """The settings to try: the usual ones, or those of JSON, checked by name."""
-    if asked is None:
+def read_grid(text: str | None, model: "AnyModel") -> Any:
+    """Return the settings to try: the usual ones, or those of JSON, checked by name."""
+    if text is None:
         return "usual"
-    path = None if asked.lstrip()[:1] in ("{", "[") else file_of(asked)
+    path = None if text.lstrip()[:1] in ("{", "[") else json_file(text)
     try:
-        content = json.loads(asked if path is None else path.read_text("utf-8-sig"))
+        content = json.loads(text if path is None else path.read_text("utf-8-sig"))
     except OSError as error:
-        raise BadInputError(f"--grid {plain(asked, 60)}: {(error.strerror or str(error)).lower()}.") from error
+        raise BadInputError(f"--grid {plain(text, 60)}: {(error.strerror or str(error)).lower()}.") from error
     except (ValueError, RecursionError) as error:
-        raise BadInputError(f'--grid {plain(asked, 60)}: not JSON ({error}): give {{"C": [0.1, 1]}}.') from error
+        raise BadInputError(f'--grid {plain(text, 60)}: not JSON ({error}): give {{"C": [0.1, 1]}}.') from error
     grids = content if isinstance(content, list) else [content]
-    known = model.get_params()
-    for one in grids or [None]:
-        if not isinstance(one, dict) or not all(isinstance(values, list) and values for values in one.values()):
-            raise BadInputError(f'--grid {plain(asked, 60)}: give a list of values per parameter, {{"C": [0.1, 1]}}.')
-        for name in one:
-            if name not in known:
+    parameters = model.get_params()
+    for item in grids or [None]:
+        if not isinstance(item, dict) or not all(isinstance(values, list) and values for values in item.values()):
+            raise BadInputError(f'--grid {plain(text, 60)}: give a list of values per parameter, {{"C": [0.1, 1]}}.')
+        for name in item:
+            if name not in parameters:
                 raise BadInputError(f"--grid: {plain(name)} is not a parameter of {type(model).__name__}.")
     return grids
 
@@ -106,31 +121,33 @@ def grid_of(asked: str | None, model: "AnyModel") -> Any:
 # ---- values by class, given as JSON: inline, or in a file. Its keys are strings; classes may be numbers
 
 
-def file_of(told: str | None) -> Path | None:
-    """The file that an option names, None if it is JSON itself."""
-    return None if told is None or told.lstrip().startswith("{") else Path(told)
+def json_file(text: str | None) -> Path | None:
+    """Return the file that an option names, or None if the option is JSON itself."""
+    return None if text is None or text.lstrip().startswith("{") else Path(text)
 
 
-def read_by_class(option: str, told: str) -> dict[str, Any]:
-    """What an option says of the classes, still by the keys of JSON."""
-    path = file_of(told)
+def read_by_class(option: str, value: str) -> dict[str, Any]:
+    """Read the values of an option by class, or by the keys of JSON: classes may be numbers."""
+    path = json_file(value)
     try:
-        text = told if path is None else path.read_text("utf-8-sig")
+        text = value if path is None else path.read_text("utf-8-sig")
         # whole numbers as floats: one of a thousand digits is infinite then, and refused as such
-        content = json.loads(text, parse_int=float, object_pairs_hook=_no_key_twice)
+        content = json.loads(text, parse_int=float, object_pairs_hook=_refuse_repeated_keys)
         if isinstance(content, dict):
             return content
-        what = "not a JSON object"
+        problem = "not a JSON object"
     except json.JSONDecodeError as error:
-        what = f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
+        problem = f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
     except OSError as error:
-        what = (error.strerror or str(error)).lower()
+        problem = (error.strerror or str(error)).lower()
     except (ValueError, RecursionError) as error:
-        what = str(error)
-    raise BadInputError(f"{option} {plain(told, 60)}: {what}: give {SHAPES[option]}, or a file that contains it.")
+        problem = str(error)
+    raise BadInputError(
+        f"{option} {plain(value, 60)}: {problem}: give {JSON_EXAMPLES[option]}, or a file that contains it."
+    )
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
@@ -147,53 +164,53 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     from perceptrons.engine.training.rule import cost_matrix
 
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
-    known = {str(label): label for label in classes.tolist()}
+    label_of = {str(label): label for label in classes.tolist()}
     if not is_kernel(model):
         with refusing(ValueError, RecursionError, about="--cost"):
-            model.cost = by_class(model.cost, known)
+            model.cost = by_class(model.cost, label_of)
             cost_matrix(model.cost, classes, stream=False)
     with refusing(ValueError, RecursionError, about="--class-weight"):
-        model.class_weight = by_class(model.class_weight, known)
+        model.class_weight = by_class(model.class_weight, label_of)
         check_weights(None, model.class_weight, classes, codes, stream=False)
 
 
-def name_labels(model: "AnyModel", table: "Table", asked: Any) -> None:
+def name_labels(model: "AnyModel", table: "Table", options: "TrainOptions") -> None:
     """Let costs and class weights speak of the labels of a table, and refuse what is for one label per example."""
     if table.classes is None:
         name_classes(model, table.y)
         return
-    for name, value in (("--kernel", asked.kernel), ("--folds", asked.folds), ("--threshold", asked.threshold)):
+    for name, value in (("--kernel", options.kernel), ("--folds", options.folds), ("--threshold", options.threshold)):
         if value is not None:
             raise BadInputError(f"{name} is for one label per example, but the data have several: leave it out.")
     model.class_weight = by_class(model.class_weight, {str(label): label for label in table.classes.tolist()})
 
 
-def by_class(content: Any, known: dict[str, Any]) -> Any:
+def by_class(content: Any, label_of: dict[str, Any]) -> Any:
     """The same by classes; keys that are none stay as they are."""
     if not isinstance(content, dict):
         return content
-    return {known.get(key, key): by_class(value, known) for key, value in content.items()}
+    return {label_of.get(key, key): by_class(value, label_of) for key, value in content.items()}
 
 
-def need_classes(model: Any, asked: Any) -> None:
+def require_classes(model: "AnyModel", classes: str | None) -> None:
     """Refuse what is said of classes that are not known yet."""
     for name, value in (("--cost", model.cost), ("--class-weight", model.class_weight)):
-        if value is not None and asked.classes is None:
+        if value is not None and classes is None:
             raise BadInputError(f"{name} needs --classes here, because the classes are found only while reading.")
 
 
-def named_classes(model: "AnyModel", asked: Any) -> "np.ndarray | None":
+def parse_classes(model: "AnyModel", options: "TrainOptions") -> "np.ndarray | None":
     """The classes that were named, as the reader will give them; costs and weights then speak of these."""
     from perceptrons.data.labels import as_labels
 
-    if asked.classes is None:
+    if options.classes is None:
         return None
-    texts = [text.strip() for text in asked.classes.split(",")]
+    texts = [text.strip() for text in options.classes.split(",")]
     if len(texts) < 2 or len(set(texts)) < len(texts) or not all(texts):
         raise BadInputError(
-            f"--classes {plain(asked.classes, 60)}: give two or more classes, each once, such as ham,spam."
+            f"--classes {plain(options.classes, 60)}: give two or more classes, each once, such as ham,spam."
         )
-    classes = as_labels(texts, asked.text_labels)
+    classes = as_labels(texts, options.text_labels)
     if (classes[1:] < classes[:-1]).any():  # in their usual order they need not be a setting of the model
         model.classes = classes.tolist()
     name_classes(model, classes)

@@ -4,13 +4,14 @@ import json as as_text
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
 from perceptrons.cli.files import check_output, load_model
 from perceptrons.cli.inputs import STDIN, opened, say_skipped
-from perceptrons.cli.options import READING, takes
+from perceptrons.cli.options import ModelArgument, OptionalDataArgument, ReadingOptions, command, flag, option
 from perceptrons.cli.screen import label_word
 
 if TYPE_CHECKING:
@@ -21,8 +22,31 @@ if TYPE_CHECKING:
     from perceptrons.data.table import Skipped
 
 
-@takes("model", "data", "scores", "probabilities:shown", "top:labels", "output:answers", *READING, "json:lines")
-def predict(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(ModelArgument, OptionalDataArgument, ReadingOptions):
+    """The options of `perceptrons predict`."""
+
+    scores: bool = flag(
+        "--scores", "Add the scores, separated by tabs, below a header line. Scores are not probabilities."
+    )
+    probabilities: bool = flag(
+        "--probabilities",
+        "Add the probability of every class, separated by tabs, below a header line. The model must be calibrated.",
+    )
+    top: int | None = option(
+        "--top",
+        help="Print the N labels with the highest scores, highest first, instead of the predicted labels.",
+        metavar="N",
+        min=1,
+    )
+    output: Path | None = option(
+        "-o", "--output", help="Write to this file instead of standard output.", metavar="FILE"
+    )
+    json: bool = flag("--json", "Print one JSON object per line instead of text.")
+
+
+@command
+def predict(options: PredictOptions) -> None:
     """Print the predicted class of every example in DATA, one per line. DATA needs no labels.
 
     Several labels of one example are separated by commas, or as in the training data; with --json they are a list.
@@ -32,27 +56,27 @@ def predict(asked: Any) -> None:
     """
     from perceptrons.inspection.evaluation import is_calibrated
 
-    data = asked.data or []
-    check_output(asked.output, asked.model, *data)
-    model = load_model(asked.model, instead="predict")
-    if asked.probabilities and not is_calibrated(model):
+    data = options.data or []
+    check_output(options.output, options.model, *data)
+    model = load_model(options.model, instead="predict")
+    if options.probabilities and not is_calibrated(model):
         raise BadInputError(
-            f"{asked.model}: the model is not calibrated, so its scores are not probabilities. Train it with "
+            f"{options.model}: the model is not calibrated, so its scores are not probabilities. Train it with "
             "--probabilities sigmoid, or use perceptrons.selection.calibrate in Python."
         )
     if not data:
         if sys.stdin is None or sys.stdin.isatty():
             raise BadInputError("perceptrons predict: DATA is missing: give a file, or pipe data into the command.")
-        if asked.format is None and getattr(model, "source_", None) is None:
+        if options.format is None and getattr(model, "source_", None) is None:
             raise BadInputError(
                 "perceptrons predict: DATA is missing: give a file, or pipe data into the command and give --format."
             )
         data = [STDIN]
-    reader = opened(data, asked, like=model, need_labels=False, prompt=STDIN in data)
+    reader = opened(data, options, like=model, need_labels=False, prompt=STDIN in data)
     # the frames of an error hold the records, so they would keep the reader's thread and its file
-    with _written(asked.output) as out, closing(records_of(reader)) as records:
-        columns = Columns(model, asked.scores, asked.probabilities)
-        write_answers(model, records, out, columns, asked.json, _names_files(reader), asked.top)
+    with _written(options.output) as out, closing(records_of(reader)) as records:
+        columns = Columns(model, options.scores, options.probabilities)
+        write_answers(model, records, out, columns, options.json, _names_files(reader), options.top)
     say_skipped(reader)
 
 

@@ -2,33 +2,74 @@
 
 import hashlib
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
 from perceptrons.cli.files import check_output, load_model, save_text
-from perceptrons.cli.inputs import STDIN, check_seconds, no_example, opened, say_skipped
-from perceptrons.cli.options import READING, command_text, takes
+from perceptrons.cli.inputs import STDIN, check_seconds, no_examples_error, opened, say_skipped
+from perceptrons.cli.options import (
+    READING,
+    DataArgument,
+    MaxExamplesOption,
+    ModelArgument,
+    QuietOption,
+    ReadingOptions,
+    command,
+    command_text,
+    flag,
+    option,
+)
 from perceptrons.cli.screen import Waiting, visible
 
 if TYPE_CHECKING:
     from perceptrons.data.table import DataPath
 
-AGAIN = (
-    *READING, "features", "image_shape", "no_images", "title", "max_seconds:page", "max_examples",
-)  # fmt: skip
+REPEATED = (*READING, "features", "image_shape", "no_images", "title", "max_seconds", "max_examples")
 
 
-@takes("model", "files", "output:page", *AGAIN, "quiet")
-def report(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(ModelArgument, DataArgument, MaxExamplesOption, ReadingOptions, QuietOption):
+    """The options of `perceptrons report`."""
+
+    output: Path = option(
+        "-o",
+        "--output",
+        help="Write the page to this file (default: report.html).",
+        metavar="PAGE",
+        default=Path("report.html"),
+    )
+    features: tuple[str, str] | None = option(
+        "--features", help="Draw the decision boundary in the plane of these two features.", metavar="A B"
+    )
+    image_shape: str | None = option(
+        "--image-shape",
+        help="Treat the features as pixels of images of this shape (default: guessed).",
+        metavar="ROWSxCOLUMNS",
+    )
+    no_images: bool = flag("--no-images", "Do not treat the features as pixels.")
+    title: str | None = option(
+        "--title", help="Title of the page (default: the names of MODEL and DATA).", metavar="TEXT"
+    )
+    max_seconds: float = option(
+        "--max-seconds",
+        help="Time limit in seconds for the proof and the mistake bound (default: 10).",
+        metavar="S",
+        default=10.0,
+    )
+
+
+@command
+def report(options: ReportOptions) -> None:
     """Write one HTML page about a model and labelled DATA: scores, mistakes, features, margins and a proof.
 
     The page is a single file without external resources. Use data that the model was not trained on.
     """
     from perceptrons.inspection.names import names_as_files
 
-    model, data, output = asked.model, asked.files, asked.output
-    check_seconds(asked.max_seconds)
+    model, data, output = options.model, options.data, options.output
+    check_seconds(options.max_seconds)
     check_output(output, model, *data)
     fitted = load_model(model, instead="evaluate")
     if STDIN in data:
@@ -36,31 +77,32 @@ def report(asked: Any) -> None:
     from perceptrons.data.sample import first_examples
     from perceptrons.data.table import named_lines
 
-    shape = shape_of(asked.image_shape, asked.no_images)
-    with Waiting("Writing the report ...", shown=not asked.quiet):
+    shape = shape_of(options.image_shape, options.no_images)
+    with Waiting("Writing the report ...", shown=not options.quiet):
         with refusing(ImportError):
             from perceptrons.report import Origin
             from perceptrons.report import report as make
-        reader = opened(data, asked, like=fitted)
+        reader = opened(data, options, like=fitted)
         with refusing_data():
-            read = first_examples(reader, fitted.n_features_in_, asked.max_examples)
+            read = first_examples(reader, fitted.n_features_in_, options.max_examples)
         say_skipped(reader)
         if read is None:
-            raise no_example(reader.files[0])
+            raise no_examples_error(reader.files[0])
         names = [("data", str(path), checksum(path)) for path in reader.files[:20]]
-        again = command_text(["perceptrons", "report", model, *data], asked, AGAIN)
+        again = command_text(["perceptrons", "report", model, *data], options, REPEATED)
         again = f"{again} -o {shlex.quote(str(output))}"
         origin = Origin(again, (("model", str(model), checksum(model)), *names), read.more)
         about = data[0].name if len(data) == 1 else f"{len(reader.files)} files"
         with refusing(ValueError, TypeError, about=data[0]):
             page = make(
                 fitted, read.X, read.y, examples=read.texts(reader), feature_names=names_as_files(fitted),
-                image_shape=shape, features=asked.features,
-                lines=named_lines(reader.files, read.of_file, read.lines), max_seconds=asked.max_seconds, origin=origin,
-                title=f"{model.name} on {about}" if asked.title is None else asked.title,
+                image_shape=shape, features=options.features,
+                lines=named_lines(reader.files, read.of_file, read.lines), max_seconds=options.max_seconds,
+                origin=origin,
+                title=f"{model.name} on {about}" if options.title is None else options.title,
             )  # fmt: skip
     save_text(page.html, output)
-    if not asked.quiet:
+    if not options.quiet:
         size = f"{len(page.html.encode()) / 1e6:.2f} MB"
         print(f"{visible(str(output))}: {size} in one file; open it in a browser.")
 

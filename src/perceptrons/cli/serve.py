@@ -1,11 +1,12 @@
 """`perceptrons serve`: a model that answers over HTTP and learns while it answers."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
 from perceptrons.cli.files import load_any
-from perceptrons.cli.options import takes
+from perceptrons.cli.options import DURABLE, LIMITS, SERVER, QuietOption, argument, command, flag, option, parse_size
 from perceptrons.cli.screen import say
 
 if TYPE_CHECKING:
@@ -14,18 +15,41 @@ if TYPE_CHECKING:
 SHORTEST_TOKEN = 16
 
 
-@takes(
-    "model:served", "data:folder", "host", "port", "token_file", "tls_cert", "tls_key", "follow", "leader_token_file",
-    "accept_older", "no_sync", "snapshot_every", "keep_log", "repair", "max_body", "max_examples:request", "max_queue",
-    "max_features", "max_classes", "quiet",
-)  # fmt: skip
-def serve(asked: Any) -> None:
+# fmt: off
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(QuietOption):
+    """The options of `perceptrons serve`."""
+
+    model: Path | None = argument("Model file to start with. Without one, the server starts with an empty model, or with the one in --data.", metavar="MODEL")
+    data: Path | None = option("--data", help="Folder for the log and the snapshots (default: MODEL.served).", metavar="DIR")
+    host: str = option("--host", help="Address to listen on. An address that other machines can reach needs --token-file (default: 127.0.0.1).", panel=SERVER, metavar="HOST", default="127.0.0.1")
+    port: int = option("--port", help="Port to listen on; 0 selects a free one (default: 8080).", panel=SERVER, metavar="N", default=8080, min=0, max=65535)
+    token_file: Path | None = option("--token-file", help="Require the token in this file with every request (default: no token).", panel=SERVER, metavar="FILE")
+    tls_cert: Path | None = option("--tls-cert", help="Certificate file for HTTPS (default: HTTP).", panel=SERVER, metavar="FILE")
+    tls_key: Path | None = option("--tls-key", help="File with the private key of the certificate.", panel=SERVER, metavar="FILE")
+    follow: str | None = option("--follow", help="Follow the server at this URL: copy what it learns, and only predict (default: learn).", panel=SERVER, metavar="URL")
+    leader_token_file: Path | None = option("--leader-token-file", help="File with the token of the server to follow (default: --token-file).", panel=SERVER, metavar="FILE")
+    accept_older: bool = flag("--accept-older", "Follow a leader that has less than this server, or other examples: move the log and the snapshots here to a folder beside them, and begin again with the model of the leader.", SERVER)
+    no_sync: bool = flag("--no-sync", "Do not wait for the disk before answering. This is faster, but a power failure may lose the last examples.", DURABLE)
+    snapshot_every: int = option("--snapshot-every", help="Number of learned examples between two snapshots (default: 100,000).", panel=DURABLE, metavar="N", default=100_000, min=1)
+    keep_log: int = option("--keep-log", help="Size up to which old parts of the log are kept (default: 1GiB).", panel=DURABLE, metavar="SIZE", default="1GiB", parser=parse_size)
+    repair: bool = flag("--repair", "Move the damaged part of the log and everything after it aside, and exit.", DURABLE)
+    max_body: int = option("--max-body", help="Maximum size of a request (default: 16MiB).", panel=LIMITS, metavar="SIZE", default="16MiB", parser=parse_size)
+    max_examples: int = option("--max-examples", help="Maximum number of examples in one request (default: 10,000).", panel=LIMITS, metavar="N", default=10_000, min=1)
+    max_queue: int = option("--max-queue", help="Maximum number of examples that wait to be learned; further requests get status 429 (default: 50,000).", panel=LIMITS, metavar="N", default=50_000, min=1)
+    max_features: int = option("--max-features", help="Maximum number of features of the model (default: 16,777,216).", panel=LIMITS, metavar="N", default=2**24, min=1)
+    max_classes: int = option("--max-classes", help="Maximum number of classes of the model (default: 1,000).", panel=LIMITS, metavar="N", default=1000, min=1)
+# fmt: on
+
+
+@command
+def serve(options: ServeOptions) -> None:
     """Serve MODEL over HTTP: it predicts, keeps learning, and loses nothing that it acknowledged.
 
     Examples are in a log on disk before the server acknowledges them, so a server that was killed restarts with the
     same model. The page at / shows the progressive error, and /docs describes the API.
     """
-    folder = _folder(asked)
+    folder = _folder(options)
     try:
         import perceptrons.serve.server  # noqa: F401
     except ModuleNotFoundError as error:
@@ -33,27 +57,27 @@ def serve(asked: Any) -> None:
     from perceptrons.engine.streaming.locks import alone
     from perceptrons.serve.server import Address
 
-    address = Address(asked.host, asked.port, _named(asked.tls_cert), _named(asked.tls_key))
-    token = None if asked.token_file is None else read_token(asked.token_file)
+    address = Address(options.host, options.port, _named(options.tls_cert), _named(options.tls_key))
+    token = None if options.token_file is None else read_token(options.token_file)
     if token is None and not address.is_local:
         raise BadInputError(
-            f"--host {asked.host} can be reached from other machines, so the server needs a token: give --token-file."
+            f"--host {options.host} can be reached from other machines, so the server needs a token: give --token-file."
         )
     with refusing_to_open(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with refusing_data(), alone(folder / "server"):
-        if asked.repair:
-            _repair(_store(folder, asked))
+        if options.repair:
+            _repair(_store(folder, options))
         else:
-            _run(asked, folder, address, token)
+            _run(options, folder, address, token)
 
 
-def _folder(asked: Any) -> Path:
-    if asked.data is not None:
-        return Path(asked.data)
-    if asked.model is None:
+def _folder(options: ServeOptions) -> Path:
+    if options.data is not None:
+        return Path(options.data)
+    if options.model is None:
         raise BadInputError("perceptrons serve: give a MODEL, or the folder of a server with --data DIR.")
-    return Path(f"{asked.model}.served")
+    return Path(f"{options.model}.served")
 
 
 def _named(path: Path | None) -> str | None:
@@ -72,13 +96,13 @@ def read_token(path: Path) -> str:
     return token
 
 
-def _store(folder: Path, asked: Any) -> "Store":
+def _store(folder: Path, options: ServeOptions) -> "Store":
     from perceptrons.serve.store import Store
 
-    return Store(folder, sync=not asked.no_sync, keep_bytes=asked.keep_log)
+    return Store(folder, sync=not options.no_sync, keep_bytes=options.keep_log)
 
 
-def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
+def _run(options: ServeOptions, folder: Path, address: Any, token: str | None) -> None:
     from perceptrons.linear import Perceptron
     from perceptrons.serve.requests import Limits
     from perceptrons.serve.server import serve as run
@@ -86,25 +110,27 @@ def _run(asked: Any, folder: Path, address: Any, token: str | None) -> None:
     from perceptrons.serve.state import GrowthLimits
     from perceptrons.serve.writer import Writer
 
-    store = _store(folder, asked)
+    store = _store(folder, options)
     follow = None
-    if asked.follow is not None:
-        of_leader = token if asked.leader_token_file is None else read_token(asked.leader_token_file)
-        follow = asked.follow, of_leader
+    if options.follow is not None:
+        of_leader = token if options.leader_token_file is None else read_token(options.leader_token_file)
+        follow = options.follow, of_leader
     elif not store.snapshots():
-        model = Perceptron() if asked.model is None else load_any(asked.model, pipelines=True)
-        prepare(store, model, asked.model)
-    elif asked.model is not None:
-        prepare(store, None, asked.model)
-    writer = Writer(store, GrowthLimits(asked.max_features, asked.max_classes), asked.max_queue, asked.snapshot_every)
-    limits = Limits(body=asked.max_body, examples=asked.max_examples)
+        model = Perceptron() if options.model is None else load_any(options.model, pipelines=True)
+        prepare(store, model, options.model)
+    elif options.model is not None:
+        prepare(store, None, options.model)
+    writer = Writer(
+        store, GrowthLimits(options.max_features, options.max_classes), options.max_queue, options.snapshot_every
+    )
+    limits = Limits(body=options.max_body, examples=options.max_examples)
 
     def said(url: str) -> None:
-        if not asked.quiet:
-            say(f"Serving {asked.model or folder} at {url} (log in {folder}). Ctrl-C ends it.")
+        if not options.quiet:
+            say(f"Serving {options.model or folder} at {url} (log in {folder}). Ctrl-C ends it.")
 
-    with refusing(OSError, about=f"{asked.host}:{asked.port}"):
-        error = run(Service(store, writer, follow, asked.accept_older), address, limits, token, said)
+    with refusing(OSError, about=f"{options.host}:{options.port}"):
+        error = run(Service(store, writer, follow, options.accept_older), address, limits, token, said)
     if error is not None:
         raise BadInputError(str(error)) from error
 

@@ -1,72 +1,95 @@
-"""`perceptrons train`: trains a model on data, tests it, saves it and shows the results."""
+"""`perceptrons train`: reads data, fits a model, and reports the result.
 
+Training is whole (`fit_table`), while the data are read (`fit_stream`), or on a cluster (`fit_on_cluster`).
+"""
+
+import copy
 import sys
 import time
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli import options
-from perceptrons.cli.cluster import check_options
+from perceptrons.cli.calibration import (
+    calibrate_model,
+    check_calibration,
+    is_threshold_chosen,
+    needs_held_out_examples,
+    split_for_calibration,
+    stream_for_calibration,
+    threshold_cost_file,
+)
+from perceptrons.cli.cluster import check_cluster_options, cluster_option
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data
 from perceptrons.cli.files import check_output, is_kernel, load_model, save_model
-from perceptrons.cli.first_visits import first_visits
-from perceptrons.cli.folds import check_folds, over_folds
 from perceptrons.cli.inputs import (
     SHARE,
+    STDIN,
     check_files,
     check_test,
-    for_machines,
     like_table,
     measured_blocks,
     name_of,
     opened,
     read_within,
 )
-from perceptrons.cli.options import CLUSTERS, LONG_RUNS, OF_KERNELS, READING, RULE, STOPPING, takes
+from perceptrons.cli.options import (
+    CLUSTER_PARAMETERS,
+    KERNEL_PARAMETERS,
+    RULE,
+    CalibrationOptions,
+    ClusterOptions,
+    KernelOptions,
+    LongRunOptions,
+    OptionalDataArgument,
+    ReadingOptions,
+    RuleOptions,
+    StoppingOptions,
+    TrainingOptions,
+    command,
+    field_names,
+    given,
+    typed,
+)
 from perceptrons.cli.parameters import (
     check_kernel,
-    file_of,
+    json_file,
     name_labels,
-    named_classes,
-    need_classes,
     new_model,
+    parse_classes,
+    require_classes,
 )
-from perceptrons.cli.screen import Waiting, as_json, screen
-from perceptrons.cli.threshold import (
-    check_threshold,
-    cost_file,
-    held_for_threshold,
-    is_chosen,
-    set_probabilities,
-    set_probabilities_on_stream,
-    set_threshold,
-    set_threshold_on_stream,
-    stream_for_threshold,
-    wants_held,
-)
-from perceptrons.engine.wording import in_percent
+from perceptrons.cli.screen import Waiting, as_json, metric_text, plain, screen
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
     from perceptrons.cli.hold_out import HoldOut
-    from perceptrons.cli.run import Run
+    from perceptrons.cli.progress import ReportedCheckpoint
+    from perceptrons.cli.training_result import TrainingResult
     from perceptrons.data import Table
     from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
     from perceptrons.inspection.evaluation import Quality
-
-AGAIN = ("from_model", "example", "format", "test", "test_share", "time_order:train", "folds:train", "metric:folds",
-         *READING, *RULE, "threshold", "probabilities", *OF_KERNELS, *STOPPING, "classes", *CLUSTERS, "in_memory",
-         "no_shuffle", "no_intercept", "seed")  # fmt: skip
+    from perceptrons.inspection.label_quality import LabelQuality
+    from perceptrons.theory import Trace
 
 
-@takes(
-    "data", "output", "from_model", "example", *READING, "in_memory", "test", "test_share", "time_order:train",
-    "folds:train", "metric:folds", "seed", *RULE, "threshold", "probabilities", "classes", "no_shuffle",
-    "no_intercept", *OF_KERNELS, *STOPPING, *LONG_RUNS, *CLUSTERS, "trace", "quiet", "verbose", "json",
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(
+    OptionalDataArgument, TrainingOptions, ReadingOptions, RuleOptions, CalibrationOptions, KernelOptions,
+    StoppingOptions, LongRunOptions, ClusterOptions,
+):  # fmt: skip
+    """The options of `perceptrons train`."""
+
+
+FIXED_BY_MODEL = (
+    *RULE, *KERNEL_PARAMETERS, *field_names(LongRunOptions), *CLUSTER_PARAMETERS, "classes",
+    "example", "no_intercept",
 )  # fmt: skip
-def train(asked: Any) -> None:
+
+
+@command
+def train(options: TrainOptions) -> None:
     """Train a perceptron, test it on examples it has not seen, and show the results.
 
     Without DATA, it trains on scikit-learn's handwritten digits. Data that fit in memory are loaded; larger data are
@@ -74,325 +97,367 @@ def train(asked: Any) -> None:
 
     With --workers or --dask, it trains on shards of the files in several processes or machines, and averages.
     """
-    files = asked.data or []
-    _check(asked, files)
-    model = new_model(asked) if asked.from_model is None else _loaded(asked)
-    if asked.dask is not None or asked.workers is not None:
-        run = _on_cluster(model, files, asked)
-    elif files or asked.example is not None:
-        run = _on_files(model, files, asked)
+    check(options)
+    run = TrainingRun(new_model(options), options) if options.from_model is None else resume(options)
+    if cluster_option(options) is not None:
+        result = fit_on_cluster(run)
+    elif isinstance(source := read(run), TableSource):
+        result = fit_table(run, source)
     else:
-        from perceptrons.data.bundled import digits
-
-        run = _on_table(model, digits(), asked)
-    from perceptrons.cli.run import show, summary
-
-    if asked.json:
-        print(as_json(summary(run)), end="")
-    elif not asked.quiet:
-        show(run, screen())
+        result = fit_stream(run, source)
+    report(result, options)
 
 
-def _check(asked: Any, files: list[Path]) -> None:
+@dataclass(frozen=True)
+class TrainingRun:
+    """A model to train, and the options; parameters: those that it has again after this training."""
+
+    model: "AnyModel"
+    options: TrainOptions
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """Data in memory. reader: what read them, if they came from files. split: a given test set."""
+
+    table: "Table"
+    reader: "Reader | None" = None
+    split: "Split | None" = None
+
+
+def check(options: TrainOptions) -> None:
     """Refuse options that do not go together, and files that cannot be written, before any work is done."""
-    check_test(asked)
-    if asked.test_share is not None and not 0 <= asked.test_share <= 0.9:
-        raise BadInputError(f"--test-share {asked.test_share:g}: give a share from 0 to 0.9.")
-    if asked.epochs is not None:
+    data = options.data or []
+    check_test(options.test, options.test_share)
+    if options.test_share is not None and not 0 <= options.test_share <= 0.9:
+        raise BadInputError(f"--test-share {options.test_share:g}: give a share from 0 to 0.9.")
+    if options.epochs is not None:
         for name in ("max_iter", "tol"):
-            if getattr(asked, name) is not None:
-                raise BadInputError(f"--epochs and {options.typed(name)} cannot be combined: give one of them.")
-    for name in options.given(asked, ("test", "folds", "example") if asked.time_order else ()):
-        raise BadInputError(
-            f"--time-order and {options.typed(name)} cannot be combined: it says which examples to hold out."
-        )
+            if getattr(options, name) is not None:
+                raise BadInputError(f"--epochs and {typed(name)} cannot be combined: give one of them.")
+    for name in given(options, ("test", "folds", "example") if options.time_order else ()):
+        raise BadInputError(f"--time-order and {typed(name)} cannot be combined: it says which examples to hold out.")
     for name in ("every", "resume"):
-        if getattr(asked, name) and asked.checkpoint is None:
+        if getattr(options, name) and options.checkpoint is None:
             raise BadInputError(f"--{name} needs --checkpoint FILE: without it, nothing is saved during training.")
-    check_options(asked)
-    if asked.example is not None:
-        brought = {"DATA": files, "--format": asked.format, "--label-column": asked.label_column, "--test": asked.test}
-        for name, value in brought.items():
+    check_cluster_options(options)
+    if options.example is not None:
+        replaced = {
+            "DATA": data, "--format": options.format, "--label-column": options.label_column, "--test": options.test,
+        }  # fmt: skip
+        for name, value in replaced.items():
             if value:
                 raise BadInputError(f"{name} cannot be combined with --example, which brings its own data.")
-    if asked.test is not None and not files:
+    if options.test is not None and not data:
         raise BadInputError("--test needs DATA: the digits are tested on held-out examples.")
-    written = [path.absolute() for path in (asked.output, asked.cache, asked.checkpoint) if path is not None]
-    if len(set(written)) < len(written):
+    outputs = [path.absolute() for path in (options.output, options.cache, options.checkpoint) if path is not None]
+    if len(set(outputs)) < len(outputs):
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
-    for path in (asked.output, asked.cache, asked.checkpoint):
-        check_output(path, *files, asked.test, file_of(asked.cost), file_of(asked.class_weight), cost_file(asked))
-    if asked.test is not None and not asked.test.is_dir():
-        check_files([asked.test])
-    check_kernel(asked)
-    check_folds(asked)
-    check_threshold(asked)
+    for path in (options.output, options.cache, options.checkpoint):
+        inputs = json_file(options.cost), json_file(options.class_weight), threshold_cost_file(options)
+        check_output(path, *data, options.test, *inputs)
+    if options.test is not None and not options.test.is_dir():
+        check_files([options.test])
+    check_kernel(options)
+    _check_folds(options)
+    check_calibration(options, options.folds)
 
 
-def _loaded(asked: Any) -> "AnyModel":
-    """The model to keep training."""
-    for name in options.given(asked, (*RULE, *OF_KERNELS, *LONG_RUNS, *CLUSTERS, "classes", "example", "no_intercept")):
-        raise BadInputError(f"{options.typed(name)} cannot be combined with --from, which keeps its options: drop it.")
-    if not asked.data:
+def _check_folds(options: TrainOptions) -> None:
+    if options.folds is None:
+        if options.metric != "accuracy":
+            raise BadInputError(f"--metric {options.metric} is for folds: also give --folds K.")
+        return
+    if (cluster := cluster_option(options)) is not None:
+        raise BadInputError(
+            f"--folds cannot be combined with {cluster}: it needs all data in the memory of one process."
+        )
+    if options.in_memory == 0:
+        raise BadInputError("--folds needs all data in memory, which --in-memory 0 forbids: leave one of them out.")
+    if options.test_share:
+        raise BadInputError("--folds and --test-share cannot be combined: every fold is a test set.")
+
+
+def resume(options: TrainOptions) -> TrainingRun:
+    """Load the model to keep training, with the parameters of this training."""
+    for name in given(options, FIXED_BY_MODEL):
+        raise BadInputError(f"{typed(name)} cannot be combined with --from, which keeps its options: drop it.")
+    if not options.data:
         raise BadInputError("--from needs DATA: name the files with new examples.")
-    model = load_model(asked.from_model, "train --resume")
-    told = options.given(asked, ("max_iter", "tol", "max_seconds"))
-    if "max_iter" not in told and "tol" not in told:
-        told |= {"max_iter": asked.epochs or 1, "tol": None}
-    told |= {"early_stopping": asked.early_stopping, "shuffle": not asked.no_shuffle, "warm_start": True}
-    if model.probability is not None:  # settings stay: it is calibrated again, on new examples
-        asked.probabilities = asked.probabilities or model.probability
-        told["probability"] = None
-    asked.before = {name: getattr(model, name) for name in told}
+    assert options.from_model is not None
+    model = load_model(options.from_model, "train --resume")
+    parameters = given(options, ("max_iter", "tol", "max_seconds"))
+    if "max_iter" not in parameters and "tol" not in parameters:
+        parameters |= {"max_iter": options.epochs or 1, "tol": None}
+    parameters |= {"early_stopping": options.early_stopping, "shuffle": not options.no_shuffle, "warm_start": True}
+    if model.probability is not None:  # it is calibrated again, on new examples
+        options = replace(options, probabilities=options.probabilities or model.probability)
+        parameters["probability"] = None
+    before = {name: getattr(model, name) for name in parameters}
     with refusing(ValueError):
-        return model.set_params(**told)
+        return TrainingRun(model.set_params(**parameters), options, before)
 
 
-# ---- what all ways to train share
+# ---- read
 
 
-def _finished(model: "AnyModel", asked: Any, reader: Any, **more: Any) -> "Run":
-    from perceptrons.cli.run import Run
+def read(run: TrainingRun) -> "TableSource | Reader":
+    """Read the data whole if they fit in memory; otherwise return a reader of them."""
+    from perceptrons.data.bundled import SMS, digits, split_messages
 
-    example = None if asked.example is None else asked.example.value
-    begin = ["perceptrons", "train", *(asked.data or [])]
-    return Run(
-        model, reader=reader, data=for_machines(asked.data) if asked.data else example or "digits",
-        output=asked.output, example=example,
-        again=lambda *without: options.command_text(begin, asked, AGAIN, without), **more,
-    )  # fmt: skip
+    options = run.options
+    if options.example is not None:
+        reader = opened([SMS], replace(options, format="text"))
+        messages = read_within(reader, None)
+        assert messages is not None
+        return TableSource(messages, reader, None if options.folds else split_messages(messages))
+    if not options.data:
+        return TableSource(digits())
+    if options.from_model is None:
+        reader = opened(options.data, options)
+    else:  # a kernel compares examples with those it keeps, so it learns no new columns
+        grows = not is_kernel(run.model)
+        reader = opened(options.data, options, like=run.model, grow=grows, text_labels=False, need_labels=True)
+    if _test_share(options):
+        _hold_out(options).apply_to(reader)
+    table = None
+    if options.in_memory:
+        with Waiting("Reading ...", shown=not (options.quiet or options.json)):
+            table = read_within(reader, options.in_memory, reports=False)
+    return reader if table is None else TableSource(table, reader)
 
 
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:,.1f} MB of parsed data" if n_bytes >= 50_000 else "less than 0.1 MB of parsed data"
-
-
-def _hold_out(asked: Any) -> "HoldOut":
-    """How to hold out a test set of data that are read whole."""
+def _hold_out(options: TrainOptions) -> "HoldOut":
+    """Return how to hold out a test set of data that are read whole."""
     from perceptrons.cli.hold_out import HoldOut
 
-    none = asked.test is not None or asked.folds is not None
-    return HoldOut(0.0 if none else asked.test_share, asked.seed, asked.time_order)
+    has_other_test = options.test is not None or options.folds is not None
+    return HoldOut(0.0 if has_other_test else options.test_share, options.seed, options.time_order)
 
 
-def _share(asked: Any) -> float:
-    """The share to hold out of a stream."""
-    share = _hold_out(asked).share
+def _test_share(options: TrainOptions) -> float:
+    """Return the share to hold out of a stream."""
+    share = _hold_out(options).share
     return SHARE if share is None else share
 
 
-def _watching(kind: Any, model: "AnyModel", asked: Any, title: list[str]) -> Any:
-    """Somebody to look on while it learns."""
-    said = not (asked.quiet or asked.json)
-    return kind(
-        model, asked.epochs, title + [f"{asked.test} for testing"] * (asked.test is not None), lines=said,
-        live=(asked.verbose and not asked.quiet) or (sys.stderr.isatty() and said),
-        needed=asked.output is not None or asked.checkpoint is not None,
-    )  # fmt: skip
+# ---- fit
 
 
-def _tested_on_file(model: "AnyModel", asked: Any) -> dict[str, Any]:
-    """The test on another file, read block by block."""
-    reader = opened([asked.test], SimpleNamespace(on_error=asked.on_error), like=model)
-    return {"test": measured_blocks(model, reader), "test_reader": reader}
-
-
-# ---- data in memory
-
-
-def _on_files(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
-    """Learn from files: whole if they fit, else while they are read."""
-    if asked.example is not None:
-        return _on_messages(model, asked)
-    reader = opened(files, asked) if asked.from_model is None else _opened_like(model, files, asked)
-    if _share(asked):
-        _hold_out(asked).apply_to(reader)
-    table = None
-    if asked.in_memory:
-        with Waiting("Reading ...", shown=not (asked.quiet or asked.json)):
-            table = read_within(reader, asked.in_memory, said=False)
-    if table is not None:
-        return _on_table(model, table, asked, reader)
-    return _on_stream(model, reader, asked)
-
-
-def _opened_like(model: "AnyModel", files: list[Path], asked: Any) -> "Reader":
-    """Files that a model is to learn from, into its columns. A kernel compares examples with those it keeps."""
-    return opened(files, asked, like=model, grow=not is_kernel(model), text_labels=False, need_labels=True)
-
-
-def _on_messages(model: "AnyModel", asked: Any) -> "Run":
-    """Learn from the text messages that come with the package."""
-    from perceptrons.data.bundled import SMS, split_messages
-
-    reader = opened([SMS], SimpleNamespace(**{**vars(asked), "format": options.Format("text")}))
-    table = read_within(reader, None)
-    assert table is not None
-    return _on_table(model, table, asked, reader, None if asked.folds else split_messages(table))
-
-
-def _on_table(
-    model: "AnyModel", table: "Table", asked: Any, reader: "Reader | None" = None, parts: "Split | None" = None
-) -> "Run":
-    """Learn from data in memory."""
+def fit_table(run: TrainingRun, source: TableSource) -> "TrainingResult":
+    """Train on data in memory."""
+    from perceptrons.cli.training_result import TrainingResult
     from perceptrons.data.bundled import DIGITS, SMS_NAME
     from perceptrons.data.held_out import Split
     from perceptrons.data.table import HasPlaces, check_classes
     from perceptrons.theory.scales import scaler_for
 
+    model, options, table, split = run.model, run.options, source.table, source.split
     with refusing_data():
-        check_classes(table, asked.many_classes)
-    test_reader, n_folds = None, asked.folds
-    if parts is None and asked.test is not None:
-        test_reader = like_table(table, asked.test, asked, said=False)
-        sizes = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {asked.test} for testing"
-        parts = Split(table, test_reader, sizes)
-    elif parts is None:
-        parts, n_folds = _held_out(table, asked)
-    name_labels(model, parts.train, asked)
-    folds = over_folds(model, parts.train, asked, n_folds)
-    learned, held = held_for_threshold(parts.train, asked)
-    checkpoint, trace = None, first_visits(model, learned, asked)
-    began = time.perf_counter()
-    if asked.checkpoint is not None or asked.classes is not None or _goes_on(model):
-        checkpoint = _fit_resumably(model, learned, asked, reader)
+        check_classes(table, options.many_classes)
+    test_reader, n_folds = None, options.folds
+    if split is None and options.test is not None:
+        test_reader = like_table(table, options.test, options, reports=False)
+        sizes = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {options.test} for testing"
+        split = Split(table, test_reader, sizes)
+    elif split is None:
+        split, n_folds = _split(table, options)
+    name_labels(model, split.train, options)
+    folds = cross_validate_folds(model, split.train, options, n_folds)
+    train_set, held_out = split_for_calibration(split.train, options, options.seed, options.time_order)
+    checkpoint, trace = None, trace_first_visits(model, train_set, options)
+    start = time.perf_counter()
+    keeps_training = bool(model.warm_start) and not is_kernel(model)  # columns and classes may then be new
+    if options.checkpoint is not None or options.classes is not None or keeps_training:
+        checkpoint = _fit_resumably(model, train_set, source.reader, options)
     else:
-        _fit(model, learned, asked)
-    seconds = time.perf_counter() - began
+        _fit(model, train_set, options)
+    seconds = time.perf_counter() - start
     if not (is_kernel(model) and model.warm_start):  # which keeps its columns
         table.teach(model)
-    model.set_params(**getattr(asked, "before", {}))  # what was said of this run is not the model's
-    chosen = set_threshold(model, held, asked)
-    set_probabilities(model, held, asked)
-    if asked.output is not None:
-        save_model(model, asked.output)
-    slow = model.combine == "vote" and parts.test is not None
-    return _finished(
-        model, asked, table, how="whole", why=_size(table.n_bytes), split=parts.description, warnings=parts.warnings,
-        seconds=seconds, name=name_of(table) if asked.data else DIGITS if asked.example is None else SMS_NAME,
-        train=None if slow else _measured(model, learned, ranked=False), test=_measured(model, parts.test),
-        test_reader=test_reader, lines=None if isinstance(table.path, HasPlaces) else learned.lines,
-        scaler=scaler_for(learned.X, model), checkpoint=checkpoint, folds=folds, metric=asked.metric.value,
-        threshold=chosen, trace=trace,
+    model.set_params(**run.parameters)
+    threshold = calibrate_model(model, held_out, options)
+    if options.output is not None:
+        save_model(model, options.output)
+    is_slow = model.combine == "vote" and split.test is not None
+    return TrainingResult(
+        model, options, reader=table, how="whole", reason=_describe_size(table.n_bytes), split=split.description,
+        warnings=split.warnings, seconds=seconds,
+        name=name_of(table) if options.data else DIGITS if options.example is None else SMS_NAME,
+        train=None if is_slow else _measure(model, train_set, with_scores=False),
+        test=None if split.test is None else _measure(model, split.test), test_reader=test_reader,
+        lines=None if isinstance(table.path, HasPlaces) else train_set.lines, scaler=scaler_for(train_set.X, model),
+        checkpoint=checkpoint, folds=folds, threshold=threshold, trace=trace,
     )  # fmt: skip
 
 
-def _held_out(table: "Table", asked: Any) -> "tuple[Split, int | None]":
-    """The parts of a table, and the number of folds: too few examples for a test set are tested by cross-validation."""
+def _split(table: "Table", options: TrainOptions) -> "tuple[Split, int | None]":
+    """Hold out a test set, or return a number of folds: too few examples are tested by cross-validation."""
     from perceptrons.cli.hold_out import FOLDS, has_enough_for_folds
 
-    parts, is_possible = _hold_out(asked).split(table), not (table.several or wants_held(asked) or asked.from_model)
-    if parts.test is None and _hold_out(asked).share is None and is_possible and has_enough_for_folds(table.y):
-        description = f"{parts.description},\nso {FOLDS}-fold cross-validation tests the model"
-        return parts._replace(description=description), FOLDS
-    return parts, asked.folds
+    hold_out = _hold_out(options)
+    split = hold_out.split(table)
+    is_possible = not (table.several or needs_held_out_examples(options) or options.from_model)
+    if split.test is None and hold_out.share is None and is_possible and has_enough_for_folds(table.y):
+        description = f"{split.description},\nso {FOLDS}-fold cross-validation tests the model"
+        return split._replace(description=description), FOLDS
+    return split, options.folds
 
 
-def _goes_on(model: "AnyModel") -> bool:
-    """Does a linear model keep training? Columns and classes may then be new."""
-    return bool(model.warm_start) and not is_kernel(model)
+def cross_validate_folds(
+    model: "AnyModel", table: "Table", options: TrainOptions, n_folds: int | None
+) -> "list[Quality]":
+    """Measure untrained copies of the model on each fold; return [] if there are no folds."""
+    if n_folds is None:
+        return []
+    from perceptrons.selection.search import cross_validate
+
+    assert table.y is not None
+    qualities = []
+    threshold = options.threshold if isinstance(options.threshold, float) else None
+    waiting = Waiting("Training ...", shown=not (options.quiet or options.json))
+    with waiting, refusing(ValueError, TypeError, about="--folds"):
+        for quality in cross_validate(
+            model, table.X, table.y, n_folds, seed=options.seed, weight=table.weight, threshold=threshold
+        ):
+            qualities.append(quality)
+            accuracy = metric_text("accuracy", quality.accuracy)
+            waiting.say(f"Fold {len(qualities)} of {n_folds}: accuracy {accuracy} ...")
+    return qualities
 
 
-def _fit(model: "AnyModel", table: "Table", asked: Any) -> None:
-    """Fit the model; a spinner turns meanwhile if somebody is watching."""
+def trace_first_visits(model: "AnyModel", table: "Table", options: TrainOptions) -> "Trace | None":
+    """Return the first visits of `model.fit` on a table, with the names of the data, if --trace wants them."""
+    if options.trace is None:
+        return None
+    from perceptrons.inspection.names import names_of_table
+    from perceptrons.theory import trace
+
+    if table.several:
+        raise BadInputError("--trace is for one label per example, and the data have several: leave it out.")
+    classes, like = parse_classes(model, options), copy.deepcopy(model)
+    if classes is not None:
+        like.set_params(classes=classes.tolist())
+    with refusing(ValueError, TypeError, about="--trace"):
+        first_visits = trace(table.X, table.y, like, visits=options.trace, sample_weight=table.weight)
+    names = names_of_table(table)
+    if names is not None:
+        for column, name in enumerate(names) if isinstance(names, list) else names.items():
+            first_visits.names[column] = name
+    if table.lines is not None:
+        first_visits.places = [f"line {line}" for line in table.lines.tolist()]
+    return first_visits
+
+
+def _fit(model: "AnyModel", table: "Table", options: TrainOptions) -> None:
+    """Fit the model, with a spinner."""
     about = None if str(table.path) == "digits" else table.path
-    model.set_params(verbose=int(asked.verbose and not asked.quiet))
-    waiting = Waiting("Training ...", shown=not (asked.quiet or asked.json or asked.verbose))
+    model.set_params(verbose=int(options.verbose and not options.quiet))
+    waiting = Waiting("Training ...", shown=not (options.quiet or options.json or options.verbose))
     with waiting, refusing(ValueError, TypeError, about=about):
         model.fit(table.X, table.target, sample_weight=table.weight)
     model.set_params(verbose=0)  # a saved model should not draw bars wherever it is loaded
 
 
-def _fit_resumably(model: "AnyModel", table: "Table", asked: Any, reader: "Reader | None") -> Any:
+def _fit_resumably(
+    model: "AnyModel", table: "Table", reader: "Reader | None", options: TrainOptions
+) -> "ReportedCheckpoint | None":
+    """Fit the model with checkpoints, named classes, or from where it is."""
     if is_kernel(model) or reader is None:
         raise BadInputError("--checkpoint and --classes are for training on files without a kernel: leave them out.")
-    from perceptrons.cli.progress import SpokenCheckpoint, Watching, watched
+    from perceptrons.cli.progress import ReportedCheckpoint, StreamProgress, watching
     from perceptrons.data.held_out import TableStream
 
-    watching = Watching(model, None, [], lines=False, live=False, needed=True)
-    checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
-    more = [asked.threshold] if is_chosen(asked) else []
-    more += [] if asked.probabilities is None else [f"--probabilities {asked.probabilities}"]
-    source: Any = TableStream(table, reader, str(asked.test), _share(asked), asked.seed, asked.time_order, *more)
-    with watched(watching, checkpoint, asked.checkpoint):
+    progress = StreamProgress(model, None, [], lines=False, live=False, needed=True)
+    checkpoint = (
+        None
+        if options.checkpoint is None
+        else ReportedCheckpoint(options.checkpoint, options, progress, quiet=options.quiet)
+    )
+    settings = [options.threshold] if is_threshold_chosen(options) else []
+    settings += [] if options.probabilities is None else [f"--probabilities {options.probabilities}"]
+    source: Any = TableStream(
+        table, reader, str(options.test), _test_share(options), options.seed, options.time_order, *settings
+    )
+    classes = parse_classes(model, options)
+    with watching(progress, checkpoint, options.checkpoint):
         model.fit_stream(
-            source, asked.epochs, classes=named_classes(model, asked), cache=False, checkpoint=checkpoint,
-            watch=watching,
+            source, options.epochs, classes=classes, cache=False, checkpoint=checkpoint, watch=progress
         )  # fmt: skip
     del model.progress_  # as after fit: they were not read while it learned
     return checkpoint
 
 
-def _measured(model: "AnyModel", table: "Table | None", ranked: bool = True) -> "Quality | None":
-    if table is None:
-        return None
-    from perceptrons.inspection.evaluation import answered, measure, probabilities
-    from perceptrons.inspection.label_quality import measure_sets
-
-    with refusing(ValueError):
-        if table.classes is not None:
-            return measure_sets(model, table.X, table.y, table.classes)
-        answers, scores = answered(model, table.X)
-        more = (scores, probabilities(model, scores)) if ranked else ()
-        return measure(model.classes_, table.y, answers, *more)
-
-
-# ---- data that do not fit
-
-
-def _on_stream(model: "AnyModel", reader: "Reader", asked: Any) -> "Run":
-    """Learn while the data are read."""
-    from perceptrons.cli.progress import SpokenCheckpoint, Watching, watched
+def fit_stream(run: TrainingRun, reader: "Reader") -> "TrainingResult":
+    """Train while the data are read."""
+    from perceptrons.cli.progress import ReportedCheckpoint, StreamProgress, watching
+    from perceptrons.cli.training_result import TrainingResult
     from perceptrons.data.held_out import without_test
 
-    limit = f"{asked.in_memory / 2**30:.3g} GiB (--in-memory)"
-    why = f"more than {limit} of parsed data" if asked.in_memory else "requested by --in-memory 0"
-    unmet = f"and there are {why}" if asked.in_memory else "which --in-memory 0 forbids"
-    needed = f"needs all data in memory, {unmet}"
-    if is_kernel(model):
-        raise BadInputError(f"--kernel {needed}: raise --in-memory.")
-    for name in options.given(asked, ("folds", "trace", "time_order")):
-        raise BadInputError(f"{options.typed(name)} {needed}: raise --in-memory.")
-    if asked.class_weight == "balanced":
-        raise BadInputError(f'--class-weight balanced {needed}: give the weights, {{"class": weight}}.')
-    need_classes(model, asked)
-    share = _share(asked) if asked.test is None else 0.0
-    read = "they are read" if len(reader.files) > 1 else "it is read"
-    title = [name_of(reader), f"Trained while {read} ({why})"]
-    title += [f"about {share:.0%} held out for testing (seed {asked.seed})"] * bool(share)
-    watching = _watching(Watching, model, asked, title)
-    checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching)
-    classes = named_classes(model, asked)
-    with without_test(reader, share, asked.seed) as source, stream_for_threshold(source, asked) as learned:
-        began = time.perf_counter()
-        with watched(watching, checkpoint, asked.checkpoint):
+    model, options = run.model, run.options
+    limit = f"{options.in_memory / 2**30:.3g} GiB (--in-memory)"
+    reason = f"more than {limit} of parsed data" if options.in_memory else "requested by --in-memory 0"
+    _check_stream(model, options, reason)
+    share = _test_share(options) if options.test is None else 0.0
+    pronoun = "they are" if len(reader.files) > 1 else "it is"
+    title = [name_of(reader), f"Trained while {pronoun} read ({reason})"]
+    title += [f"about {share:.0%} held out for testing (seed {options.seed})"] * bool(share)
+    progress = _show_progress(StreamProgress, model, options, title)
+    checkpoint = (
+        None
+        if options.checkpoint is None
+        else ReportedCheckpoint(options.checkpoint, options, progress, quiet=options.quiet)
+    )
+    classes = parse_classes(model, options)
+    tested: dict[str, Any] = {}
+    with (
+        without_test(reader, share, options.seed) as source,
+        stream_for_calibration(source, options, options.seed) as train_stream,
+    ):
+        start = time.perf_counter()
+        with watching(progress, checkpoint, options.checkpoint):
             model.fit_stream(
-                learned, asked.epochs, classes=classes, cache=asked.cache, checkpoint=checkpoint, watch=watching
-            )
-        seconds = time.perf_counter() - began
-        model.set_params(**getattr(asked, "before", {}))
-        chosen = set_threshold_on_stream(model, learned, asked)
-        set_probabilities_on_stream(model, learned, asked)
-        if asked.output is not None:
-            save_model(model, asked.output)
-        if watching.unread is not None:
-            raise watching.unread
-        tested: dict[str, Any] = {}
-        if asked.json or not asked.quiet:
-            if asked.test is not None:
-                tested = _tested_on_file(model, asked)
+                train_stream, options.epochs, classes=classes, cache=options.cache, checkpoint=checkpoint,
+                watch=progress,
+            )  # fmt: skip
+        seconds = time.perf_counter() - start
+        model.set_params(**run.parameters)
+        threshold = calibrate_model(model, train_stream, options)
+        if options.output is not None:
+            save_model(model, options.output)
+        if progress.unread is not None:
+            raise progress.unread
+        if options.json or not options.quiet:
+            if options.test is not None:
+                tested = _test_on_file(model, options)
             elif share:
                 quality = measured_blocks(model, source.test(model.n_features_in_))
-                tested = {"test": quality, **_about_test_set(quality, source, share, asked)}
-    return _finished(
-        model, asked, reader, how="stream", why=why, name=name_of(reader), seconds=seconds, checkpoint=checkpoint,
-        threshold=chosen, **tested,
+                tested = {"test": quality, **_describe_test_set(quality, source, share, options.seed)}
+    return TrainingResult(
+        model, options, reader=reader, how="stream", reason=reason, name=name_of(reader),
+        seconds=seconds, checkpoint=checkpoint, threshold=threshold, **tested,
     )  # fmt: skip
 
 
-def _about_test_set(quality: Any, source: Any, share: float, asked: Any) -> dict[str, Any]:
-    """The size of a test set held out of a stream, in words, and warnings about it."""
+def _check_stream(model: "AnyModel", options: TrainOptions, reason: str) -> None:
+    """Refuse what needs all data in memory."""
+    needs = (
+        f"needs all data in memory, {f'and there are {reason}' if options.in_memory else 'which --in-memory 0 forbids'}"
+    )
+    if is_kernel(model):
+        raise BadInputError(f"--kernel {needs}: raise --in-memory.")
+    for name in given(options, ("folds", "trace", "time_order")):
+        raise BadInputError(f"{typed(name)} {needs}: raise --in-memory.")
+    if options.class_weight == "balanced":
+        raise BadInputError(f'--class-weight balanced {needs}: give the weights, {{"class": weight}}.')
+    require_classes(model, options.classes)
+
+
+def _describe_test_set(quality: Any, source: Any, share: float, seed: int) -> dict[str, Any]:
+    """Describe the size of a test set held out of a stream, with warnings."""
     from perceptrons.cli.hold_out import FOLDS, test_set_warnings
+    from perceptrons.engine.wording import in_percent
 
     if quality is None:
         return {"split": f"{source.n_examples:,} examples are too few to hold out {in_percent(share, 0)} for testing"}
@@ -403,42 +468,121 @@ def _about_test_set(quality: Any, source: Any, share: float, asked: Any) -> dict
     instead = f"--folds {FOLDS} tests on all examples, if they fit in memory (--in-memory)"
     description = f"{n - size:,} for training; {size:,} held out for testing"
     return {
-        "split": f"{description} ({in_percent(size / n)}, by hash, seed {asked.seed})",
+        "split": f"{description} ({in_percent(size / n)}, by hash, seed {seed})",
         "warnings": test_set_warnings(share, size, n, n_tested_of, instead),
     }
 
 
-# ---- clusters
-
-
-def _on_cluster(model: "AnyModel", files: list[Path], asked: Any) -> "Run":
+def fit_on_cluster(run: TrainingRun) -> "TrainingResult":
+    """Train on shards of the files, in several processes or on several machines."""
     from perceptrons.cli import cluster
-    from perceptrons.cli.progress import MixingWatch, SpokenCheckpoint
+    from perceptrons.cli.progress import MixingProgress, ReportedCheckpoint
+    from perceptrons.cli.training_result import TrainingResult
     from perceptrons.distributed.rows import check_parameters as check_model
 
-    cluster.check(files, asked)
-    need_classes(model, asked)
+    model, options = run.model, run.options
+    _check_cluster(options)
+    require_classes(model, options.classes)
     with refusing(ValueError):
         check_model(model)
-    names, how = cluster.by_workers(files, asked)
-    for path in (asked.output, asked.checkpoint):
-        check_output(path, *names, asked.test)
+    names, reading = cluster.files_for_workers(options.data or [], options, options.dask)
+    for path in (options.output, options.checkpoint):
+        check_output(path, *names, options.test)
     read: Any = SimpleNamespace(files=names, skipped=0, complaints=[], notices=[])
-    watching = _watching(MixingWatch, model, asked, [name_of(read)])
-    checkpoint = None if asked.checkpoint is None else SpokenCheckpoint(asked, watching, mixed=True)
-    classes = named_classes(model, asked)
-    began = time.perf_counter()
-    told = cluster.learn_on_cluster(model, names, how, asked, classes, watching, checkpoint)
-    seconds = time.perf_counter() - began
-    set_threshold(model, None, asked)
-    if asked.output is not None:
-        save_model(model, asked.output)
-    if watching.unread is not None:
-        raise watching.unread
-    read.skipped, read.complaints = watching.skipped, list(watching.complaints)
-    read.notices = list(watching.of_files)
-    tested = {} if asked.test is None else _tested_on_file(model, asked)
-    return _finished(
-        model, asked, read, how="cluster", why="requested by --dask or --workers", name=name_of(read), seconds=seconds,
-        checkpoint=checkpoint, cluster=told, **tested,
+    progress = _show_progress(MixingProgress, model, options, [name_of(read)])
+    checkpoint = None
+    if options.checkpoint is not None:
+        checkpoint = ReportedCheckpoint(options.checkpoint, options, progress, quiet=options.quiet, is_mixed=True)
+    classes = parse_classes(model, options)
+    start = time.perf_counter()
+    facts = cluster.fit_on_workers(
+        model, names, reading, options, progress, epochs=options.epochs, classes=classes, checkpoint=checkpoint,
+        checkpoint_path=options.checkpoint, can_resume=True,
     )  # fmt: skip
+    seconds = time.perf_counter() - start
+    calibrate_model(model, None, options)
+    if options.output is not None:
+        save_model(model, options.output)
+    if progress.unread is not None:
+        raise progress.unread
+    read.skipped, read.complaints = progress.skipped, list(progress.complaints)
+    read.notices = list(progress.file_notices)
+    tested = {} if options.test is None else _test_on_file(model, options)
+    return TrainingResult(
+        model, options, reader=read, how="cluster", reason="requested by --dask or --workers", name=name_of(read),
+        seconds=seconds, checkpoint=checkpoint, cluster=facts, **tested,
+    )  # fmt: skip
+
+
+def _check_cluster(options: TrainOptions) -> None:
+    """Refuse what does not go with a cluster."""
+    name = cluster_option(options)
+    if options.example is not None:
+        raise BadInputError(f"--example cannot be combined with {name}: one machine trains on it in no time.")
+    if not options.data:
+        raise BadInputError(f"{name} needs DATA: name the files that the workers should read.")
+    if STDIN in options.data:
+        raise BadInputError(f"- cannot be combined with {name}: workers cannot read standard input, so give files.")
+    if options.trace is not None:
+        raise BadInputError(f"--trace cannot be combined with {name}: it follows one run, not one per shard.")
+    if options.cache is not None:
+        raise BadInputError(
+            f"--cache cannot be combined with {name}: every worker keeps what it reads on its own disk."
+        )
+    if options.time_order:
+        raise BadInputError(f"--time-order cannot be combined with {name}: use a separate test file, --test FILE.")
+    if options.test_share:
+        raise BadInputError(f"--test-share cannot be combined with {name}: use a separate test file, --test FILE.")
+    if options.probabilities is not None:
+        raise BadInputError(
+            f"--probabilities cannot be combined with {name}: calibrate the model afterwards in Python, with "
+            "perceptrons.selection.calibrate."
+        )
+    if is_threshold_chosen(options):
+        raise BadInputError(f"--threshold {plain(options.threshold)} cannot be combined with {name}: give a number.")
+
+
+def _show_progress(kind: Any, model: "AnyModel", options: TrainOptions, title: list[str]) -> Any:
+    """Return what shows the progress of a stream or of a cluster."""
+    shows_text = not (options.quiet or options.json)
+    return kind(
+        model, options.epochs, title + [f"{options.test} for testing"] * (options.test is not None), lines=shows_text,
+        live=(options.verbose and not options.quiet) or (sys.stderr.isatty() and shows_text),
+        needed=options.output is not None or options.checkpoint is not None,
+    )  # fmt: skip
+
+
+def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Quality | LabelQuality":
+    from perceptrons.inspection.evaluation import answered, measure, probabilities
+    from perceptrons.inspection.label_quality import measure_sets
+
+    with refusing(ValueError):
+        if table.classes is not None:
+            return measure_sets(model, table.X, table.y, table.classes)
+        labels, scores = answered(model, table.X)
+        more = (scores, probabilities(model, scores)) if with_scores else ()
+        return measure(model.classes_, table.y, labels, *more)
+
+
+def _test_on_file(model: "AnyModel", options: TrainOptions) -> dict[str, Any]:
+    """Test the model on another file, block by block."""
+    assert options.test is not None
+    reader = opened([options.test], ReadingOptions(on_error=options.on_error), like=model)
+    return {"test": measured_blocks(model, reader), "test_reader": reader}
+
+
+# ---- report
+
+
+def report(result: "TrainingResult", options: TrainOptions) -> None:
+    """Print the result, as text or as JSON."""
+    from perceptrons.cli.training_result import show
+
+    if options.json:
+        print(as_json(result.to_dict()), end="")
+    elif not options.quiet:
+        show(result, screen())
+
+
+def _describe_size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:,.1f} MB of parsed data" if n_bytes >= 50_000 else "less than 0.1 MB of parsed data"

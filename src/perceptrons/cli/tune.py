@@ -2,16 +2,52 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing_data
+from perceptrons.cli.calibration import (
+    check_calibration,
+    describe_threshold,
+    is_threshold_chosen,
+    threshold_criterion,
+)
+from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.files import check_folder, check_output, save_model
-from perceptrons.cli.inputs import SHARE, groups_in, like_table, name_of, opened, whole
-from perceptrons.cli.options import READING, takes
-from perceptrons.cli.parameters import by_class, grid_of, model_to_tune
+from perceptrons.cli.hold_out import (
+    FOLDS,
+    HoldOut,
+    check_groups,
+    check_parts,
+    describe_table,
+    find_ledger,
+    has_enough_for_folds,
+    labels_of,
+    majority_warnings,
+    make_part,
+    read_examples,
+    refusing_selection,
+    warnings_about_test_set,
+)
+from perceptrons.cli.inputs import SHARE, name_of
+from perceptrons.cli.options import (
+    KERNELS,
+    LEARN,
+    SPLIT,
+    STOP,
+    CalibrationOptions,
+    Combine,
+    DataArgument,
+    ExampleSplitOptions,
+    Kernel,
+    ReadingOptions,
+    SearchOptions,
+    command,
+    given,
+    option,
+    typed,
+)
+from perceptrons.cli.parameters import by_class, model_to_tune, read_grid
 from perceptrons.cli.screen import (
     Waiting,
     as_json,
@@ -20,34 +56,60 @@ from perceptrons.cli.screen import (
     heading,
     metric_text,
     plain,
-    say,
     score_bar,
     screen,
     show_suggestions,
 )
-from perceptrons.cli.threshold import check_threshold, is_chosen, wanted_by
-from perceptrons.cli.threshold import in_words as threshold_in_words
 from perceptrons.engine.wording import shown_epochs
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
 
-    from perceptrons.cli.hold_out import HoldOut
     from perceptrons.data import Table
     from perceptrons.selection import Recipe
 
-UNREMEMBERED = "{path}: {why}. This use of the test set is not recorded; to record it, use --ledger FILE."
 SHOWN = 12  # settings at most
 WIDEST = 24  # characters of a bar
-SPLITTING = ("dev_share", "test_share", "test", "group_column", "time_order", "seed", "metric", "force", "ledger")
 
 
-@takes(
-    "files", "output", *READING, "dev", *SPLITTING, "folds", "grid", "combine", "kernel", "max_iter", "threshold",
-    "probabilities", "no_retrain", "jobs", "quiet", "json",
-)  # fmt: skip
-def tune(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions(DataArgument, ReadingOptions, ExampleSplitOptions, SearchOptions, CalibrationOptions):
+    """The options of `perceptrons tune`."""
+
+    output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
+    folds: int | None = option(
+        "--folds",
+        help="Cross-validation: choose hyperparameters by their mean score over K folds instead of one validation set.",
+        panel=SPLIT,
+        metavar="K",
+        min=2,
+    )
+    grid: str | None = option(
+        "--grid",
+        help='Hyperparameter values to try, as {"C": [0.1, 1]}, or a JSON file (default: a built-in grid).',
+        panel=SPLIT,
+        metavar="JSON",
+    )
+    combine: Combine | None = option(
+        "--combine",
+        help="Weights to predict with: average, recent, last, vote or pocket (default: average).",
+        panel=LEARN,
+        metavar="WHICH",
+    )
+    kernel: Kernel | None = option(
+        "--kernel",
+        help="Train a kernel perceptron, with a curved decision boundary: linear, poly, rbf, sigmoid, laplacian or "
+        "cosine (default: no kernel).",
+        panel=KERNELS,
+        metavar="NAME",
+    )
+    max_iter: int | None = option(
+        "--max-iter", help="Maximum number of epochs (default: 1,000).", panel=STOP, metavar="N", min=1
+    )
+
+
+@command
+def tune(options: TuneOptions) -> None:
     """Tune hyperparameters on a validation set, train with the best ones, and test the model once.
 
     The data are split into a training set, a validation set to choose hyperparameters by, and a test set that is used
@@ -56,73 +118,62 @@ def tune(asked: Any) -> None:
     """
     from perceptrons.selection import recipe
 
-    check_split(asked, dev=(asked.dev, asked.dev_share), test=(asked.test, asked.test_share))
-    _check_folds(asked)
-    check_threshold(asked)
-    check_output(asked.output, *asked.files, asked.dev, asked.test)
-    check_folder(asked.output)
-    where = ledger_file(asked.ledger, asked.quiet)
-    model = model_to_tune(asked)
-    if asked.probabilities is not None:
-        model.set_params(probability=str(asked.probabilities))
-    settings = grid_of(asked.grid, model)
-    waiting = Waiting("Trying settings ...", shown=not (asked.quiet or asked.json))
-    table, groups = read_examples(asked)
-    parts, folds, reason = _parts(table, groups, asked)
-    threshold = _threshold(table, asked)
-    with waiting, refusing_what_is_wrong(name_of(table)):
+    check_groups(options)
+    check_parts(dev=(options.dev, options.dev_share), test=(options.test, options.test_share))
+    _check_folds(options)
+    check_calibration(options, options.folds)
+    check_output(options.output, *options.data, options.dev, options.test)
+    check_folder(options.output)
+    ledger = find_ledger(options)
+    model = model_to_tune(options)
+    if options.probabilities is not None:
+        model.set_params(probability=options.probabilities)
+    settings = read_grid(options.grid, model)
+    waiting = Waiting("Trying settings ...", shown=not (options.quiet or options.json))
+    table, groups, hold_out = read_examples(options.data, options, options, needs_test_set=False)
+    parts, folds, reason = _parts(table, hold_out, options)
+    threshold = _threshold(table, options)
+    with waiting, refusing_selection(name_of(table)):
         found = recipe(
-            model, table.X, labels_of(table), settings, **parts, retrain=not asked.no_retrain, random_state=asked.seed,
-            split="time" if asked.time_order else None, groups=groups, keys=table.keys, metric=asked.metric.value,
-            force=asked.force, ledger=where, n_jobs=asked.jobs, folds=folds, threshold=threshold,
-            tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
+            model, table.X, labels_of(table), settings, **parts, retrain=not options.no_retrain,
+            random_state=options.seed, split="time" if options.time_order else None, groups=groups, keys=table.keys,
+            metric=options.metric, force=options.force, ledger=ledger, n_jobs=options.jobs, folds=folds,
+            threshold=threshold, tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
         )  # fmt: skip
     table.teach(found.model)
-    if asked.output is not None:
-        save_model(found.model, asked.output)
-    if asked.json:
-        saved = None if asked.output is None else str(asked.output)
-        data = [str(path) for path in asked.files]
-        warnings = [*reason, *test_set_warnings_of(found.parts, table, asked), *_majority_warnings(found, table)]
+    if options.output is not None:
+        save_model(found.model, options.output)
+    if options.json:
+        saved = None if options.output is None else str(options.output)
+        data = [str(path) for path in options.data]
+        warnings = [
+            *reason,
+            *warnings_about_test_set(found.parts.test, table, options),
+            *_majority_warnings(found, table),
+        ]
         print(as_json({"data": data, "model": saved, **summary(found), "warnings": warnings}), end="")
-    elif not asked.quiet:
-        warnings = [*reason, *test_set_warnings_of(found.parts, table, asked)]
+    elif not options.quiet:
+        warnings = [*reason, *warnings_about_test_set(found.parts.test, table, options)]
         after = [*_majority_warnings(found, table), *advice(found, table)]
-        show(found, in_words(table), asked.output, screen(), advice=after, warnings=warnings)
+        show(found, describe_table(table), options.output, screen(), advice=after, warnings=warnings)
 
 
-def _parts(table: "Table", groups: Any, asked: Any) -> tuple[dict[str, Any], int | None, list[str]]:
-    """The validation and test sets as `recipe` takes them, the number of folds, and why it is not what was asked for.
+def _parts(table: "Table", hold_out: HoldOut, options: TuneOptions) -> tuple[dict[str, Any], int | None, list[str]]:
+    """Return the validation and test sets for `recipe`, the number of folds, and why these differ from the options.
 
     Examples that are too few for a test set are all used to choose hyperparameters, by cross-validation.
     """
-    from perceptrons.cli.hold_out import FOLDS, has_enough_for_folds
-
     parts = {
-        name: part_of(path, share, table, asked)
-        for name, path, share in (("dev", asked.dev, asked.dev_share), ("test", asked.test, asked.test_share))
+        name: make_part(path, share, table, options)
+        for name, path, share in (("dev", options.dev, options.dev_share), ("test", options.test, options.test_share))
     }
-    hold_out = hold_out_for(asked, groups)
     if table.several or hold_out.share is not None or hold_out.share_of(table.y):
-        return parts, asked.folds, []
+        return parts, options.folds, []
     reason = f"The examples are too few to hold out {SHARE:.0%} for testing"
-    options = (asked.folds, asked.dev, asked.dev_share, asked.probabilities)
-    if any(options) or asked.no_retrain or is_chosen(asked) or not has_enough_for_folds(table.y):
-        return {**parts, "test": 0}, asked.folds, [f"{reason}: give more, or another file with --test."]
+    needs_split = options.folds or options.dev or options.dev_share or options.probabilities or options.no_retrain
+    if needs_split or is_threshold_chosen(options) or not has_enough_for_folds(table.y):
+        return {**parts, "test": 0}, options.folds, [f"{reason}: give more, or another file with --test."]
     return {**parts, "test": 0}, FOLDS, [f"{reason}, so hyperparameters are chosen by {FOLDS}-fold cross-validation."]
-
-
-def test_set_warnings_of(parts: Any, table: "Table", asked: Any) -> list[str]:
-    """Warnings about a test set that was held out of a table."""
-    from perceptrons.cli.hold_out import FOLDS, count_by_class, test_set_warnings
-
-    if asked.test is not None or parts.test is None:
-        return []
-    n, n_tested, share = table.X.shape[0], len(parts.test), SHARE if asked.test_share is None else asked.test_share
-    n_tested_of = {} if table.several else count_by_class(parts.test.taken()[1], table.y)
-    return test_set_warnings(
-        share, n_tested, n, n_tested_of, f"perceptrons train --folds {FOLDS} tests on all examples"
-    )
 
 
 def summary(found: "Recipe") -> dict[str, Any]:
@@ -149,8 +200,6 @@ def advice(found: "Recipe", table: "Table") -> list[str]:
 
 def _majority_warnings(found: "Recipe", table: "Table") -> list[str]:
     """Warnings about a model that is no better than always predicting the commonest class."""
-    from perceptrons.cli.hold_out import majority_warnings
-
     if table.several or found.metric != "accuracy":
         return []
     if found.parts.test is None or found.test_score is None:
@@ -177,7 +226,7 @@ def show(
     again = f"the training and validation {thing}s together" if both else f"the training {thing}s"
     console.print(f"\nTrained with it on {again}.", markup=False)
     if getattr(found.model, "threshold_", None) is not None:
-        console.print(threshold_in_words(found.model, found.threshold), markup=False)
+        console.print(describe_threshold(found.model, found.threshold), markup=False)
     if found.calibrated is not None:
         from perceptrons.modelfile.summary import calibration_in_words
 
@@ -242,134 +291,20 @@ def _curve(found: "Recipe", console: "Console") -> Any:
     return table
 
 
-def _check_folds(asked: Any) -> None:
+def _check_folds(options: TuneOptions) -> None:
     """Refuse what does not go with folds."""
-    if asked.folds is None:
+    if options.folds is None:
         return
-    for given, option in ((asked.dev, "--dev"), (asked.dev_share, "--dev-share"), (asked.time_order, "--time-order"),
-                          (asked.no_retrain, "--no-retrain")):  # fmt: skip
-        if given:
-            raise BadInputError(f"--folds and {option} cannot be combined: hyperparameters are chosen by all folds.")
+    for name in given(options, ("dev", "dev_share", "time_order", "no_retrain")):
+        raise BadInputError(f"--folds and {typed(name)} cannot be combined: hyperparameters are chosen by all folds.")
 
 
-def _threshold(table: "Table", asked: Any) -> Any:
+def _threshold(table: "Table", options: TuneOptions) -> Any:
     """As `recipe` takes it: costs by the classes of the data."""
     assert table.y is not None
-    if table.classes is not None and asked.threshold is not None:
+    if table.classes is not None and options.threshold is not None:
         raise BadInputError(
             f"--threshold is for two classes, but {name_of(table)} has several labels per example: leave it out."
         )
-    known = {str(label): label for label in table.y.tolist()} if is_chosen(asked) else {}
-    return by_class(wanted_by(asked), known) if is_chosen(asked) else asked.threshold
-
-
-# ---- what tune and compare share: examples with groups, splits, and the ledger of uses of test sets
-
-
-def check_split(asked: Any, **parts: tuple[Path | None, float | None]) -> None:
-    """Refuse what does not go together. parts: by name, the file and the share that were given for each."""
-    check_shares(**parts)
-    if asked.time_order and asked.group_column is not None:
-        raise BadInputError("--time-order and --group-column cannot be combined: split by time, or by groups.")
-
-
-def check_shares(**parts: tuple[Path | None, float | None]) -> None:
-    """Refuse both a file and a share for one part, and shares that are none."""
-    for name, (path, share) in parts.items():
-        if path is not None and share is not None:
-            raise BadInputError(f"--{name} and --{name}-share cannot be combined: give a file, or a share to hold out.")
-        if share is not None and not 0 <= share < 1:
-            raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
-
-
-def hold_out_for(asked: Any, groups: "np.ndarray | None") -> "HoldOut":
-    """How to hold out the test set; `compare` always needs one."""
-    from perceptrons.cli.hold_out import HoldOut
-
-    share = 0.0 if asked.test is not None else asked.test_share
-    if share is None and not hasattr(asked, "folds"):
-        share = SHARE
-    return HoldOut(share, asked.seed, asked.time_order, groups)
-
-
-def read_examples(asked: Any) -> tuple["Table", "np.ndarray | None"]:
-    """All examples, and their groups if there are any."""
-    from perceptrons.data.table import check_classes
-
-    groups = None if asked.group_column is None else groups_in(asked.files, asked, asked.group_column)
-    changes = {} if groups is None else {"ignore": [*(asked.ignore or []), asked.group_column]}
-    reader = opened(asked.files, SimpleNamespace(**{**vars(asked), **changes}))
-    hold_out_for(asked, groups).apply_to(reader)
-    table = whole(reader)
-    if groups is not None and len(groups) != table.X.shape[0]:
-        raise BadInputError(
-            f"--group-column {plain(asked.group_column)}: only {len(groups):,} of {table.X.shape[0]:,} examples have "
-            "a value: add the missing ones."
-        )
-    if table.weight is not None:
-        raise BadInputError(
-            f"{name_of(table)}: has example weights, which only perceptrons train supports: remove them."
-        )
-    with refusing_data():
-        check_classes(table, asked.many_classes)
-    return table, groups
-
-
-def part_of(path: Path | None, share: float | None, table: "Table", asked: Any) -> Any:
-    """A validation or test set as `recipe` takes it: the examples of a file, or a share."""
-    if path is None:
-        return SHARE if share is None else share
-    more = like_table(table, path, asked)
-    return more.X, labels_of(more)
-
-
-def labels_of(table: "Table") -> Any:
-    """The labels as `recipe` and `compare` take them: where examples may have several, sets of them."""
-    return table.y if table.classes is None else table.label_sets
-
-
-def in_words(table: "Table") -> str:
-    assert table.y is not None
-    n, d = table.X.shape
-    if table.classes is not None:
-        classes = count(len(table.classes), "label")
-    else:
-        classes = count(len(set(table.y.tolist())), "class", "classes")
-    return f"{name_of(table)}: {count(n, 'example')}, {count(d, 'feature')}, {classes}"
-
-
-def ledger_file(asked: Path | None, quiet: bool = False) -> Path | None:
-    """Where uses of test sets are remembered: as asked, or in the user's folder for program state.
-
-    None, and a line on stderr, if there is no such folder and none can be made: they are not remembered then.
-    """
-    from perceptrons.selection.test_set_ledger import usual_ledger
-
-    if asked is not None:
-        if (asked.exists() and not asked.is_file()) or not asked.parent.is_dir():
-            raise BadInputError(
-                f"--ledger {asked}: this is not a regular file in an existing folder: give another name."
-            )
-        return asked
-    path, why = usual_ledger()
-    if why is None:
-        return path
-    if not quiet:
-        say(UNREMEMBERED.format(path=path.parent, why=why))
-    return None
-
-
-@contextmanager
-def refusing_what_is_wrong(name: str) -> Iterator[None]:
-    """Turn what splitting, learning and the seal find wrong with the data into refusals, in the command's words."""
-    from perceptrons.selection import OpenedBeforeError
-
-    try:
-        yield
-    except OpenedBeforeError as error:
-        again = OpenedBeforeError(error.n, error.looks, "use another test set (--test FILE, --seed N), or give --force")
-        raise BadInputError(f"{name}: {again}") from error
-    except OSError as error:
-        raise BadInputError(f"{error.filename}: {error.strerror}") from error
-    except (ValueError, TypeError) as error:
-        raise BadInputError(f"{name}: {error}") from error
+    known = {str(label): label for label in table.y.tolist()} if is_threshold_chosen(options) else {}
+    return by_class(threshold_criterion(options), known) if is_threshold_chosen(options) else options.threshold

@@ -8,10 +8,9 @@ import tempfile
 import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.options import takes
+from perceptrons.cli.options import JsonOption, command
 from perceptrons.cli.screen import as_json, count
 
 MESSAGES = 300  # of those that come with the package, in the files that the commands are given
@@ -40,8 +39,8 @@ RUNS = (
 WHAT_TO_SET = "set NUMBA_CACHE_DIR to a folder that you can write to, now and in later runs."
 
 
-@takes("json")
-def warmup(asked: Any) -> None:
+@command
+def warmup(options: JsonOption) -> None:
     """Compile the code that the usual commands need, so that their first run is as fast as later ones.
 
     It runs train, predict, evaluate, diagnose and tag on small files with example data.
@@ -62,7 +61,7 @@ def warmup(asked: Any) -> None:
     seconds, functions = time.perf_counter() - began, compiling.compiling.functions - before
     folders = sorted(compiling.folders)
     place = os.path.commonpath(folders)
-    if asked.json:
+    if options.json:
         print(as_json({"functions": functions, "seconds": seconds, "folder": place}), end="")
     elif functions:
         print(f"{count(functions, 'function')} compiled in {seconds:.0f} s and saved in {place}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
 from perceptrons.cli.screen import count, listed, plain
+from perceptrons.cli.tag.options import LabelledFileOptions, OnBadLabel, TaggerMetric, TokenFileOptions
 
 if TYPE_CHECKING:
     from perceptrons import FeatureTemplates, SequencePerceptron
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     from perceptrons.data.corpus import Corpus
     from perceptrons.sequence.allowed import Healed
 
-MANY = 5000  # labels, with which a chain is hopeless
+MAX_LABELS = 5000  # a chain with more is hopeless
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}  # as people can type them
-SETS = ("words", "chunking")  # of templates, by their names
-UNIVERSAL = frozenset((
+TEMPLATE_SETS = ("words", "chunking")  # of templates, by their names
+UNIVERSAL_TAGS = frozenset((
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM",
     "VERB", "X",
 ))  # fmt: skip
@@ -26,46 +27,47 @@ UNIVERSAL = frozenset((
 # ---- corpora
 
 
-def column_file(path: Path, asked: Any) -> "ColumnFile":
+def column_file(path: Path, options: TokenFileOptions) -> "ColumnFile":
     """A file, read as the options say it."""
     from perceptrons.data.conll import read_conll
 
-    format = None if asked.format is None else asked.format.value
-    separator = None if asked.separator is None else SEPARATORS.get(asked.separator, asked.separator)
+    separator = None if options.separator is None else SEPARATORS.get(options.separator, options.separator)
     with refusing(ValueError), refusing_to_open(path):
-        return read_conll(path, separator, format=format, comments=asked.comments or None, encoding=asked.encoding)
+        return read_conll(
+            path, separator, format=options.format, comments=options.comments or None, encoding=options.encoding
+        )
 
 
-def corpus_to_begin(path: Path, asked: Any) -> "Corpus":
+def corpus_to_begin(path: Path, options: LabelledFileOptions) -> "Corpus":
     """What a new tagger is to learn from."""
     from perceptrons.data.corpus import column_names
 
-    file = column_file(path, asked)
-    where = label_place(file, asked.label)
-    places = seen_places(file, asked.columns, where)
+    file = column_file(path, options)
+    where = label_index(file, options.label)
+    places = input_columns(file, options.columns, where)
     return _corpus(file, places, column_names(file, places), where)
 
 
-def corpus_for(tagger: "SequencePerceptron", path: Path, asked: Any) -> "Corpus":
+def corpus_for(tagger: "SequencePerceptron", path: Path, options: LabelledFileOptions) -> "Corpus":
     """Labelled sentences for a tagger that there is."""
-    file = column_file(path, asked)
-    where = learned_place(file, tagger, "--label") if asked.label is None else label_place(file, asked.label)
+    file = column_file(path, options)
+    where = learned_column(file, tagger, "--label") if options.label is None else label_index(file, options.label)
     names = tagger.templates.parsed()[1]
-    return _corpus(file, places_for(file, names, asked.columns, where), names, where)
+    return _corpus(file, find_columns(file, names, options.columns, where), names, where)
 
 
-def corpus_like(corpus: "Corpus", path: Path, asked: Any) -> "Corpus":
+def corpus_like(corpus: "Corpus", path: Path, options: LabelledFileOptions) -> "Corpus":
     """Labelled sentences from another file, to test on."""
-    file = column_file(path, asked)
-    same = asked.label is None and file.format == corpus.file.format == "conllu"
-    where = corpus.label if same and corpus.label is not None else label_place(file, asked.label)
-    return _corpus(file, places_for(file, corpus.names, asked.columns, where), corpus.names, where)
+    file = column_file(path, options)
+    same = options.label is None and file.format == corpus.file.format == "conllu"
+    where = corpus.label if same and corpus.label is not None else label_index(file, options.label)
+    return _corpus(file, find_columns(file, corpus.names, options.columns, where), corpus.names, where)
 
 
-def corpus_to_tag(tagger: "SequencePerceptron", path: Path, asked: Any) -> "Corpus":
+def corpus_to_tag(tagger: "SequencePerceptron", path: Path, options: TokenFileOptions, columns: str | None) -> "Corpus":
     """Sentences for a tagger, without labels."""
-    file, names = column_file(path, asked), tagger.templates.parsed()[1]
-    return _corpus(file, places_for(file, names, asked.columns), names, None)
+    file, names = column_file(path, options), tagger.templates.parsed()[1]
+    return _corpus(file, find_columns(file, names, columns), names, None)
 
 
 def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int | None) -> "Corpus":
@@ -88,14 +90,14 @@ def check_labels(corpus: "Corpus") -> None:
             f"{about} has only one label, {plain(min(labels))}, but a tagger needs at least two: name the right "
             "column with --label."
         )
-    if len(labels) > MANY or (len(labels) > 20 and len(labels) > n / 5):
+    if len(labels) > MAX_LABELS or (len(labels) > 20 and len(labels) > n / 5):
         raise BadInputError(
             f"{about} has {len(labels):,} different values for {count(n, 'token')}, so these do not look like "
             "labels: name the right column with --label."
         )
 
 
-def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: str) -> tuple["Corpus", "Healed | None"]:
+def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: OnBadLabel) -> tuple["Corpus", "Healed | None"]:
     """The corpus with labels in an order that --allowed allows only, by the way that --on-bad-label names."""
     from perceptrons.sequence.allowed import check_way, heal_lists
 
@@ -129,43 +131,43 @@ def _refuse_broken(corpus: "Corpus", allowed: Any) -> None:
         )
 
 
-def metric_of(corpus: "Corpus", asked: Any) -> str:
-    """What to choose by: as asked, or by what the labels are."""
+def choose_metric(corpus: "Corpus", metric: TaggerMetric | None) -> TaggerMetric:
+    """Return the metric of --metric, or one that fits the labels."""
     from perceptrons.sequence.phrases import are_phrase_labels
 
     phrases = are_phrase_labels(set(chain.from_iterable(corpus.labels)))
-    if asked.metric is None:
+    if metric is None:
         return "phrase_f1" if phrases else "accuracy"
-    if asked.metric == "phrase_f1" and not phrases:
+    if metric == "phrase_f1" and not phrases:
         raise BadInputError(
             f"{corpus.file.path}: --metric phrase_f1 needs labels that mark phrases, such as B-NP, I-NP and O, but "
             f"{corpus.label_name} has other labels: use --metric accuracy, or name the right column with --label."
         )
-    return asked.metric.value
+    return metric
 
 
 # ---- columns
 
 
-def place_of(file: "ColumnFile", option: str, asked: str) -> int:
+def column_index(file: "ColumnFile", option: str, column: str) -> int:
     """The place, counted from 0, of the column that an option names."""
     from perceptrons.data import DataFileError
 
-    with refusing(DataFileError, about=f"{option} {plain(asked)}"):
-        return file.column_number(asked)
+    with refusing(DataFileError, about=f"{option} {plain(column)}"):
+        return file.column_number(column)
 
 
-def label_place(file: "ColumnFile", asked: str | None) -> int:
+def label_index(file: "ColumnFile", column: str | None) -> int:
     """Where the label is: in the last column, or where CoNLL-U has universal parts of speech."""
-    if asked is None:
-        asked = "upos" if file.format == "conllu" else "-1"
-    return place_of(file, "--label", asked)
+    if column is None:
+        column = "upos" if file.format == "conllu" else "-1"
+    return column_index(file, "--label", column)
 
 
-def seen_places(file: "ColumnFile", asked: str | None, label: int) -> list[int]:
+def input_columns(file: "ColumnFile", columns: str | None, label: int) -> list[int]:
     """Where the columns are that a new tagger is to see."""
-    if asked is not None:
-        places = _asked_places(file, asked)
+    if columns is not None:
+        places = _parse_columns(file, columns)
     else:
         places = [file.column_number("form")] if file.format == "conllu" else list(range(label))
     if not places:
@@ -178,43 +180,45 @@ def seen_places(file: "ColumnFile", asked: str | None, label: int) -> list[int]:
             f"{file.path}: the label is column {label + 1}, and there is no column left of it: name the columns to "
             "learn from with --columns."
         )
-    _refuse_seen_label(file, places, label)
+    _refuse_label_as_input(file, places, label)
     return places
 
 
-def places_for(file: "ColumnFile", names: list[str], asked: str | None, label: int | None = None) -> list[int]:
+def find_columns(file: "ColumnFile", names: list[str], columns: str | None, label: int | None = None) -> list[int]:
     """Where the columns are that a tagger knows by these names; label: where the label is, which it must not see."""
-    places = _found(file, names) if asked is None else _asked_places(file, asked)
+    places = _find_by_name(file, names) if columns is None else _parse_columns(file, columns)
     if len(places) != len(names):
-        thing = count(len(places), "column")
-        raise BadInputError(f"--columns {plain(asked)}: {thing}, but the tagger needs {len(names)}: {listed(names)}.")
+        number = count(len(places), "column")
+        raise BadInputError(
+            f"--columns {plain(columns)}: {number}, but the tagger needs {len(names)}: {listed(names)}."
+        )
     if label is not None:
-        _refuse_seen_label(file, places, label)
+        _refuse_label_as_input(file, places, label)
     return places
 
 
-def place_to_write(file: "ColumnFile", tagger: "SequencePerceptron", asked: str | None) -> int | None:
+def output_column(file: "ColumnFile", tagger: "SequencePerceptron", column: str | None) -> int | None:
     """Where predictions go; None: into a new column behind the last."""
-    if asked is not None:
-        new = file.format == "columns" and asked.strip() == str(file.n_columns + 1)
-        return None if new else place_of(file, "--into", asked)
+    if column is not None:
+        is_new = file.format == "columns" and column.strip() == str(file.n_columns + 1)
+        return None if is_new else column_index(file, "--into", column)
     if file.format == "columns":
         return None
-    return learned_place(file, tagger, "--into")
+    return learned_column(file, tagger, "--into")
 
 
-def learned_place(file: "ColumnFile", tagger: "SequencePerceptron", option: str) -> int:
+def learned_column(file: "ColumnFile", tagger: "SequencePerceptron", option: str) -> int:
     """The column that a tagger has learned, as it says itself, or as its labels tell: files from before do not say."""
     from perceptrons.data.conll import CONLLU
 
     learned = getattr(tagger, "label_column_", None)
     if file.format == "columns":
         number = int(learned) if learned is not None and learned.lstrip("-").isdecimal() else -1
-        return label_place(file, str(number if number <= file.n_columns else -1))
+        return label_index(file, str(number if number <= file.n_columns else -1))
     if learned in CONLLU:
         return file.column_number(learned)
     labels = [str(name) for name in tagger.classes_.tolist()]
-    if UNIVERSAL.issuperset(labels):
+    if UNIVERSAL_TAGS.issuperset(labels):
         return file.column_number("upos")
     raise BadInputError(
         f"{file.path}: it is not clear which column the tagger's labels ({listed(labels, 3)}) belong to: name it "
@@ -222,17 +226,17 @@ def learned_place(file: "ColumnFile", tagger: "SequencePerceptron", option: str)
     )
 
 
-def _asked_places(file: "ColumnFile", asked: str) -> list[int]:
-    if not all(name.strip() for name in asked.split(",")):
-        raise BadInputError(f"--columns {plain(asked)}: a column is missing: write 1,2 or form,xpos.")
-    places = [place_of(file, "--columns", name) for name in asked.split(",")]
-    twice = next((place for place in places if places.count(place) > 1), None)
-    if twice is not None:
-        raise BadInputError(f"--columns {plain(asked)}: column {twice + 1} is given twice.")
+def _parse_columns(file: "ColumnFile", columns: str) -> list[int]:
+    if not all(name.strip() for name in columns.split(",")):
+        raise BadInputError(f"--columns {plain(columns)}: a column is missing: write 1,2 or form,xpos.")
+    places = [column_index(file, "--columns", name) for name in columns.split(",")]
+    repeated = next((place for place in places if places.count(place) > 1), None)
+    if repeated is not None:
+        raise BadInputError(f"--columns {plain(columns)}: column {repeated + 1} is given twice.")
     return places
 
 
-def _found(file: "ColumnFile", names: list[str]) -> list[int]:
+def _find_by_name(file: "ColumnFile", names: list[str]) -> list[int]:
     """Where a tagger's columns are by their names, or else a refusal."""
     from perceptrons.data.corpus import column_places
 
@@ -250,7 +254,7 @@ def _found(file: "ColumnFile", names: list[str]) -> list[int]:
     )
 
 
-def _refuse_seen_label(file: "ColumnFile", places: list[int], label: int) -> None:
+def _refuse_label_as_input(file: "ColumnFile", places: list[int], label: int) -> None:
     if label in places:
         raise BadInputError(
             f"{file.path}: column {label + 1} is both the label and an input of the tagger, which would give the "
@@ -261,24 +265,24 @@ def _refuse_seen_label(file: "ColumnFile", places: list[int], label: int) -> Non
 # ---- templates
 
 
-def templates_file(given: str | None) -> Path | None:
+def templates_file(templates: str | None) -> Path | None:
     """The file that the option names, if it is no set."""
-    return None if given is None or given in SETS else Path(given)
+    return None if templates is None or templates in TEMPLATE_SETS else Path(templates)
 
 
-def read_templates(given: str | None, columns: list[str]) -> "FeatureTemplates":
+def read_templates(text: str | None, columns: list[str]) -> "FeatureTemplates":
     """The templates for these columns; none given: the rich set."""
     from perceptrons import FeatureTemplates
 
-    path = templates_file(given)
-    texts = given if path is None else _texts(path, columns)
-    templates = FeatureTemplates(texts, columns=columns)
-    with refusing(ValueError, about=f"--templates {given}"):
+    path = templates_file(text)
+    source = text if path is None else _read_template_file(path, columns)
+    templates = FeatureTemplates(source, columns=columns)
+    with refusing(ValueError, about=f"--templates {text}"):
         templates.parsed()
     return templates
 
 
-def _texts(path: Path, columns: list[str]) -> list[str]:
+def _read_template_file(path: Path, columns: list[str]) -> list[str]:
     from perceptrons.sequence.template_grammar import parse
 
     try:
@@ -286,7 +290,7 @@ def _texts(path: Path, columns: list[str]) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         what = f"{error.strerror}".lower() if isinstance(error, OSError) else "not UTF-8 text"
         raise BadInputError(
-            f"--templates {path}: {what}: give {', '.join(SETS)}, or a file with one template per line."
+            f"--templates {path}: {what}: give {', '.join(TEMPLATE_SETS)}, or a file with one template per line."
         ) from error
     texts = []
     for number, line in enumerate(lines, 1):

@@ -1,31 +1,47 @@
 """`perceptrons tag evaluate`: how good a tagger is on labelled sentences."""
 
-from typing import Any
+from dataclasses import dataclass
 
 from perceptrons.cli.evaluate import refuse_strange
 from perceptrons.cli.files import load_tagger
-from perceptrons.cli.options import OF_FILE, takes
+from perceptrons.cli.options import COLUMNS, JsonOption, command, option
 from perceptrons.cli.screen import as_json, screen
 from perceptrons.cli.tag.corpus import corpus_for
+from perceptrons.cli.tag.options import LabelledFileOptions, MatchingColumnsOption, StrictScheme, TaggerArgument
 
 
-@takes("model:tagger", "file", "label:column", "columns:there", *OF_FILE, "scheme", "json")
-def evaluate(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TagEvaluateOptions(TaggerArgument, MatchingColumnsOption, LabelledFileOptions, JsonOption):
+    """The options of `perceptrons tag evaluate`."""
+
+    scheme: StrictScheme | None = option(
+        "--scheme",
+        help="Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, "
+        "IOE2, IOBES or BILOU (default: count as conlleval does).",
+        panel=COLUMNS,
+        metavar="SCHEME",
+    )
+
+
+@command
+def evaluate(options: TagEvaluateOptions) -> None:
     """Compare a tagger's labels with those of FILE: accuracy, also on new words, precision, recall, F1, confusions.
 
     Chunks and names, labelled as B-NP, I-NP and O, are counted as phrases: as conlleval does, or strictly with
     --scheme.
     """
-    from perceptrons.cli.tag.run import measured, show_quality
+    from perceptrons.cli.tag.result import measure, show_quality
 
-    tagger = load_tagger(asked.model, instead="evaluate")
-    corpus = corpus_for(tagger, asked.file, asked)
-    scheme = None if asked.scheme is None else asked.scheme.value
-    found = measured(tagger, corpus, scheme)
-    refuse_strange(found.quality, corpus.file.path, "label of the tagger", "--label")
-    if asked.json:
+    tagger = load_tagger(options.model, instead="evaluate")
+    corpus = corpus_for(tagger, options.file, options)
+    result = measure(tagger, corpus, options.scheme)
+    refuse_strange(result.quality, corpus.file.path, "label of the tagger", "--label")
+    if options.json:
         print(
-            as_json({"model": str(asked.model), "data": str(asked.file), "scheme": scheme, **found.as_json()}), end=""
+            as_json(
+                {"model": str(options.model), "data": str(options.file), "scheme": options.scheme, **result.as_json()}
+            ),
+            end="",
         )
     else:
-        show_quality(found, screen(), full=True)
+        show_quality(result, screen(), full=True)

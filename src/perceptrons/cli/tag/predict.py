@@ -1,55 +1,85 @@
 """`perceptrons tag predict`: writes the file again, with the labels of a tagger; suitable for pipes."""
 
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, load_tagger, save_bytes
-from perceptrons.cli.options import OF_FILE, takes
+from perceptrons.cli.options import JsonOption, command, flag, option
 from perceptrons.cli.screen import as_json
-from perceptrons.cli.tag.corpus import corpus_to_tag, place_to_write
+from perceptrons.cli.tag.corpus import corpus_to_tag, output_column
+from perceptrons.cli.tag.options import MatchingColumnsOption, TaggerArgument, TokenFileOptions
 
 
-@takes("model:tagger", "file", "into", "output:tagged", "columns:there", *OF_FILE, "confidence", "json")
-def predict(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TagPredictOptions(TaggerArgument, MatchingColumnsOption, TokenFileOptions, JsonOption):
+    """The options of `perceptrons tag predict`."""
+
+    into: str | None = option(
+        "--into",
+        help="Write labels into this column, by number or name (default: a new last column; in CoNLL-U the column "
+        "that the tagger was trained on).",
+        metavar="COLUMN",
+    )
+    output: Path | None = option(
+        "-o", "--output", help="Write to this file instead of standard output.", metavar="OUTPUT"
+    )
+    confidence: bool = flag(
+        "--confidence",
+        "Add the lead of each label over the second best label; with --json also the lead of each sentence's "
+        "labelling over the second best. Leads are not probabilities.",
+    )
+
+
+@command
+def predict(options: TagPredictOptions) -> None:
     """Write FILE again with a label for every token. FILE needs only the columns that the tagger was trained on.
 
     With --confidence, another last column holds the lead of each label over the second best label. Everything else
     stays as it is, byte for byte. OUTPUT is compressed if its name ends in .gz, .xz or .bz2.
     """
-    output = asked.output
-    check_output(output, asked.model, asked.file)
-    tagger = load_tagger(asked.model, instead="predict")
-    corpus = corpus_to_tag(tagger, asked.file, asked)
+    output = options.output
+    check_output(output, options.model, options.file)
+    tagger = load_tagger(options.model, instead="predict")
+    corpus = corpus_to_tag(tagger, options.file, options, options.columns)
     from perceptrons.data import DataFileError
     from perceptrons.data.source import compression_of
     from perceptrons.inspection.tagger_quality import tagged
 
-    if asked.confidence and not asked.json and corpus.file.format == "conllu":
+    if options.confidence and not options.json and corpus.file.format == "conllu":
         raise BadInputError(f"{corpus.file.path}: CoNLL-U has no column for --confidence: add --json, or leave it out.")
-    place = None if asked.json else place_to_write(corpus.file, tagger, asked.into)
+    place = None if options.json else output_column(corpus.file, tagger, options.into)
     with refusing(ValueError, about=corpus.file.path):
         labels = tagged(tagger, corpus.sentences)
-        leads = tagger.token_confidence(corpus.sentences) if asked.confidence else None
-    if asked.json:
+        leads = tagger.token_confidence(corpus.sentences) if options.confidence else None
+    if options.json:
         pairs = zip(corpus.sentences, labels, strict=True)
-        sentences: list[dict[str, Any]] = [{"tokens": tokens, "labels": found} for tokens, found in pairs]
+        sentences: list[dict[str, Any]] = [
+            {"tokens": tokens, "labels": sentence_labels} for tokens, sentence_labels in pairs
+        ]
         for sentence, lead in zip(sentences, leads or [], strict=leads is not None):
             sentence["confidence"] = _number(lead.min(initial=float("inf")))
             sentence["token_confidence"] = [_number(each) for each in lead.tolist()]
-        content = {"model": str(asked.model), "data": str(asked.file), "columns": corpus.names, "sentences": sentences}
-        whole = as_json(content).encode()
+        result = {
+            "model": str(options.model),
+            "data": str(options.file),
+            "columns": corpus.names,
+            "sentences": sentences,
+        }
+        content = as_json(result).encode()
     else:
         with refusing(DataFileError):
-            behind = None if leads is None else [[f"{each:.6g}" for each in lead.tolist()] for lead in leads]
-            whole = corpus.file.with_labels(labels, place, behind)
+            lead_column = None if leads is None else [[f"{each:.6g}" for each in lead.tolist()] for lead in leads]
+            content = corpus.file.with_labels(labels, place, lead_column)
     if output is None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(whole)
+        sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
         packing = compression_of(output)
-        save_bytes(whole if packing is None else packing.compress(whole), output)
+        save_bytes(content if packing is None else packing.compress(content), output)
 
 
 def _number(lead: float) -> float | None:

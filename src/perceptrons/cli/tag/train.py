@@ -1,40 +1,43 @@
-"""`perceptrons tag train`: trains a tagger on a file, tests it, saves it and shows the results."""
+"""`perceptrons tag train`: reads sentences, fits a tagger, and reports the result."""
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.cluster import check_options
+from perceptrons.cli.cluster import check_cluster_options, cluster_option
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, load_tagger, save_model
 from perceptrons.cli.inputs import check_test
-from perceptrons.cli.options import CLUSTERS, OF_FILE, TAGGER_RULE, given, takes, typed
+from perceptrons.cli.options import ClusterOptions, command, given, typed
 from perceptrons.cli.screen import Waiting, as_json, screen
 from perceptrons.cli.tag.corpus import (
     check_labels,
+    choose_metric,
     corpus_for,
     corpus_like,
     corpus_to_begin,
     heal_labels,
-    metric_of,
     read_templates,
     templates_file,
 )
-from perceptrons.engine.training.base import learner_of
+from perceptrons.cli.tag.options import TaggerOptions, TaggerTrainingOptions
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.data.corpus import Corpus
+    from perceptrons.sequence.allowed import Healed
 
-SHARE = 0.1  # of the sentences, held out as a test
-OF_A_NEW_ONE = ("templates", "min_count", "hash_bits")  # cannot be changed later
+TEST_SHARE = 0.1  # of the sentences
+FIXED_BY_TAGGER = ("templates", "min_count", "hash_bits")
 
 
-@takes(
-    "file", "output:tagger", "resume:tagger", "test", "test_share:tagger", "seed:tagger", "label:column", "columns",
-    *OF_FILE, "templates", "allowed", "on_bad_label", *TAGGER_RULE[1:], "max_iter:tagger", "tol:tagger",
-    "early_stopping:tagger", "dev:stopping", "metric:stopping", "max_seconds", *CLUSTERS, "quiet", "verbose", "json",
-)  # fmt: skip
-def train(asked: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TagTrainOptions(TaggerOptions, TaggerTrainingOptions, ClusterOptions):
+    """The options of `perceptrons tag train`."""
+
+
+@command
+def train(options: TagTrainOptions) -> None:
     """Train a tagger, test it on sentences it has not seen, and show the results.
 
     FILE has a format like CoNLL-2000, CoNLL-2003, CoNLL-U or WNUT. The label is in the last column, unless you give
@@ -43,108 +46,155 @@ def train(asked: Any) -> None:
     With --workers or --dask, it trains on shards of the sentences in several processes or machines, and averages their
     weights.
     """
-    check_test(asked)
-    for name in given(asked, ("dev", "metric")):
-        if not asked.early_stopping:
+    check(options)
+    tagger, sentences = read(options)
+    facts = fit(tagger, sentences, options)
+    report(tagger, sentences, facts, options)
+
+
+def check(options: TagTrainOptions) -> None:
+    """Refuse options that do not go together, and files that cannot be written, before any work is done."""
+    check_test(options.test, options.test_share)
+    for name in given(options, ("dev", "metric")):
+        if not options.early_stopping:
             raise BadInputError(f"{typed(name)} is for early stopping: add --early-stopping, or leave it out.")
-    on_cluster = check_options(asked)
-    if on_cluster and asked.dev is not None:
+    check_cluster_options(options)
+    if (cluster := cluster_option(options)) is not None and options.dev is not None:
         raise BadInputError(
-            f"--dev cannot be combined with {on_cluster}: every shard holds out some of its own sentences for "
+            f"--dev cannot be combined with {cluster}: every shard holds out some of its own sentences for "
             "--early-stopping."
         )
-    templates = templates_file(asked.templates)
-    check_output(
-        asked.output, asked.file, asked.test, asked.dev, templates
-    )  # not the one to resume: it may be written again
-    from perceptrons.cli.tag.run import Run, show, summary
+    # the tagger to resume may be written again
+    check_output(options.output, options.file, options.test, options.dev, templates_file(options.templates))
+
+
+# ---- read
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The training, test and validation sets; split: their sizes in words; healed: what was done about bad labels."""
+
+    train: "Corpus"
+    test: "Corpus | None"
+    dev: "Corpus | None"
+    split: str
+    healed: "Healed | None"
+
+
+def read(options: TagTrainOptions) -> "tuple[SequencePerceptron, Sentences]":
+    """Return a tagger to train, new or from --resume, and the sentences to train and test it on."""
     from perceptrons.data.corpus import split_corpus
+    from perceptrons.engine.training.base import learner_of
 
-    seed = asked.seed or 0
-    if asked.resume is None:
-        tagger = new_tagger(asked)
-        corpus = corpus_to_begin(asked.file, asked)
+    seed = options.seed or 0
+    if options.resume is None:
+        tagger = new_tagger(options)
+        corpus = corpus_to_begin(options.file, options)
         check_labels(corpus)
-        tagger.templates = read_templates(asked.templates, corpus.names)
+        tagger.templates = read_templates(options.templates, corpus.names)
     else:
-        tagger = resumed(asked)
-        corpus = corpus_for(tagger, asked.file, asked)
-        seed = learner_of(tagger).seed if asked.seed is None else asked.seed
-    corpus, healed = heal_labels(corpus, tagger.allowed, asked.on_bad_label.value)
-    test = None if asked.test is None else corpus_like(corpus, asked.test, asked)
-    part, held_out, said = split_corpus(corpus, test, SHARE if asked.test_share is None else asked.test_share, seed)
-    if asked.early_stopping:
-        tagger.set_params(validation_metric=metric_of(corpus, asked))
-    dev = None if asked.dev is None else corpus_like(corpus, asked.dev, asked)
-    told: dict[str, Any] = {}
-    if on_cluster is None:
-        learn(tagger, part, asked, dev)
-    else:
-        told = learn_on_shards(tagger, part, asked)
-    tagger.label_column_ = corpus.label_column
-    if asked.output is not None:
-        save_model(tagger, asked.output)
-    run = Run(tagger, part, held_out, said, healed, asked, told)
-    if asked.json:
-        print(as_json(summary(run)), end="")
-    elif not asked.quiet:
-        show(run, screen())
+        tagger = load_to_resume(options)
+        corpus = corpus_for(tagger, options.file, options)
+        seed = learner_of(tagger).seed if options.seed is None else options.seed
+    corpus, healed = heal_labels(corpus, tagger.allowed, options.on_bad_label)
+    test = None if options.test is None else corpus_like(corpus, options.test, options)
+    share = TEST_SHARE if options.test_share is None else options.test_share
+    train_set, test_set, split = split_corpus(corpus, test, share, seed)
+    if options.early_stopping:
+        tagger.set_params(validation_metric=choose_metric(corpus, options.metric))
+    dev = None if options.dev is None else corpus_like(corpus, options.dev, options)
+    return tagger, Sentences(train_set, test_set, dev, split, healed)
 
 
-def parameters(asked: Any) -> dict[str, Any]:
-    """Those of the parameters that were given."""
-    told = given(asked, (*TAGGER_RULE, "max_iter", "tol", "max_seconds"))
-    return told | ({"tol": None} if asked.tol == 0 else {})
+def tagger_parameters(options: TagTrainOptions) -> dict[str, Any]:
+    """Return the parameters of the tagger that were given."""
+    from perceptrons.cli.tag.result import TAGGER_PARAMETERS
+
+    parameters = given(options, (*TAGGER_PARAMETERS, "max_iter", "tol", "max_seconds"))
+    return parameters | ({"tol": None} if options.tol == 0 else {})
 
 
-def new_tagger(asked: Any) -> "SequencePerceptron":
-    """The tagger that the options ask for; parameters that it cannot have are refused."""
+def new_tagger(options: TagTrainOptions) -> "SequencePerceptron":
+    """Create the tagger of the options; parameters that it cannot have are refused."""
     from perceptrons import SequencePerceptron
     from perceptrons.sequence.choices import check_choices
 
-    tagger = SequencePerceptron(**parameters(asked), random_state=asked.seed or 0, early_stopping=asked.early_stopping)
+    parameters = tagger_parameters(options)
+    tagger = SequencePerceptron(**parameters, random_state=options.seed or 0, early_stopping=options.early_stopping)
     with refusing(ValueError):
         check_choices(tagger)
     return tagger
 
 
-def resumed(asked: Any) -> "SequencePerceptron":
-    """The tagger to keep training: as it was, except for the options given."""
+def load_to_resume(options: TagTrainOptions) -> "SequencePerceptron":
+    """Load the tagger to keep training: as it was, except for the options that are given."""
     from perceptrons.sequence.choices import check_choices
 
-    tagger = load_tagger(asked.resume, instead="train")
-    for name in given(asked, OF_A_NEW_ONE):
+    assert options.resume is not None
+    tagger = load_tagger(options.resume, instead="train")
+    for name in given(options, FIXED_BY_TAGGER):
         raise BadInputError(
-            f"{typed(name)} cannot change with --resume: the features of {asked.resume} are already fixed."
+            f"{typed(name)} cannot change with --resume: the features of {options.resume} are already fixed."
         )
-    tagger.set_params(**parameters(asked), early_stopping=asked.early_stopping or tagger.early_stopping)
+    tagger.set_params(**tagger_parameters(options), early_stopping=options.early_stopping or tagger.early_stopping)
     with refusing(ValueError):
         check_choices(tagger)
     return tagger
 
 
-def learn(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any, dev: "Corpus | None" = None) -> None:
-    """Fit the tagger, from where it is; a spinner turns meanwhile if somebody is watching."""
-    tagger.set_params(warm_start=True, verbose=int(asked.verbose and not asked.quiet))
-    waiting = Waiting("Training ...", shown=not (asked.quiet or asked.json or asked.verbose))
-    with waiting, refusing(ValueError, OverflowError, about=corpus.file.path):
-        validation: dict[str, Any] = {} if dev is None else {"X_val": dev.sentences, "y_val": dev.labels}
-        tagger.fit(corpus.sentences, corpus.labels, **validation)
-    tagger.set_params(warm_start=False, verbose=0)  # a saved tagger should behave wherever it is loaded
+# ---- fit
 
 
-def learn_on_shards(tagger: "SequencePerceptron", corpus: "Corpus", asked: Any) -> dict[str, Any]:
-    """Fit the tagger on the workers, from where it is; what there is to say of them."""
-    from perceptrons.cli.cluster import learn_on_cluster
-    from perceptrons.cli.progress import MixingWatch
-
-    said = not (asked.quiet or asked.json)
-    watching: Any = MixingWatch(
-        tagger, tagger.max_iter, [], lines=False, needed=asked.output is not None,
-        live=(asked.verbose and not asked.quiet) or (sys.stderr.isatty() and said),
-    )  # fmt: skip
+def fit(tagger: "SequencePerceptron", sentences: Sentences, options: TagTrainOptions) -> dict[str, Any]:
+    """Fit the tagger from where it is, and save it; return facts about the cluster, if there is one."""
+    train_set, facts = sentences.train, dict[str, Any]()
     tagger.set_params(warm_start=True)
-    with refusing(ValueError, OverflowError, about=corpus.file.path):
-        told = learn_on_cluster(tagger, corpus.sentences, {"y": corpus.labels}, asked, None, watching, None)
+    with refusing(ValueError, OverflowError, about=train_set.file.path):
+        if cluster_option(options) is None:
+            _fit_here(tagger, sentences, options)
+        else:
+            facts = _fit_on_workers(tagger, train_set, options)
     tagger.set_params(warm_start=False)
-    return told
+    tagger.label_column_ = train_set.label_column
+    if options.output is not None:
+        save_model(tagger, options.output)
+    return facts
+
+
+def _fit_here(tagger: "SequencePerceptron", sentences: Sentences, options: TagTrainOptions) -> None:
+    tagger.set_params(verbose=int(options.verbose and not options.quiet))
+    validation: dict[str, Any] = {}
+    if sentences.dev is not None:
+        validation = {"X_val": sentences.dev.sentences, "y_val": sentences.dev.labels}
+    with Waiting("Training ...", shown=not (options.quiet or options.json or options.verbose)):
+        tagger.fit(sentences.train.sentences, sentences.train.labels, **validation)
+    tagger.set_params(verbose=0)  # a saved tagger should behave wherever it is loaded
+
+
+def _fit_on_workers(tagger: "SequencePerceptron", corpus: "Corpus", options: TagTrainOptions) -> dict[str, Any]:
+    from perceptrons.cli.cluster import fit_on_workers
+    from perceptrons.cli.progress import MixingProgress
+
+    shows_text = not (options.quiet or options.json)
+    progress: Any = MixingProgress(
+        tagger, tagger.max_iter, [], lines=False, needed=options.output is not None,
+        live=(options.verbose and not options.quiet) or (sys.stderr.isatty() and shows_text),
+    )  # fmt: skip
+    return fit_on_workers(tagger, corpus.sentences, {"y": corpus.labels}, options, progress)
+
+
+# ---- report
+
+
+def report(
+    tagger: "SequencePerceptron", sentences: Sentences, cluster: dict[str, Any], options: TagTrainOptions
+) -> None:
+    """Print the result, as text or as JSON."""
+    from perceptrons.cli.tag.result import TaggerResult, show
+
+    result = TaggerResult(tagger, sentences, options, cluster)
+    if options.json:
+        print(as_json(result.to_dict()), end="")
+    elif not options.quiet:
+        show(result, screen())

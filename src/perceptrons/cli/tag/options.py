@@ -1,0 +1,86 @@
+"""The options that the commands for taggers share, one per line: see `perceptrons.cli.options`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from perceptrons.cli.options import COLUMNS, LEARN, STOP, argument, flag, option
+
+ColumnFormat = Literal["columns", "conllu"]
+TaggerMetric = Literal["phrase_f1", "accuracy"]
+TaggerCombine = Literal["average", "last"]
+TaggerStep = Literal["constant", "pa1"]
+TaggerCost = Literal["hamming"]
+Scheme = Literal["bio", "bioes"]
+StrictScheme = Literal["IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU"]
+OnBadLabel = Literal["raise", "skip", "repair"]
+
+# fmt: off
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenFileOptions:
+    """How FILE, with one token per line, is read."""
+
+    file: Path = argument("File with one token per line, its columns side by side, and blank lines between sentences; also .gz, .xz, .bz2; - for standard input.", metavar="FILE", required=True)
+    format: ColumnFormat | None = option("--format", help="Format of FILE: columns or conllu (default: detected).", panel=COLUMNS, metavar="FORMAT")
+    separator: str | None = option("--separator", help="Separator of the columns: tab, space, whitespace (any run of tabs and spaces), or any text (default: detected).", panel=COLUMNS, metavar="TEXT")
+    encoding: str = option("--encoding", help="Encoding of FILE, such as latin-1 (default: utf-8).", panel=COLUMNS, metavar="NAME", default="utf-8")
+    comments: bool = flag("--comments", "Treat lines that start with # as comments, as in CoNLL-U.", COLUMNS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledFileOptions(TokenFileOptions):
+    """How FILE with labels is read."""
+
+    label: str | None = option("--label", help="Column of the labels: a number from 1, -1 for the last, or a name in CoNLL-U (default: the last; upos in CoNLL-U).", panel=COLUMNS, metavar="COLUMN")
+    columns: str | None = option("--columns", help="Columns to learn from, such as 1,2 or form,xpos (default: those left of the label; form in CoNLL-U).", panel=COLUMNS, metavar="COLUMNS")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerOptions(LabelledFileOptions):
+    """What `tag train` and `tag tune` share."""
+
+    output: Path | None = option("-o", "--output", help="Save the tagger to this file.", metavar="MODEL")
+    templates: str | None = option("--templates", help="Templates that make features of a token: words, chunking, or a file with one template per line, such as word[-1]|word[0] (default: a rich set for the given columns).", panel=LEARN, metavar="WHICH")
+    allowed: Scheme | None = option("--allowed", help="Allow only label sequences of this scheme: bio or bioes (default: any sequence).", panel=LEARN, metavar="SCHEME")
+    on_bad_label: OnBadLabel = option("--on-bad-label", help="How to handle a label that --allowed forbids, such as I-NP after O: raise an error, skip its sentence, or repair it (I-NP becomes B-NP) (default: raise).", panel=LEARN, metavar="WHAT", default="raise")
+    combine: TaggerCombine | None = option("--combine", help="Weights to predict with: average or last (default: average).", panel=LEARN, metavar="WHICH")
+    cost: TaggerCost | None = option("--cost", help="hamming: require a margin that grows by 1 with every wrong label (default: no cost).", panel=LEARN, metavar="COST")
+    min_count: int | None = option("--min-count", help="Use only features that occur at least N times (default: 1).", panel=LEARN, metavar="N", min=1)
+    hash_bits: int | None = option("--hash-bits", help="Hash features to 2^B columns, which bounds memory but loses feature names (default: no hashing).", panel=LEARN, metavar="B")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerTrainingOptions:
+    """What `tag train` alone has."""
+
+    resume: Path | None = option("--resume", help="Keep training this tagger, on the same FILE or another.", metavar="MODEL")
+    test: Path | None = option("--test", help="Use this file as the test set.", metavar="FILE")
+    test_share: float | None = option("--test-share", help="Share of the sentences to hold out as a test set (default: 0.1).", metavar="SHARE", min=0, max=0.9)
+    seed: int | None = option("--seed", help="Random seed for splitting and shuffling (default: 0).", metavar="N", min=0)
+    step: TaggerStep | None = option("--step", help="Length of an update: constant, or computed from the loss: pa1 (default: constant).", panel=LEARN, metavar="RULE")
+    C: float | None = option("--C", help="Aggressiveness of --step pa1 (default: 1).", panel=LEARN, metavar="C")
+    margin: float | None = option("--margin", help="Required margin: update unless the score of the true labels leads by this much (default: 0; 1 for --step pa1).", panel=LEARN, metavar="M")
+    max_iter: int | None = option("--max-iter", help="Maximum number of epochs of this run (default: 10).", panel=STOP, metavar="N", min=1)
+    tol: float | None = option("--tol", help="Stop when the averaged weights change by less than this share of their norm in an epoch (default: never).", panel=STOP, metavar="T", min=0)
+    early_stopping: bool = flag("--early-stopping", "Stop when the score on held-out training sentences, or on --dev, no longer improves, and keep the best epoch.", STOP)
+    dev: Path | None = option("--dev", help="Use this file as the validation set for --early-stopping (default: a tenth of the training sentences).", panel=STOP, metavar="FILE")
+    metric: TaggerMetric | None = option("--metric", help="Metric for --early-stopping: phrase_f1, or accuracy of tokens (default: phrase_f1 if labels mark phrases, such as B-NP, else accuracy).", panel=STOP, metavar="NAME")
+    max_seconds: float | None = option("--max-seconds", help="Stop after this many seconds (default: no limit).", panel=STOP, metavar="S")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerArgument:
+    """The model file of a tagger."""
+
+    model: Path = argument("Model file of a tagger, as written by tag train -o.", metavar="MODEL", required=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchingColumnsOption:
+    """The columns that a tagger reads, in another file."""
+
+    columns: str | None = option("--columns", help="Columns of FILE that correspond to those the tagger was trained on, such as 1,2 or form,xpos (default: the same columns).", panel=COLUMNS, metavar="COLUMNS")
+
+# fmt: on

@@ -1,0 +1,189 @@
+"""The results of the commands for taggers, as text and as JSON."""
+
+import shlex
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from perceptrons.cli.errors import refusing
+from perceptrons.cli.evaluate import MANY, show_classes, show_confusion, show_confusions
+from perceptrons.cli.options import CLUSTER_PARAMETERS, command_text
+from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_suggestions
+from perceptrons.cli.training_result import describe_stop, mistakes_table, show_cluster
+from perceptrons.engine.wording import settings
+from perceptrons.inspection.evaluation import beside
+from perceptrons.inspection.tagger_quality import TaggerQuality, measure_tagger
+from perceptrons.inspection.tagger_summary import facts
+from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from perceptrons import SequencePerceptron
+    from perceptrons.cli.tag.train import Sentences, TagTrainOptions
+    from perceptrons.data.corpus import Corpus
+
+TAGGER_PARAMETERS = ("allowed", "combine", "step", "C", "margin", "cost", "min_count", "hash_bits")
+DATA_OPTIONS = (
+    "comments", "label", "columns", "format", "separator", "encoding", "test", "test_share", "seed",
+    *CLUSTER_PARAMETERS,
+)  # fmt: skip
+
+
+@dataclass
+class TaggerResult:
+    """A finished training: everything that its text and its JSON say. cluster: facts about the workers, if any."""
+
+    tagger: "SequencePerceptron"
+    sentences: "Sentences"
+    options: "TagTrainOptions"
+    cluster: dict[str, Any]
+
+    @cached_property
+    def training(self) -> TaggerQuality:
+        return measure(self.tagger, self.sentences.train)
+
+    @cached_property
+    def test(self) -> TaggerQuality | None:
+        return None if self.sentences.test is None else measure(self.tagger, self.sentences.test)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        test, options, sentences = self.test, self.options, self.sentences
+        return {
+            "data": str(options.file),
+            "model": None if options.output is None else str(options.output),
+            "resumed": None if options.resume is None else str(options.resume),
+            "sentences": len(sentences.train.sentences),
+            "tokens": sentences.train.n_tokens,
+            "test_sentences": 0 if sentences.test is None else len(sentences.test.sentences),
+            "skipped_sentences": 0 if sentences.healed is None else sentences.healed.skipped,
+            "repaired_labels": 0 if sentences.healed is None else sentences.healed.repaired,
+            **facts(self.tagger),
+            "label_column": sentences.train.label_name,
+            **{name: value for name, value in self.cluster.items() if name != "bound"},
+            "history": self.tagger.history_,
+            "train_accuracy": self.training.quality.accuracy,
+            "train_phrase_f1": self.training.phrase_f1,
+            "test_accuracy": None if test is None else test.quality.accuracy,
+            "test_phrase_f1": None if test is None else test.phrase_f1,
+            "test": None if test is None else test.as_json(),
+        }
+
+
+def show(result: TaggerResult, console: "Console") -> None:
+    """The report for people."""
+    tagger, labels = result.tagger, result.tagger.classes_.tolist()
+    console.print(f"{result.sentences.train.file.path}\n{result.sentences.split}", markup=False)
+    if result.sentences.healed is not None:
+        console.print(result.sentences.healed.in_words(), markup=False)
+    console.print(
+        f"Learned from {listed(result.sentences.train.names)} ({count(tagger.n_features_in_, 'feature')}) to predict "
+        f"{result.sentences.train.label_name}: {count(len(labels), 'label')} ({listed(labels, 4)})",
+        markup=False,
+    )
+    if result.cluster:
+        show_cluster(result.cluster, console)
+    if result.options.resume is not None:
+        console.print(f"Keeps training {result.options.resume}", markup=False)
+    if changed := settings(tagger):
+        console.print(f"Settings: {changed}", markup=False)
+    console.print(heading("Sentences with a mistake during training"), mistakes_table(tagger, console))
+    seconds = sum(row["seconds"] for row in tagger.history_)
+    console.print(f"\n{describe_stop(tagger, seconds)}", markup=False)
+    f1 = result.training.phrase_f1
+    of_phrases = "" if f1 is None else f", phrase F1 {percent(f1, 2)}"
+    console.print(f"Training accuracy {percent(result.training.quality.accuracy, 2)}{of_phrases}", markup=False)
+    if result.test is not None:
+        show_quality(result.test, console, title="Test accuracy")
+    if result.options.output is not None:
+        console.print(f"\nSaved as {result.options.output}", markup=False, soft_wrap=True)
+    show_suggestions(suggestions(result), console)
+
+
+def suggestions(result: TaggerResult) -> list[tuple[str, str]]:
+    """At most three commands that make sense after this run, each with its reason."""
+    tagger, commands = result.tagger, []
+    words = ["perceptrons", "tag", "train", result.options.file]
+    on_data = command_text(words, result.options, DATA_OPTIONS)
+    repeated = command_text(
+        words, result.options, (*DATA_OPTIONS, "templates", *TAGGER_PARAMETERS, "on_bad_label", "resume")
+    )
+    if result.options.output is None:
+        name = "tagger" if str(result.options.file) == "-" else result.options.file.name.split(".")[0]
+        commands.append(
+            (f"{repeated} -o {shlex.quote(f'{name}.model')}", "save the tagger, to use it with predict and evaluate")
+        )
+    else:
+        saved = shlex.quote(str(result.options.output))
+        commands.append((f"perceptrons tag predict {saved} NEW-FILE", "write the file repeated, with labels"))
+        commands.append((f"perceptrons inspect {saved}", "show the most important features and transitions"))
+    is_perfect = round(result.training.quality.accuracy, 4) == 1.0  # shown as 100.00%
+    if tagger.stop_reason_ == "max_iter" and not is_perfect:
+        if result.options.output is not None:
+            saved = shlex.quote(str(result.options.output))
+            commands.append(
+                (f"{on_data} --resume {saved} -o {saved}", "the weights were still changing: keep training")
+            )
+        else:
+            commands.append(
+                (
+                    f"{repeated} --max-iter {2 * tagger.max_iter}",
+                    "the weights were still changing: train for more epochs",
+                )
+            )
+    if (
+        result.training.phrases is not None
+        and tagger.allowed is None
+        and result.sentences.train.first_broken("bio") is None
+    ):
+        commands.append((f"{repeated} --allowed bio", "do not let phrases begin with I-"))
+    elif tagger.cost is None:
+        commands.append((f"{repeated} --cost hamming", "require a margin that grows with the number of wrong labels"))
+    return commands[:3]
+
+
+def measure(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None = None) -> TaggerQuality:
+    """Measure a tagger on labelled sentences. scheme: count only phrases of it."""
+    with refusing(ValueError, about=corpus.file.path):
+        return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
+
+
+def show_quality(result: TaggerQuality, console: "Console", title: str = "Accuracy", full: bool = False) -> None:
+    """The report for people: with phrases, or else the most frequent confusions; full: with both, or all labels."""
+    accuracy = f"{title} {percent(result.quality.accuracy, 2)} ({beside(result.quality)})"
+    console.print(accuracy, markup=False, style="bold")
+    if result.new_words is not None and result.new_words.total:
+        console.print(f"Words not seen in training {result.new_words.in_words('tokens')}", markup=False)
+    console.print(f"Sentences without a mistake {result.sentences.in_words('sentences')}", markup=False)
+    if result.quality.n_unknown:
+        strange = f"{count(result.quality.n_unknown, 'token')} with labels that the tagger does not know"
+        console.print(f"{strange}, counted as mistakes: {listed(result.quality.unknown, 5)}", markup=False)
+    if result.phrases is not None:
+        _show_phrases(result.phrases, console, full)
+    elif full:
+        show_classes(result.quality, console, "label")
+        show_confusion(result.quality, console, "label")
+    if full == (result.phrases is not None) and result.quality.right < result.quality.total:
+        show_confusions(result.quality, console)
+
+
+def _show_phrases(phrases: PhraseScores, console: "Console", full: bool) -> None:
+    by_type = sorted(phrases.by_type.items(), key=lambda pair: -pair[1].n_true)
+    title = "Phrases (right if start, end and type are right)"
+    if len(by_type) > MANY:
+        title = f"{title}; the {MANY} most frequent of {len(by_type)} types (use --json for all)"
+    columns = [(name, "right") for name in ("precision", "recall", "F1", "count", "found")]
+    table = grid(("type", "left"), *columns)
+    for kind, of in by_type[:MANY]:
+        table.row(plain(kind) or "(none)", *_phrase_cells(of))
+    table.row("all", *_phrase_cells(phrases), style="bold")
+    if full:
+        for name, called in (("macro", "macro average"), ("weighted", "weighted average")):
+            mean = phrases.averages()[name]
+            table.row(called, *(percent(share, 2) for share in mean[:3]), f"{mean.support:,}", "")
+    console.print(heading(title), table)
+
+
+def _phrase_cells(of: PhraseCounts) -> list[str]:
+    return [*(percent(share, 2) for share in (of.precision, of.recall, of.f1)), f"{of.n_true:,}", f"{of.n_found:,}"]

@@ -1,0 +1,504 @@
+"""The results of `perceptrons train`, as text and as JSON, the same for every way to train."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from rich.text import Text
+
+from perceptrons.cli.calibration import describe_threshold
+from perceptrons.cli.files import is_kernel
+from perceptrons.cli.inputs import describe_skipped, json_paths
+from perceptrons.cli.options import (
+    CLUSTER_PARAMETERS,
+    KERNEL_PARAMETERS,
+    LINEAR_ONLY,
+    READING,
+    RULE,
+    StoppingOptions,
+    command_text,
+    field_names,
+)
+from perceptrons.cli.screen import (
+    bar,
+    count,
+    grid,
+    heading,
+    listed,
+    metric_text,
+    percent,
+    plain,
+    show_rows,
+    show_suggestions,
+)
+from perceptrons.data.bundled import SIDE
+from perceptrons.engine.wording import apart, n_predictions, settings, shown_epochs, why_it_stopped
+from perceptrons.inspection.audit import hashing_audit, hashing_in_words
+from perceptrons.inspection.evaluation import Quality, beside, is_no_better_than_majority, metrics_in_words, unranked
+from perceptrons.inspection.kernel_summary import kernel_in_words, support_in_words, support_names
+from perceptrons.inspection.label_quality import BEST, SHOWN, LabelQuality, sets_in_words
+from perceptrons.inspection.metrics import METRICS
+from perceptrons.inspection.names import names_in_files
+from perceptrons.inspection.weights import rows_of
+from perceptrons.modelfile.summary import calibration_in_words, most_important, training_facts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from perceptrons import SequencePerceptron
+    from perceptrons.cli.files import AnyModel
+    from perceptrons.cli.progress import ReportedCheckpoint
+    from perceptrons.cli.train import TrainOptions
+    from perceptrons.selection import Threshold
+    from perceptrons.theory import Trace
+
+ROWS = 12  # lines at most of important weights
+COMPLAINTS = 3  # shown to people
+CROWDED = 0.1  # of the features; if more share a column, more columns may help
+SHADES = " ░▒▓█"
+DRAWN = (0, 3, 4, 6, 7, 2, 9, 5, 8, 1)  # the digits whose weights look most like them first
+GAP = 3  # between two pictures
+MANY, HARDLY = 50, 0.9  # epochs, and the part of the mistakes, from which more epochs are not worth trying
+UNEQUAL = 0.75  # share of the commonest class from which weights of classes are worth trying
+OPTIONAL_KEYS = (  # keys of JSON that are null where they say nothing: linear models, kernels, clusters
+    "margin", "n_nonzero", "hashing", "weights", "kernel", "gamma", "n_support", "support", "scheduler", "workers",
+    "shards", "mixing", "bound",
+)  # fmt: skip
+COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "weighted equally"}
+
+
+# what a suggested command repeats, in this order
+REPEATED = (
+    "from_model", "example", "format", "test", "test_share", "time_order", "folds", "metric", *READING, *RULE,
+    "threshold", "probabilities", *KERNEL_PARAMETERS, *field_names(StoppingOptions), "classes", *CLUSTER_PARAMETERS,
+    "in_memory", "no_shuffle", "no_intercept", "seed",
+)  # fmt: skip
+
+
+@dataclass
+class TrainingResult:
+    """A finished training: everything that its text and its JSON say.
+
+    split: the sizes of the training and test sets, in words. warnings: about the test set. train, test: the quality on
+    these sets; None if it was not measured. scaler: the one to advise. threshold: how it was chosen. trace: the first
+    visits.
+    """
+
+    model: "AnyModel"
+    options: "TrainOptions"
+    name: str
+    how: Literal["whole", "stream", "cluster"]
+    reason: str
+    seconds: float
+    reader: Any
+    split: str = ""
+    warnings: Sequence[str] = ()
+    train: Quality | LabelQuality | None = None
+    test: Quality | LabelQuality | None = None
+    test_reader: Any = None
+    lines: np.ndarray | None = None
+    scaler: str | None = None
+    checkpoint: "ReportedCheckpoint | None" = None
+    cluster: dict[str, Any] = field(default_factory=dict)
+    folds: list[Quality] = field(default_factory=list)
+    threshold: "Threshold | None" = None
+    trace: "Trace | None" = None
+
+    @property
+    def data(self) -> str | list[str]:
+        """Files, or the name of data that come with the package."""
+        if self.options.data:
+            return json_paths(self.options.data)
+        return self.options.example or "digits"
+
+    def repeat(self, *without: str) -> str:
+        """Return the command that trains in the same way, without some options."""
+        return command_text(["perceptrons", "train", *(self.options.data or [])], self.options, REPEATED, without)
+
+    def repeat_reading(self, command: str) -> str:
+        """Return another command that reads the same data."""
+        return command_text(["perceptrons", command, *(self.options.data or [])], self.options, READING)
+
+    @property
+    def progress(self) -> list[dict[str, Any]]:
+        """Mistakes of the first epoch, each example predicted before it was learned from.
+
+        The error is the share of wrong predictions; with several binary problems, each makes one for every example.
+        """
+        first = self.model.history_[0]
+        marks = getattr(self.model, "progress_", None) or [(first["examples"], first["mistakes"])]
+        k = n_predictions(self.model)
+        return [{"examples": n, "mistakes": wrong, "error": wrong / (k * n) if n else 0.0} for n, wrong in marks]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        model, progress = self.model, self.progress
+        rows = rows_of(model)
+        hashing = {} if is_kernel(model) else {"hashing": hashing_audit(model, rows, 10)}
+        test_skipped = 0 if self.test_reader is None else self.test_reader.skipped
+        tested = dict.fromkeys(METRICS) if self.test is None else self.test.metrics()
+        content = {
+            "data": self.data,
+            "how": self.how,
+            "why_so": self.reason,
+            "model": None if self.options.output is None else str(self.options.output),
+            "checkpoint": None if self.checkpoint is None else str(self.checkpoint.path),
+            "resumed": self.checkpoint is not None and self.checkpoint.resumed,
+            **training_facts(model),
+            "examples": model.history_[0]["examples"],
+            "test_examples": 0 if self.test is None else self.test.total,
+            "history": model.history_,
+            "progressive": progress,
+            "progressive_error": progress[-1]["error"],
+            "skipped": self.reader.skipped,
+            "complaints": self.reader.complaints,
+            "notices": self.reader.notices,
+            "test_skipped": test_skipped,
+            "train_accuracy": None if self.train is None else self.train.accuracy,
+            **{f"test_{name}": value for name, value in tested.items()},
+            "threshold_by": None if self.threshold is None else self.threshold._asdict(),
+            "warnings": list(self.warnings),
+            "folds": [{"examples": quality.total, **quality.metrics()} for quality in self.folds],
+            **hashing,
+            **most_important(model, rows, 10, self.lines),
+            **self.cluster,
+            "trace": None if self.trace is None else self.trace.to_dict(),
+            "seconds": self.seconds,
+        }
+        return content | dict.fromkeys(name for name in OPTIONAL_KEYS if name not in content)
+
+
+def show(result: TrainingResult, console: "Console") -> None:
+    """The report for people."""
+    model = result.model
+    classes = model.classes_.tolist()
+    if result.how == "whole":
+        size = f"{count(model.n_features_in_, 'feature')}, {count(len(classes), 'class', 'classes')}"
+        console.print(f"{result.name}: {size}\n{result.split}", markup=False)
+    for notice in result.reader.notices:
+        console.print(f"{notice[0].upper()}{notice[1:]}.", markup=False, soft_wrap=True)
+    if changes := settings(model):
+        console.print(f"Settings: {changes}", markup=False)
+    if is_kernel(model):
+        console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
+    if result.trace is not None:
+        _show_trace(result.trace, console)
+    if result.how == "whole" or (result.how == "stream" and model.n_iter_ > 1):
+        console.print(heading(f"Mistakes during training{apart(model)}"), mistakes_table(model, console))
+    console.print(f"\n{describe_stop(model, result.seconds)}", markup=False)
+    if result.cluster:
+        show_cluster(result.cluster, console)
+    if is_kernel(model):
+        console.print(f"It has {support_in_words(model, model.history_[0]['examples'])}.")
+    _show_features(result, console)
+    if result.how != "whole":
+        last = result.progress[-1]
+        n, k = last["examples"], n_predictions(model)
+        wrong = f"{last['mistakes']:,} of {n:,} predicted wrongly before learning from them"
+        if k > 1:
+            wrong = f"{last['mistakes']:,} of {n * k:,} predictions were wrong, each made before learning{apart(model)}"
+        console.print(f"Progressive error {percent(last['error'], 2)} ({wrong})", markup=False)
+    show_skipped(result.reader, console)
+    if model.threshold_ is not None:
+        console.print(describe_threshold(model, result.threshold), markup=False)
+    if (calibration := calibration_in_words(model)) is not None:
+        console.print(f"Probabilities {calibration}", markup=False)
+    if result.folds:
+        console.print(_describe_folds(result, console.options.ascii_only), markup=False, style="bold")
+    if isinstance(result.test, LabelQuality):
+        _show_sets("Test", result.test, console)
+    elif result.test is not None:
+        console.print(
+            f"Test accuracy {percent(result.test.accuracy)} ({beside(result.test)})", markup=False, style="bold"
+        )
+        if metrics := metrics_in_words(result.test, "roc_auc", "average_precision", "balanced_accuracy"):
+            console.print(f"Test {metrics}", markup=False)
+        if metrics := metrics_in_words(result.test, "log_loss", "brier_score", "calibration_error"):
+            console.print(f"Test {metrics}", markup=False)
+        if result.test.too_many:
+            console.print(unranked(result.test), markup=False)
+        if result.test.n_unknown:
+            console.print(_unknown(result.test), markup=False, style="yellow")
+    if result.how == "stream" and result.split:
+        console.print(result.split, markup=False)
+    for warning in result.warnings:
+        console.print(warning, style="yellow", markup=False)
+    if result.test is not None and result.test_reader is not None:
+        for notice in result.test_reader.notices:
+            if notice not in result.reader.notices:
+                console.print(f"{result.test_reader.files[0]}: {notice}", style="yellow", markup=False, soft_wrap=True)
+        show_skipped(result.test_reader, console)
+    if isinstance(result.train, LabelQuality):
+        _show_sets("Training", result.train, console)
+    elif result.train is not None:
+        compared = beside(result.train) if result.test is None else f"{result.train.right:,} of {result.train.total:,}"
+        console.print(f"Training accuracy {percent(result.train.accuracy)} ({compared})", markup=False)
+    if majority := _majority(result):
+        label, _ = majority
+        console.print(
+            f"This is no better than always predicting {plain(str(label), 30)}. What to try next is below.",
+            style="yellow", markup=False,
+        )  # fmt: skip
+    (_show_support if is_kernel(model) else _show_weights)(result, console)
+    if result.options.output is not None:
+        console.print(f"\nSaved as {result.options.output}", markup=False, soft_wrap=True)
+    show_suggestions(suggestions(result), console)
+
+
+def _show_trace(trace: "Trace", console: "Console") -> None:
+    console.print(heading(f"The first {count(len(trace), 'visit')}" if len(trace) > 1 else "The first visit"))
+    console.print(str(trace), markup=False, highlight=False, no_wrap=True, crop=False, overflow="ignore")
+
+
+def _describe_folds(result: TrainingResult, ascii_only: bool) -> str:
+    """5 folds, mean ± standard deviation: accuracy 93.1% ± 1.2%, ROC AUC 0.981 ± 0.004."""
+    parts, plus_minus = [], "+-" if ascii_only else "±"
+    for name in dict.fromkeys(["accuracy", result.options.metric]):
+        values = [value for quality in result.folds if (value := quality.metrics()[name]) is not None]
+        if len(values) < 2:
+            parts.append(f"{METRICS[name].title} not defined on these folds")
+            continue
+        spread = metric_text(name, stdev(values))
+        parts.append(f"{METRICS[name].title} {metric_text(name, mean(values))} {plus_minus} {spread}")
+    return f"{len(result.folds)} folds, mean {plus_minus} standard deviation: {', '.join(parts)}"
+
+
+def _unknown(quality: "Quality") -> str:
+    """About test examples whose labels the training set does not have."""
+    examples = count(quality.n_unknown, "test example has a label", "test examples have labels")
+    return f"{examples} that the training set does not have (counted as wrong): {listed(quality.unknown, 5)}"
+
+
+def _show_sets(of: str, quality: LabelQuality, console: "Console") -> None:
+    """How good the model is where examples may have several labels."""
+    labels = f"{count(quality.n_labels, 'label')} of {count(quality.total, 'example')}"
+    text = f"{of} {sets_in_words(quality, *SHOWN)} ({labels})"
+    console.print(text, markup=False, style="bold" if of == "Test" else None)
+    if of == "Test" and (best := sets_in_words(quality, *BEST)):
+        console.print(f"Test {best}", markup=False)
+
+
+def describe_stop(model: "AnyModel | SequencePerceptron", seconds: float) -> str:
+    """After how long, and why."""
+    return f"Stopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}"
+
+
+def show_cluster(facts: dict[str, Any], console: "Console") -> None:
+    """How many workers there were, how many shards, and how they were mixed."""
+    shards = "1 shard"
+    if facts["shards"] > 1:
+        shards = f"{count(facts['shards'], 'shard')}, {COUNTED[facts['mixing']]}"
+    console.print(f"{count(facts['workers'], 'worker')}, {shards}", markup=False)
+    if facts["bound"] is not None:
+        console.print(facts["bound"]["why"], markup=False)
+
+
+def _show_features(result: TrainingResult, console: "Console") -> None:
+    model = result.model
+    hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
+    if result.how == "whole" and hashing is None:
+        return
+    features = count(model.n_features_in_, "feature") if hashing is None else hashing_in_words(hashing)
+    classes = model.classes_.tolist()
+    console.print(f"{features[0].upper()}{features[1:]}; {len(classes)} classes: {listed(classes, 6)}", markup=False)
+
+
+def mistakes_table(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
+    """A bar per epoch, and its updates if they are others; of very many epochs the first, some, and the last."""
+    rows = model.history_
+    validated = rows[0]["validation_accuracy"] is not None
+    updates = any(row["updates"] != row["mistakes"] for row in rows)
+    by_phrases = "validation_phrase_f1" in rows[0]
+    more = [("updates", "right")] * updates + [("held-out accuracy", "right")] * validated
+    more += [("phrase F1", "right")] * by_phrases
+    table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
+    longest = max(8, min(32, console.width - 18 - 28 * validated - 15 * by_phrases - 9 * updates))
+    most = max(1, *(row["mistakes"] for row in rows))
+    for place in shown_epochs(len(rows)):
+        row = rows[place]
+        cells = [f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, longest, console)]
+        if updates:
+            cells.append(f"{row['updates']:,}")
+        if validated:
+            cells.append(percent(row["validation_accuracy"]))
+        if by_phrases:
+            cells.append(percent(row["validation_phrase_f1"], 2))
+        table.row(*cells)
+    return table
+
+
+def show_skipped(reader: Any, console: "Console") -> None:
+    """How many records were skipped, if any, with the first reasons."""
+    if reader.skipped:
+        console.print(f"{describe_skipped(reader)}", style="yellow", markup=False, soft_wrap=True)
+        for complaint in reader.complaints[1:COMPLAINTS]:
+            console.print(f"    {complaint}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _show_weights(result: TrainingResult, console: "Console") -> None:
+    model = result.model
+    rows = rows_of(model, mirrored=False)
+    title = {"class": " of each class", "pair": " of each pair: weights above 0 are for its second class"}[
+        rows[0].thing
+    ]
+    console.print(heading("Most important weights" + title * (len(rows) > 1)))
+    show_rows(rows, names_in_files(model), 6 if len(rows) == 1 else 3, ROWS, console)
+    picture = pictures(model, console) if result.data == "digits" else None
+    if picture is not None:
+        console.print(heading("Weights as pictures: shaded pixels are evidence for the digit, dots against it"))
+        console.print(picture)
+    if result.scaler is not None:
+        console.print(
+            "The features differ widely in scale, so their weights cannot be compared. Scaling may also improve "
+            "accuracy.",
+            style="yellow",
+        )
+
+
+def pictures(model: "AnyModel", console: "Console") -> Text | None:
+    """The weights of some digits as pictures, side by side; None where there are no shades, or no weights a class."""
+    rows = rows_of(model)
+    if console.options.ascii_only or rows[0].thing != "class":
+        return None
+    shown = sorted(DRAWN[: max(1, (console.width + GAP) // (2 * SIDE + GAP))])
+    text = Text((" " * GAP).join(f"{k:<{2 * SIDE}}" for k in shown).rstrip(), style="dim")
+    weights = np.array([row.weights for row in rows]).reshape(-1, SIDE, SIDE)
+    strength = weights / np.maximum(np.abs(weights).max(axis=(1, 2), keepdims=True), 1e-300)
+    for row in range(SIDE):
+        text.append("\n")
+        for k in shown:
+            for share in strength[k, row]:
+                mark = SHADES[int(np.ceil(4 * share))] if share > 0.1 else "·" if share < -0.1 else " "
+                text.append(mark * 2, style="green" if share > 0 else "red")
+            text.append(" " * GAP * (k != shown[-1]))
+    return text
+
+
+def _show_support(result: TrainingResult, console: "Console") -> None:
+    model = result.model
+    assert is_kernel(model)
+    rows, names = rows_of(model, mirrored=False), support_names(model, result.lines)
+    console.print(heading("Support vectors with the largest coefficients" + " of each class" * (len(rows) > 1)))
+    show_rows(rows, names, 6 if len(rows) == 1 else 3, ROWS, console, ("example", "coefficient"))
+    if model.kernel != "cosine" and result.scaler is not None:
+        console.print(
+            "The features differ widely in scale, and the largest ones dominate the kernel: scale them first.",
+            style="yellow",
+        )
+
+
+def suggestions(result: TrainingResult) -> list[tuple[str, str]]:
+    """At most three commands that make sense after this run, each with its reason."""
+    model, commands = result.model, []
+    if result.options.output is None:
+        commands.append(
+            (
+                f"{result.repeat()} -o {_file_name(result)}",
+                "save the model, to use it with predict, evaluate and inspect",
+            )
+        )
+    elif result.data == "digits":
+        commands.append(
+            (
+                f"perceptrons inspect {shlex.quote(str(result.options.output))} --class 3",
+                "show all weights of the digit 3",
+            )
+        )
+    else:
+        saved = shlex.quote(str(result.options.output))
+        new = (
+            'echo "win a free prize" | perceptrons predict {} -'
+            if result.options.example
+            else "perceptrons predict {} NEW-DATA"
+        )
+        commands.append((new.format(saved), "predict one label per line; - reads what you type or pipe into it"))
+        more = "support vectors" if is_kernel(model) else "weights"
+        commands.append((f"perceptrons inspect {saved} --top 20", f"show more {more}"))
+    commands += _better_settings(result)
+    if result.test is None and result.how != "whole":
+        commands.append((f"{result.repeat('test_share')} --test FILE", "test it on examples it has not seen"))
+    if result.data == "digits":
+        commands.append(("perceptrons train YOUR.csv", "train on your own table, with the label in its last column"))
+    return commands[:3]
+
+
+def _majority(result: TrainingResult) -> tuple[Any, float] | None:
+    """The commonest class and its share, if always predicting it would be as accurate as the model."""
+    measured: list[Any] = [result.test] if result.test is not None else [*result.folds] or [result.train]
+    qualities = [quality for quality in measured if isinstance(quality, Quality)]
+    return qualities[0].commonest if qualities and is_no_better_than_majority(qualities) else None
+
+
+def _better_features(result: TrainingResult, share: float) -> list[tuple[str, str]]:
+    """What to try where a model is no better than always predicting the commonest class. share: of that class."""
+    if share >= UNEQUAL and result.model.class_weight is None and result.how == "whole":
+        commands = [(f"{result.repeat()} --class-weight balanced", "give examples of rare classes more weight")]
+    elif result.how == "whole" and not is_kernel(result.model):
+        commands = [(_with_kernel(result), "try a curved decision boundary")]
+    else:
+        commands = []
+    if result.data == "digits" or result.options.example is not None:
+        return commands
+    look = result.repeat_reading("look")
+    why = "see what is in the columns; text or names are read with --text-column NAME --chars 1-4"
+    return [(look, why), *commands]
+
+
+def _better_settings(result: TrainingResult) -> list[tuple[str, str]]:
+    model, train, test = result.model, result.train, result.test
+    hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
+    if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
+        more = min(31, hashing["bits"] + 2)
+        return [(f"{result.repeat('hash_bits')} --hash-bits {more}", "many features share a column: use more columns")]
+    is_perfect = train is not None and round(train.accuracy, 3) == 1.0  # shown as 100.0%
+    is_unfinished = model.stop_reason_ == "max_iter" and not is_perfect
+    if is_unfinished and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
+        return _curved(result)
+    majority = _majority(result)
+    features = _better_features(result, majority[1]) if majority else []
+    if is_unfinished:
+        option = "epochs" if result.repeat() != result.repeat("epochs") else "max_iter"
+        longer = f"{result.repeat(option)} --{option.replace('_', '-')} {2 * model.n_iter_}"
+        return [*features[:1], (longer, "the weights were still changing: train for more epochs")]
+    if features:
+        return features
+    if train and test and train.accuracy - test.accuracy > 0.03 and not (model.early_stopping or test.n_unknown):
+        why = "it fits the training set better than the test set (overfitting): stop earlier"
+        return [(f"{result.repeat()} --early-stopping", why)]
+    if model.combine == "average":
+        final = "coefficients" if is_kernel(model) else "weights"
+        return [
+            (f"{result.repeat('combine')} --combine last", f"see what averaging is good for: use only the last {final}")
+        ]
+    return []
+
+
+def more_epochs_are_vain(mistakes: np.ndarray) -> bool:
+    """Has the best epoch of the second half hardly fewer mistakes than that of the first, after many epochs?"""
+    half = len(mistakes) // 2
+    return len(mistakes) >= MANY and mistakes[half:].min() > HARDLY * mistakes[:half].min()
+
+
+def _curved(result: TrainingResult) -> list[tuple[str, str]]:
+    """What to do where no straight boundary gets better: prove it, and bend the boundary."""
+    commands = []
+    if result.options.data:
+        commands.append((result.repeat_reading("diagnose"), "prove whether a hyperplane can separate the classes"))
+    if result.how == "whole":
+        commands.append((_with_kernel(result), "more epochs did not help: try a curved decision boundary"))
+    return commands
+
+
+def _with_kernel(result: TrainingResult) -> str:
+    """The command that trains on the same data with a kernel."""
+    again = result.repeat(*LINEAR_ONLY, "combine", "multiclass", "max_iter", "epochs", "no_intercept", "from_model")
+    return f"{again} --kernel rbf"
+
+
+def _file_name(result: TrainingResult) -> str:
+    first = Path(result.name).name.split(".")[0] if result.data != "digits" else "digits"
+    return shlex.quote(f"{result.options.example or first.strip('<>') or 'new'}.model")
