@@ -17,17 +17,23 @@ FORMAT_NAMES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportOptions(ModelArgument, JsonOption, QuietOption):
-    """The options of `perceptrons export`."""
+class ExportedFileArgument:
+    """The file to write."""
 
     exported: Path = argument(
         "File to write; its extension selects the format: .onnx or .json.", metavar="FILE", required=True
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions(ModelArgument, ExportedFileArgument, JsonOption, QuietOption):
+    """The options of `perceptrons export`."""
+
     inputs: ExportInputs = option(
         "--inputs",
         help="Input of the exported model: raw examples, as MODEL takes them, or columns, for rows that are prepared"
         " elsewhere (default: raw).",
-        metavar="FORMAT_NAMES",
+        metavar="WHAT",
         default="raw",
     )
 

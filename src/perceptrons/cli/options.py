@@ -178,7 +178,7 @@ def command(function: Callable[[OptionsType], None]) -> Callable[..., None]:
 
 
 def _fields_in_order(options_class: Any) -> list[Field[Any]]:
-    """Return arguments first, then options by panel; the fields of a class come before those of its bases."""
+    """Return arguments first, then options by panel. The fields of a class come before those of its bases."""
     by_name = {one.name: one for one in fields(options_class)}
     names = dict.fromkeys(name for base in options_class.__mro__ for name in inspect.get_annotations(base))
     in_order = [by_name[name] for name in names]
