@@ -17,13 +17,12 @@ from perceptrons.cli.options import (
     typed,
 )
 from perceptrons.cli.screen import plain
+from perceptrons.cli.train_options import TrainOptions
 
 if TYPE_CHECKING:
     import numpy as np
 
     from perceptrons.cli.files import AnyModel
-    from perceptrons.cli.train import TrainOptions
-    from perceptrons.cli.tune import TuneOptions
     from perceptrons.data import Table
 
 JSON_EXAMPLES = {
@@ -32,7 +31,7 @@ JSON_EXAMPLES = {
 }  # fmt: skip
 
 
-def check_kernel(options: "TrainOptions") -> None:
+def check_kernel(options: TrainOptions) -> None:
     """Refuse options for kernels without a kernel, and with one those that only the linear perceptron has."""
     if options.kernel is None:
         for name in given(options, KERNEL_PARAMETERS):
@@ -50,7 +49,7 @@ def check_kernel(options: "TrainOptions") -> None:
         raise BadInputError(f"{typed(name)} cannot be combined with --kernel: kernels need all data in memory.")
 
 
-def new_model(options: "TrainOptions") -> "AnyModel":
+def new_model(options: TrainOptions) -> "AnyModel":
     """The model to train; parameters that it cannot have are refused."""
     parameters = given(options, (*RULE, *KERNEL_PARAMETERS, "max_iter", "tol", "max_seconds"))
     if options.tol == 0:
@@ -80,20 +79,6 @@ def new_model(options: "TrainOptions") -> "AnyModel":
     with refusing(ValueError):
         check_choices(model)
     return model
-
-
-def model_to_tune(options: "TuneOptions") -> "AnyModel":
-    """The model whose settings are to be found."""
-    from perceptrons import KernelPerceptron, Perceptron
-
-    parameters = {**given(options, ("combine", "kernel", "max_iter")), "random_state": options.seed}
-    if options.kernel is None:
-        return Perceptron(**parameters)
-    if parameters.get("combine") in ("pocket", "recent"):
-        raise BadInputError(
-            f"--combine {parameters['combine']} cannot be combined with --kernel: choose average, last or vote."
-        )
-    return KernelPerceptron(**parameters)
 
 
 def read_grid(text: str | None, model: "AnyModel") -> Any:
@@ -174,7 +159,7 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
         check_weights(None, model.class_weight, classes, codes, stream=False)
 
 
-def name_labels(model: "AnyModel", table: "Table", options: "TrainOptions") -> None:
+def name_labels(model: "AnyModel", table: "Table", options: TrainOptions) -> None:
     """Let costs and class weights speak of the labels of a table, and refuse what is for one label per example."""
     if table.classes is None:
         name_classes(model, table.y)
@@ -199,7 +184,7 @@ def require_classes(model: "AnyModel", classes: str | None) -> None:
             raise BadInputError(f"{name} needs --classes here, because the classes are found only while reading.")
 
 
-def parse_classes(model: "AnyModel", options: "TrainOptions") -> "np.ndarray | None":
+def parse_classes(model: "AnyModel", options: TrainOptions) -> "np.ndarray | None":
     """The classes that were named, as the reader will give them; costs and weights then speak of these."""
     from perceptrons.data.labels import as_labels
 

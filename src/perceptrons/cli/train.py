@@ -37,15 +37,8 @@ from perceptrons.cli.options import (
     CLUSTER_PARAMETERS,
     KERNEL_PARAMETERS,
     RULE,
-    CalibrationOptions,
-    ClusterOptions,
-    KernelOptions,
     LongRunOptions,
-    OptionalDataArgument,
     ReadingOptions,
-    RuleOptions,
-    StoppingOptions,
-    TrainingOptions,
     command,
     field_names,
     given,
@@ -60,6 +53,7 @@ from perceptrons.cli.parameters import (
     require_classes,
 )
 from perceptrons.cli.screen import Waiting, as_json, metric_text, plain, screen
+from perceptrons.cli.train_options import TrainOptions
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
@@ -72,14 +66,6 @@ if TYPE_CHECKING:
     from perceptrons.inspection.evaluation import Quality
     from perceptrons.inspection.label_quality import LabelQuality
     from perceptrons.theory import Trace
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainOptions(
-    OptionalDataArgument, TrainingOptions, ReadingOptions, RuleOptions, CalibrationOptions, KernelOptions,
-    StoppingOptions, LongRunOptions, ClusterOptions,
-):  # fmt: skip
-    """The options of `perceptrons train`."""
 
 
 FIXED_BY_MODEL = (

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.cli.files import AnyModel
     from perceptrons.cli.progress import ReportedCheckpoint
-    from perceptrons.cli.train import TrainOptions
+    from perceptrons.cli.train_options import TrainOptions
     from perceptrons.selection import Threshold
     from perceptrons.theory import Trace
 

@@ -47,7 +47,7 @@ from perceptrons.cli.options import (
     option,
     typed,
 )
-from perceptrons.cli.parameters import by_class, model_to_tune, read_grid
+from perceptrons.cli.parameters import by_class, read_grid
 from perceptrons.cli.screen import (
     Waiting,
     as_json,
@@ -65,6 +65,7 @@ from perceptrons.engine.wording import shown_epochs
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from perceptrons import KernelPerceptron, Perceptron
     from perceptrons.data import Table
     from perceptrons.selection import Recipe
 
@@ -138,7 +139,8 @@ def tune(options: TuneOptions) -> None:
             model, table.X, labels_of(table), settings, **parts, retrain=not options.no_retrain,
             random_state=options.seed, split="time" if options.time_order else None, groups=groups, keys=table.keys,
             metric=options.metric, force=options.force, ledger=ledger, n_jobs=options.jobs, folds=folds,
-            threshold=threshold, tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
+            threshold=threshold,
+            tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
         )  # fmt: skip
     table.teach(found.model)
     if options.output is not None:
@@ -156,6 +158,20 @@ def tune(options: TuneOptions) -> None:
         warnings = [*reason, *warnings_about_test_set(found.parts.test, table, options)]
         after = [*_majority_warnings(found, table), *advice(found, table)]
         show(found, describe_table(table), options.output, screen(), advice=after, warnings=warnings)
+
+
+def model_to_tune(options: TuneOptions) -> "Perceptron | KernelPerceptron":
+    """The model whose settings are to be found."""
+    from perceptrons import KernelPerceptron, Perceptron
+
+    parameters = {**given(options, ("combine", "kernel", "max_iter")), "random_state": options.seed}
+    if options.kernel is None:
+        return Perceptron(**parameters)
+    if parameters.get("combine") in ("pocket", "recent"):
+        raise BadInputError(
+            f"--combine {parameters['combine']} cannot be combined with --kernel: choose average, last or vote."
+        )
+    return KernelPerceptron(**parameters)
 
 
 def _parts(table: "Table", hold_out: HoldOut, options: TuneOptions) -> tuple[dict[str, Any], int | None, list[str]]:
