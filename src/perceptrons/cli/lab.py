@@ -57,7 +57,9 @@ def with_data(data: list[Path], options: LabOptions, show: Any) -> Any:
     reader = opened(data, options, scale="none")  # the page shows the numbers of DATA
     table = read_all(reader)
     names, files = names_of_table(table), reader.files
-    title = Path(str(files[0])).name if len(files) == 1 else f"{len(files)} files"  # the page may be handed out: no folders
+    title = (
+        Path(str(files[0])).name if len(files) == 1 else f"{len(files)} files"
+    )  # the page may be handed out: no folders
     with refusing(ValueError, TypeError, about=data[0]):
         return show(table.X, table.y, feature_names=names if isinstance(names, list) else None, title=title)
 
