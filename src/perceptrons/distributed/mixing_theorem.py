@@ -25,7 +25,7 @@ from perceptrons.inspection.weights import constant_feature
 from perceptrons.linear import Perceptron
 from perceptrons.theory.bounds import safe_margins, safe_radius, unit
 from perceptrons.theory.examples import Examples, augmented
-from perceptrons.theory.model_bound import join, refuse_parameters
+from perceptrons.theory.model_bound import check_covered, join_bias
 
 MAX_NUMBERS_AT_ONCE = 2**22  # values of examples whose margins are computed together
 
@@ -129,7 +129,7 @@ def bound_of_run(model: Perceptron, data: Shards, has_weights: bool) -> MixingBo
 
 def _check_covered(model: Perceptron) -> None:
     learner, history = learner_of(model), model.history_
-    refuse_parameters(model, learner)
+    check_covered(model, learner)
     if model.stop_reason_ != "converged" or not history or not all("shards" in row for row in history):
         raise ValueError(
             "The bound applies to a run of perceptrons.distributed.fit that converged, but this one did not."
@@ -142,7 +142,7 @@ def _check_covered(model: Perceptron) -> None:
 
 def _compute_bound(model: Perceptron, data: Shards) -> MixingBound:
     learner, constant = learner_of(model), constant_feature(model)
-    candidates = [join(w, b, constant or 1.0) for w, b in (learner.weights.last(), learner.average())]
+    candidates = [join_bias(w, b, constant or 1.0) for w, b in (learner.weights.last(), learner.average())]
     if not constant:
         candidates = [u[..., :-1] for u in candidates]
     units = [unit(u) for u in candidates if np.any(u)]

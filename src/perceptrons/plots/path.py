@@ -14,7 +14,7 @@ from perceptrons.plots.model_facts import feature_names, split_pipeline
 from perceptrons.plots.updates import Updates, fit_with_updates
 from perceptrons.theory import mistake_bound
 from perceptrons.theory.examples import codes_among
-from perceptrons.theory.model_bound import constant_of, falling_distance, join, refuse_parameters
+from perceptrons.theory.model_bound import check_covered, constant_of, falling_distance, join_bias
 
 MAX_MARKED_UPDATES = 60  # more are drawn as a line without markers
 MAX_NUMBERED_UPDATES = 20
@@ -92,7 +92,7 @@ class PathDisplay:
         if transformer is not None and X is not None:
             X = transformer.transform(X)
         updates, constant = Updates(model), constant_of(model)
-        versions = [(join(version.w, version.b, constant).ravel(), version.n_survived) for version in updates]
+        versions = [(join_bias(version.w, version.b, constant).ravel(), version.n_survived) for version in updates]
         weights, n_survived = np.array([w for w, _ in versions]), np.array([n for _, n in versions])
         sums, n_seen = np.cumsum(n_survived[:, None] * weights, axis=0), np.cumsum(n_survived)[:, None]
         averages = np.divide(sums, n_seen, out=weights.astype(np.float64), where=n_seen > 0)
@@ -228,7 +228,7 @@ def _solution(model: Perceptron, X: Any, y: Any, max_seconds: float | None) -> t
         return None, None
     solution, rho = falling_distance(bound, model.eta0)
     try:
-        refuse_parameters(model, learner_of(model))
+        check_covered(model, learner_of(model))
     except ValueError:  # the theorem is about other updates: the distance to rho w* may rise
         return solution.ravel(), None
     return solution.ravel(), None if model.margin_ else rho

@@ -1,11 +1,20 @@
-"""Computes the mistake bound: how many updates a perceptron can make (Novikoff 1962).
+"""The mistake bound: the largest number of updates that a perceptron can make.
 
-Every number is rounded to the safe side. Inside, examples are z = (x, 1), or x without intercept, and u has norm 1,
-bias included. Several classes: u is (K, D), centred over the classes, and the margin of an example is its smallest lead
-over sqrt(2).
+Write z for the example (x, 1), or x without an intercept, R for the norm of the longest z, u for any vector of norm 1,
+and y u·z for the margin of an example. Every update adds y z to w, so after k updates
+
+    w·u >= k gamma          if all margins are at least gamma > 0, and
+    |w|^2 <= k R^2          because updates follow mistakes, y w·z <= 0.
+
+As w·u <= |w|, k <= (R / gamma)^2 (Novikoff 1962). If some margins fall short of gamma, let D^2 be the sum of the
+squares of these shortfalls; then k <= ((R + sqrt(epochs) D) / gamma)^2 (Freund and Schapire 1999), for any data.
+
+For several classes, z = f(x, y) - f(x, r), u is (K, D) and centred over the classes, and the margin of an example is
+its smallest lead over sqrt(2). Every number is rounded to the safe side.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
@@ -16,25 +25,36 @@ import scipy.sparse as sp
 from scipy.optimize import minimize, minimize_scalar
 
 from perceptrons.engine.training.inputs import as_numbers
+from perceptrons.engine.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
 from perceptrons.theory.geometry import norms, products
 from perceptrons.theory.results import TheoryResult
 from perceptrons.theory.separability import separability
 
-MOST_EPOCHS = 10**15
-GAP = 1e-4  # of the largest margin, where it is sought
+MAX_EPOCHS = 10**15
+MARGIN_GAP = 1e-4  # relative precision of the largest margin
 EPS = float(np.finfo(np.float64).eps)
-STEPS, WORK = 200, 2e6  # of L-BFGS: steps, and steps times weights; more is not worth its time
-ROUNDNESS = 0.1, 0.01  # where rivals tie, beside margins of 1
+MAX_DESCENT_STEPS = 200  # of L-BFGS, and
+MAX_DESCENT_WORK = 2e6  # steps times weights
+TIE_SOFTNESS = (0.1, 0.01)  # of ties between rivals, relative to margins of 1
 
 
 class Comparator(NamedTuple):
-    """u with a margin gamma and the deviation D from it: k <= ((R + sqrt(epochs) D) / gamma)^2."""
+    """A vector u of norm 1 with a margin gamma and the deviation D from it."""
 
     u: np.ndarray
     gamma: float
     D: float
+
+    def root(self, R: float, epochs: int) -> float:
+        """Return the square root of the bound."""
+        return (R + math.sqrt(epochs) * self.D) / self.gamma
+
+    def max_updates(self, R: float, epochs: int) -> int:
+        """Return the bound without rounding, except that of sqrt(epochs), which is rounded up."""
+        root = Fraction(math.nextafter(math.sqrt(epochs), math.inf))
+        return math.floor(((Fraction(R) + root * Fraction(self.D)) / Fraction(self.gamma)) ** 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +93,7 @@ class Bound(TheoryResult):
 
     @property
     def is_vain(self) -> bool:
-        """Is it no smaller than the number of visits? Then margin and deviation mean nothing, and are not shown."""
+        """Whether it is no smaller than the number of visits; margin and deviation then mean nothing."""
         return self.epochs is not None and self.updates >= self.epochs * self.n_samples
 
     def _shown_values(self) -> dict[str, Any]:
@@ -84,24 +104,24 @@ class Bound(TheoryResult):
         return f"Bound({', '.join(f'{name}={value!r}' for name, value in self._shown_values().items())})"
 
     def explain(self) -> str:
-        """The bound in words."""
+        """Return the bound in words."""
         R, gamma, D = self.radius, self.margin, self.deviation
         if self.epochs is None:
             return (
                 f"At most {self.updates:,} updates, whatever the order and however many epochs: (R / gamma)^2 with the "
                 f"radius R = {R:.4g} and the margin gamma = {gamma:.4g}. Training ends with an epoch without mistakes."
             )
-        passes = f"{self.epochs:,} epoch" + "s" * (self.epochs > 1)
-        known = {True: "", False: "The data are not linearly separable. ", None: ""}[self.separable]
+        epochs = count(self.epochs, "epoch")
+        separable = {True: "", False: "The data are not linearly separable. ", None: ""}[self.separable]
         if self.is_vain:
             return (
-                f"{known}At most {self.epochs * self.n_samples:,} updates in {passes}, one for every visit: no "
+                f"{separable}At most {self.epochs * self.n_samples:,} updates in {epochs}, one for every visit: no "
                 f"margin and deviation give a smaller bound. The radius is R = {R:.4g}."
             )
         return (
-            f"{known}At most {self.updates:,} updates in {passes}: ((R + sqrt(epochs) D) / gamma)^2 with the radius "
-            f"R = {R:.4g}, the margin gamma = {gamma:.4g} and D = {D:.4g}, the amount by which examples fall short "
-            "of that margin."
+            f"{separable}At most {self.updates:,} updates in {epochs}: ((R + sqrt(epochs) D) / gamma)^2 with the "
+            f"radius R = {R:.4g}, the margin gamma = {gamma:.4g} and D = {D:.4g}, the amount by which examples "
+            "fall short of that margin."
         )
 
 
@@ -159,8 +179,8 @@ def mistake_bound(
     >>> xor.separable, xor.updates
     (False, 20)
     """
-    if not isinstance(epochs, Integral) or isinstance(epochs, bool) or not 1 <= epochs <= MOST_EPOCHS:
-        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1 and at most {MOST_EPOCHS:,}.")
+    if not isinstance(epochs, Integral) or isinstance(epochs, bool) or not 1 <= epochs <= MAX_EPOCHS:
+        raise ValueError(f"epochs={epochs!r}: give a whole number of at least 1 and at most {MAX_EPOCHS:,}.")
     clock = Clock(max_seconds)
     if margin is not None and (coef is None or not isinstance(margin, Real) or not 0 < margin < math.inf):
         raise ValueError(
@@ -168,54 +188,50 @@ def mistake_bound(
         )
     if not isinstance(intercept_scaling, Real) or not 0 < intercept_scaling < math.inf:
         raise ValueError(f"intercept_scaling={intercept_scaling!r}: give a positive number.")
-    plain, epochs, constant = check_examples(X, y), int(epochs), float(intercept_scaling) if fit_intercept else 0.0
-    examples = augmented(plain, constant)
-    R = safe_radius(examples.X)
+    epochs, constant = int(epochs), float(intercept_scaling) if fit_intercept else 0.0
+    examples = check_examples(X, y)
+    with_constant = augmented(examples, constant)
+    R = safe_radius(with_constant.X)
     separable: bool | None
     if coef is not None:
-        u = given_direction(plain, coef, intercept, constant)
-        separable, best = of_direction(examples, u, margin, R, epochs)
+        u = _given_direction(examples, coef, intercept, constant)
+        margins = safe_margins(with_constant, u)
+        smallest = float(margins.min())
+        separable = smallest > 0 or None
+        gamma = float(margin) if margin is not None else smallest if smallest > 0 else _best_gamma(margins, R, epochs)
+        best = Comparator(u, gamma, _deviation(margins, gamma))
     else:
-        certificate = separability(examples.X, plain.codes, max_seconds, fit_intercept=False, gap=GAP)
+        certificate = separability(with_constant.X, examples.codes, max_seconds, fit_intercept=False, gap=MARGIN_GAP)
         separable = certificate.separable
         if certificate.margin is not None and certificate.margin.reached > 0:
             best = Comparator(unit(certificate.coef), certificate.margin.reached, 0.0)
         else:
-            best = best_comparator(examples, R, epochs, clock)
+            best = _best_comparator(with_constant, R, epochs, clock)
             separable = True if best.D == 0 else separable
+    u, bias = best.u, np.zeros(best.u.shape[:-1])
+    if constant:
+        u, bias = u[..., :-1], constant * u[..., -1]
     return Bound(
-        updates=_updates(R, best, epochs),
+        updates=best.max_updates(R, epochs),
         radius=R,
         margin=best.gamma,
         deviation=best.D,
         separable=separable,
         epochs=None if best.D == 0 else epochs,
-        n_samples=plain.X.shape[0],
+        coef=u,
+        intercept=float(bias) if u.ndim == 1 else bias,
+        n_samples=examples.X.shape[0],
         intercept_scaling=constant or 1.0,
-        **_parts(best.u, constant),
     )
 
 
-def _updates(R: float, best: Comparator, epochs: int) -> int:
-    """((R + sqrt(epochs) D) / gamma)^2 of these very numbers, without rounding but of the root, which is rounded up."""
-    root = Fraction(math.nextafter(math.sqrt(epochs), math.inf))
-    return math.floor(((Fraction(R) + root * Fraction(best.D)) / Fraction(best.gamma)) ** 2)
-
-
-def _parts(u: np.ndarray, constant: float) -> dict[str, Any]:
-    """u as coef and intercept."""
-    if not constant:
-        return {"coef": u, "intercept": 0.0 if u.ndim == 1 else np.zeros(len(u))}
-    return {"coef": u[..., :-1], "intercept": constant * (float(u[-1]) if u.ndim == 1 else u[:, -1])}
-
-
 def safe_radius(Z: Any) -> float:
-    """R, rounded up."""
+    """Return R, rounded up."""
     return float(norms(Z).max()) * (1 + (Z.shape[1] + 8) * EPS)
 
 
 def unit(v: np.ndarray) -> np.ndarray:
-    """v over its norm, for several classes centred first."""
+    """Return v divided by its norm; for several classes it is centred first."""
     v = np.asarray(v, np.float64)
     v = v / np.abs(v).max()
     v = v - v.mean(axis=0) if v.ndim == 2 else v
@@ -223,7 +239,7 @@ def unit(v: np.ndarray) -> np.ndarray:
 
 
 def safe_margins(examples: Examples, u: np.ndarray) -> np.ndarray:
-    """The margin of every example for a unit u, rounded down.
+    """Return the margin of every example for a unit u, rounded down.
 
     A computed y u·z is off by at most D eps |u| |z|, and |u| is 1 to within D eps.
     """
@@ -231,44 +247,15 @@ def safe_margins(examples: Examples, u: np.ndarray) -> np.ndarray:
     return _margins(examples, products(Z, u))[0] - 2 * (Z.shape[1] + 8) * EPS * norms(Z)
 
 
-def deviation(m: np.ndarray, gamma: float) -> float:
-    """D with D^2 = sum of max(0, gamma - y u·z)^2, rounded up, from margins rounded down."""
-    short = np.maximum(0.0, gamma - m)
+def _deviation(margins: np.ndarray, gamma: float) -> float:
+    """Return D, rounded up, from margins rounded down."""
+    short = np.maximum(0.0, gamma - margins)
     top = float(short.max())
-    return top * math.sqrt(float(((short / top) ** 2).sum())) * (1 + (len(m) + 8) * EPS) if top else 0.0
+    return top * math.sqrt(float(((short / top) ** 2).sum())) * (1 + (len(margins) + 8) * EPS) if top else 0.0
 
 
-def best_gamma(m: np.ndarray, R: float, epochs: int) -> float:
-    """The gamma with the smallest bound for given margins m.
-
-    R t + sqrt(epochs) |max(0, 1 - t m)| is convex in t = 1/gamma. At t = 0 it says that every visit may be an update, n
-    of them an epoch; where nothing is better a tiny t says the same.
-    """
-    everything = math.sqrt(epochs * len(m))
-    if R == 0:
-        return 1.0
-
-    def value(t: float) -> float:
-        return R * t + math.sqrt(epochs) * float(np.linalg.norm(np.maximum(0.0, 1 - t * m)))
-
-    most = everything / R  # R t alone is more from here on
-    found = minimize_scalar(value, bounds=(0.0, most), method="bounded", options={"xatol": 1e-9 * most, "maxiter": 200})
-    t = float(found.x)
-    return 1 / t if t > 0 and value(t) < everything else R * everything * 1e4
-
-
-def of_direction(
-    examples: Examples, u: np.ndarray, margin: float | None, R: float, epochs: int
-) -> tuple[bool | None, Comparator]:
-    """Does u separate the examples (None: no)? And it with gamma = margin or, unless given, its own or the best."""
-    m = safe_margins(examples, u)
-    smallest = float(m.min())
-    gamma = float(margin) if margin is not None else smallest if smallest > 0 else best_gamma(m, R, epochs)
-    return smallest > 0 or None, Comparator(u, gamma, deviation(m, gamma))
-
-
-def given_direction(examples: Examples, coef: Any, intercept: Any, constant: float) -> np.ndarray:
-    """The user's u, of norm 1, bias included."""
+def _given_direction(examples: Examples, coef: Any, intercept: Any, constant: float) -> np.ndarray:
+    """Return the user's u with norm 1, bias included."""
     K, d = len(examples.classes), examples.X.shape[1]
     shape = (1, d) if K == 2 else (K, d)
     w, b = as_numbers(coef, "coef"), as_numbers(intercept, "intercept")
@@ -287,108 +274,118 @@ def given_direction(examples: Examples, coef: Any, intercept: Any, constant: flo
     return unit(u[0] if K == 2 else u)
 
 
-def best_comparator(examples: Examples, R: float, epochs: int, clock: Clock) -> Comparator:
-    """For data that nothing separates: u and gamma that make R |v| + sqrt(epochs) |hinge(v)|_2 smallest, v = u/gamma.
+def _best_gamma(margins: np.ndarray, R: float, epochs: int) -> float:
+    """Return the gamma with the smallest bound for given margins.
 
-    Convex, and smooth but at v = 0 and, for several classes, where rivals tie, which is smoothed out, less and less.
-    L-BFGS, in coordinates that give all features one scale. Any v gives a bound that holds, so nothing depends on how
-    near it comes.
+    R t + sqrt(epochs) |max(0, 1 - t margins)| is convex in t = 1/gamma. At t = 0 it says that every visit may be an
+    update, n per epoch. If nothing is better, a tiny t says the same.
     """
-    starts = [
-        unit_or_first(v) for v in (_pull(examples, np.ones(examples.X.shape[0]), None), _learned(examples, clock))
-    ]
-    found = min((_sized(examples, u, R, epochs) for u in starts), key=lambda c: _root(c, R, epochs))
-    for T in (0.0,) if len(examples.classes) == 2 else ROUNDNESS:
+    all_visits = math.sqrt(epochs * len(margins))
+    if R == 0:
+        return 1.0
+
+    def value(t: float) -> float:
+        return R * t + math.sqrt(epochs) * float(np.linalg.norm(np.maximum(0.0, 1 - t * margins)))
+
+    limit = all_visits / R  # above it, R t alone is larger
+    options = {"xatol": 1e-9 * limit, "maxiter": 200}
+    t = float(minimize_scalar(value, bounds=(0.0, limit), method="bounded", options=options).x)
+    return 1 / t if t > 0 and value(t) < all_visits else R * all_visits * 1e4
+
+
+def _best_comparator(examples: Examples, R: float, epochs: int, clock: Clock) -> Comparator:
+    """Return u and gamma for data that nothing separates: v = u/gamma minimizes R |v| + sqrt(epochs) |hinge(v)|_2.
+
+    The function is convex. It is smooth except at v = 0 and, for several classes, where rivals tie; ties are softened,
+    less and less. L-BFGS works in coordinates that give all features one scale. Every v gives a valid bound, so
+    nothing depends on how near the minimum it comes.
+    """
+
+    def comparator(v: np.ndarray) -> Comparator:
+        u = _unit_or_any(v)
+        margins = safe_margins(examples, u)
+        gammas = [gamma for gamma in (_best_gamma(margins, R, epochs), float(margins.min())) if gamma > 0]
+        return best_of(Comparator(u, gamma, _deviation(margins, gamma)) for gamma in gammas)
+
+    def best_of(comparators: Iterable[Comparator]) -> Comparator:
+        return min(comparators, key=lambda comparator: comparator.root(R, epochs))
+
+    # a few epochs of the averaged perceptron, because a descent from a tie of all rivals makes no progress
+    model = Perceptron(margin=0, fit_intercept=False, max_iter=10, tol=None, max_seconds=clock.left)
+    coef = model.fit(examples.X, examples.codes).coef_
+    learned = np.asarray(coef[0] if len(coef) == 1 else coef, np.float64)
+    best = best_of([comparator(_gradient(examples, np.ones(examples.X.shape[0]), None)), comparator(learned)])
+    for softness in (0.0,) if len(examples.classes) == 2 else TIE_SOFTNESS:
         if clock.is_over:
             break
-        v = _descend(examples, found.u / found.gamma, R, epochs, T, clock)
-        found = min(found, _sized(examples, unit_or_first(v), R, epochs), key=lambda c: _root(c, R, epochs))
-    return found
+        v = _descend(examples, best.u / best.gamma, R, epochs, softness, clock)
+        best = best_of([best, comparator(v)])
+    return best
 
 
-def _root(c: Comparator, R: float, epochs: int) -> float:
-    """The root of the bound."""
-    return (R + math.sqrt(epochs) * c.D) / c.gamma
+def _descend(examples: Examples, start: np.ndarray, R: float, epochs: int, softness: float, clock: Clock) -> np.ndarray:
+    """Minimize R |v| + sqrt(epochs) |hinge(v)|_2 from v = start."""
+    Z, root = examples.X, math.sqrt(epochs)
+    squares = Z.multiply(Z).sum(axis=0) if sp.issparse(Z) else np.einsum("ij,ij->j", Z, Z, dtype=np.float64)
+    rms = np.sqrt(np.asarray(squares, np.float64).ravel() / Z.shape[0])
+    scale = 1 / np.where(rms > 0, rms, 1.0)
 
-
-def _sized(examples: Examples, u: np.ndarray, R: float, epochs: int) -> Comparator:
-    """u with the gamma of the smallest bound; where u separates the examples, that may be its margin."""
-    m = safe_margins(examples, u)
-    sizes = [gamma for gamma in (best_gamma(m, R, epochs), float(m.min())) if gamma > 0]
-    return min((Comparator(u, gamma, deviation(m, gamma)) for gamma in sizes), key=lambda c: _root(c, R, epochs))
-
-
-def _learned(examples: Examples, clock: Clock) -> np.ndarray:
-    """A few epochs of the averaged perceptron: where rivals tie, descent needs a start beyond them."""
-    model = Perceptron(margin=0, fit_intercept=False, max_iter=10, tol=None, max_seconds=clock.left).fit(
-        examples.X, examples.codes
-    )
-    return np.asarray(model.coef_[0] if len(model.coef_) == 1 else model.coef_, np.float64)
-
-
-def _descend(examples: Examples, start: np.ndarray, R: float, epochs: int, T: float, clock: Clock) -> np.ndarray:
-    """From v = start downhill on R |v| + sqrt(epochs) |hinge(v)|_2; rivals within about T of each other share."""
-    Z, root, scale = examples.X, math.sqrt(epochs), _scales(examples.X)
-
-    def value(p: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(p: np.ndarray) -> tuple[float, np.ndarray]:
         v = p.reshape(start.shape) * scale
-        m, rivals = _margins(examples, np.asarray(Z @ v.T.astype(Z.dtype), np.float64), T)
-        h = np.maximum(0.0, 1 - m)
-        N, H = float(np.linalg.norm(v)) or 1.0, float(np.linalg.norm(h)) or 1.0
-        slope = R / N * v - root * _pull(examples, h / H, rivals)
-        return R * N + root * H, (slope * scale).ravel()
+        margins, shares = _margins(examples, np.asarray(Z @ v.T.astype(Z.dtype), np.float64), softness)
+        hinge = np.maximum(0.0, 1 - margins)
+        norm, hinge_norm = float(np.linalg.norm(v)) or 1.0, float(np.linalg.norm(hinge)) or 1.0
+        gradient = R / norm * v - root * _gradient(examples, hinge / hinge_norm, shares)
+        return R * norm + root * hinge_norm, (gradient * scale).ravel()
 
-    def out_of_time(_: np.ndarray) -> None:
+    def stop_in_time(_: np.ndarray) -> None:
         if clock.is_over:
             raise StopIteration
 
-    steps = int(max(20, min(STEPS, WORK / start.size)))
-    options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 10 if steps == STEPS else 4, "ftol": 1e-7, "gtol": 0.0}
+    steps = int(max(20, min(MAX_DESCENT_STEPS, MAX_DESCENT_WORK / start.size)))
+    memory = 10 if steps == MAX_DESCENT_STEPS else 4
+    options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": memory, "ftol": 1e-7, "gtol": 0.0}
     first = (start / scale).ravel()
-    last = minimize(value, first, jac=True, method="L-BFGS-B", callback=out_of_time, options=options).x
+    last = minimize(value_and_gradient, first, jac=True, method="L-BFGS-B", callback=stop_in_time, options=options).x
     return last.reshape(start.shape) * scale
 
 
-def unit_or_first(v: np.ndarray) -> np.ndarray:
-    """v as a unit vector; where v is 0 any will do."""
-    flat = v if v.ndim == 1 else v - v.mean(axis=0)
-    if flat.any() and np.isfinite(flat).all():
+def _unit_or_any(v: np.ndarray) -> np.ndarray:
+    """Return v as a unit vector; any unit vector if v is 0."""
+    centred = v if v.ndim == 1 else v - v.mean(axis=0)
+    if centred.any() and np.isfinite(centred).all():
         return unit(v)
     v = np.zeros_like(v, np.float64)
     v.flat[0] = 1.0
     return unit(v)
 
 
-def _scales(Z: Any) -> np.ndarray:
-    """One over the root mean square of each feature; 1 for a feature that is always 0."""
-    squares = Z.multiply(Z).sum(axis=0) if sp.issparse(Z) else np.einsum("ij,ij->j", Z, Z, dtype=np.float64)
-    mean = np.sqrt(np.asarray(squares, np.float64).ravel() / Z.shape[0])
-    return 1 / np.where(mean > 0, mean, 1.0)
+def _margins(examples: Examples, s: np.ndarray, softness: float = 0.0) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return y s for two classes, else the smallest lead over sqrt(2), and the share of each rival in it.
 
-
-def _margins(examples: Examples, s: np.ndarray, T: float = 0.0) -> tuple[np.ndarray, np.ndarray | None]:
-    """y s; or the smallest lead over sqrt(2) and the share of each rival in it.  T > 0: softened by T log sum exp."""
+    softness > 0 replaces the best rival's score by softness * log sum exp(scores / softness).
+    """
     if s.ndim == 1:
         return examples.signs * s, None
     every = np.arange(len(s))
     own = s[every, examples.codes]
     s[every, examples.codes] = -np.inf
     top = s.max(axis=1)
-    if T == 0:
+    if softness == 0:
         return (own - top) / math.sqrt(2), None
-    shares = np.exp((s - top[:, None]) / T)
+    shares = np.exp((s - top[:, None]) / softness)
     total = shares.sum(axis=1)
-    return (own - top - T * np.log(total)) / math.sqrt(2), shares / total[:, None]
+    return (own - top - softness * np.log(total)) / math.sqrt(2), shares / total[:, None]
 
 
-def _pull(examples: Examples, h: np.ndarray, rivals: np.ndarray | None) -> np.ndarray:
-    """The sum of h (f(z, y) - f(z, r)) over the rivals r by their shares, over sqrt(2).  None: rivals share alike.
+def _gradient(examples: Examples, h: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
+    """Return the sum of h y z; for several classes, of h (f(z, y) - f(z, r)) over sqrt(2), by the shares of rivals.
 
-    Two classes: the sum of h y z.
+    None: all rivals have the same share.
     """
     Z, K = examples.X, len(examples.classes)
     if K == 2:
         return np.asarray(Z.T @ (examples.signs * h).astype(Z.dtype), np.float64)
-    c = -h[:, None] * (rivals if rivals is not None else np.full((1, K), 1 / (K - 1)))
+    c = -h[:, None] * (shares if shares is not None else np.full((1, K), 1 / (K - 1)))
     c[np.arange(Z.shape[0]), examples.codes] = h
     return np.asarray(Z.T @ (c / math.sqrt(2)).astype(Z.dtype), np.float64).T

@@ -18,8 +18,8 @@ from perceptrons.theory.model_bound import falling_distance, most_updates, start
 from perceptrons.theory.results import TheoryResult
 from perceptrons.theory.separability import separability
 
-LONGEST = 2**31 - 1  # epochs of one run
-FINE = 10**13  # updates at most, of which float64 can tell every single one in the distance
+MAX_EPOCHS = 2**31 - 1  # of one run
+MAX_TRACED_UPDATES = 10**13  # with more, float64 cannot hold the change of the distance at an update
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,21 +117,21 @@ def convergence(
     Examples
     --------
     >>> from perceptrons.theory import convergence
-    >>> found = convergence([[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], [1, 0, 1], init=([0.0, -1.0], 0.0), trace=True)
-    >>> found.converges, found.at_most, found.updates, found.epochs
+    >>> result = convergence([[0.0, 2.0], [0.0, -2.0], [1.0, 2.0]], [1, 0, 1], init=([0.0, -1.0], 0.0), trace=True)
+    >>> result.converges, result.at_most, result.updates, result.epochs
     (True, 2, 1, 2)
-    >>> bool((found.trace[1:] < found.trace[:-1]).all())
+    >>> bool((result.trace[1:] < result.trace[:-1]).all())
     True
     """
     clock = Clock(max_seconds)
     examples = check_examples(X, y)
-    named: Any = init if isinstance(init, str) else "zeros"
-    given = (None, None) if isinstance(init, str) else _pair(init, len(examples.classes))
+    init_name: Any = init if isinstance(init, str) else "zeros"
+    init_weights = (None, None) if isinstance(init, str) else _check_init(init, len(examples.classes))
     model = Perceptron(
         margin=0,
         intercept_scaling=1,
         combine="vote" if trace else "last",
-        init=named,
+        init=init_name,
         eta0=eta0,
         fit_intercept=fit_intercept,
         shuffle=shuffle,
@@ -141,7 +141,7 @@ def convergence(
     )
     check_choices(model)
     model.random_state = seed_of(model)
-    start = starting_weights(model, examples, examples.X.dtype, model.random_state, 1.0, *given)
+    start = starting_weights(model, examples, examples.X.dtype, model.random_state, 1.0, *init_weights)
     labels = examples.classes[examples.codes]
     certificate = separability(examples.X, labels, max_seconds, fit_intercept=bool(fit_intercept))
     if not certificate.separable:
@@ -150,26 +150,26 @@ def convergence(
     if bound.deviation > 0:  # the time was up before the margin was known
         return Convergence(True, None, None, None, None, None, None, certificate)
     at_most = most_updates(bound, start, float(eta0), 0.0)
-    star, rho = falling_distance(bound, eta0)
-    model.set_params(max_iter=min(LONGEST, at_most + 1), max_seconds=clock.left)
-    model.fit(examples.X, examples.codes, *given)
-    done = model.converged_
+    solution, rho = falling_distance(bound, eta0)
+    model.set_params(max_iter=min(MAX_EPOCHS, at_most + 1), max_seconds=clock.left)
+    model.fit(examples.X, examples.codes, *init_weights)
+    finished = model.converged_
     return Convergence(
         converges=True,
         at_most=at_most,
-        updates=int(model.n_updates_) if done else None,
-        epochs=model.n_iter_ if done else None,
+        updates=int(model.n_updates_) if finished else None,
+        epochs=model.n_iter_ if finished else None,
         rho=rho,
         solution=(bound.coef, bound.intercept),
-        trace=_trace(model, examples, start - rho * star) if trace and at_most < FINE else None,
+        trace=_trace(model, examples, start - rho * solution) if trace and at_most < MAX_TRACED_UPDATES else None,
         certificate=certificate,
     )
 
 
 def _trace(model: Perceptron, examples: Examples, v: np.ndarray) -> np.ndarray:
-    """|v_k|^2 after every update of the log, in float64, from v = w_0 - rho w* as `join` makes it. Changes v.
+    """Return |v_k|^2 after every update of the log, in float64, from v = w_0 - rho w*, which changes.
 
-    An update v += step a, a = y x or f(x, y) - f(x, y_hat), adds step (2 a·v + step |a|^2).
+    An update v += step a, with a = y x or f(x, y) - f(x, y_hat), adds step (2 a·v + step |a|^2).
     """
     votes, several = learner_of(model).votes, v.ndim == 2
     assert votes is not None  # combine="vote"
@@ -187,7 +187,7 @@ def _trace(model: Perceptron, examples: Examples, v: np.ndarray) -> np.ndarray:
     return np.array(distances)
 
 
-def _pair(init: Any, K: int) -> tuple[Any, Any]:
+def _check_init(init: Any, K: int) -> tuple[Any, Any]:
     if not (isinstance(init, tuple | list) and len(init) == 2):
         raise ValueError(f"init={init!r}: give 'zeros', 'ones', 'random', or a tuple of coef and intercept.")
     return init[0], np.full(K, init[1]) if K > 2 and np.ndim(init[1]) == 0 else init[1]

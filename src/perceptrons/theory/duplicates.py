@@ -1,6 +1,6 @@
 """Finds identical rows with different labels, which no classifier can separate."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.theory.examples import canonical
 
-BLOCK = 1 << 14  # numbers hashed at a time: few enough to stay in the cache
-HALF = np.uint64(32)
-AT_ONCE = 4096  # rows written as bytes at a time
+BLOCK_NUMBERS = 1 << 14  # hashed at a time: few enough to stay in the cache
+BLOCK_ROWS = 4096  # written as bytes at a time
+HALF_WORD = np.uint64(32)
 
 
 def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
@@ -47,32 +47,30 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
         )
     hashes = _hashes_of_sparse(X) if sp.issparse(X) else _hashes_of_dense(X)
     order = np.argsort(hashes, kind="stable")
-    hashes = hashes[order]
-    begins = np.flatnonzero(np.r_[True, hashes[1:] != hashes[:-1]][: len(hashes)])
-    lengths = np.diff(np.r_[begins, len(hashes)])
-    if len(begins) == len(hashes):
+    starts = np.flatnonzero(np.r_[True, np.diff(hashes[order]) != 0][: len(order)])
+    if len(starts) == len(order):
         return []
-    by_run = codes[order]
-    differ = np.logical_or.reduceat(by_run != np.repeat(by_run[begins], lengths), begins)
-    left, runs = order[np.repeat(differ, lengths)], np.repeat(np.flatnonzero(differ), lengths[differ])
-    same = np.full(X.shape[0], -1)  # the first row that a row is equal to, for all that could be contradicted
-    while len(left):  # once, unless different rows have the same hash
-        first = np.r_[True, runs[1:] != runs[:-1]]
-        leaders = np.repeat(left[first], np.diff(np.r_[np.flatnonzero(first), len(left)]))
-        equal = _equal(X, left, leaders)
-        same[left[equal]] = leaders[equal]
-        left, runs = left[~equal], runs[~equal]
-    grouped = np.flatnonzero(same >= 0)
-    contradicted = np.unique(same[grouped[codes[grouped] != codes[same[grouped]]]])
-    rows = grouped[np.isin(same[grouped], contradicted)]
-    rows = rows[np.argsort(same[rows], kind="stable")]
-    return np.split(rows, np.flatnonzero(np.diff(same[rows])) + 1) if len(rows) else []
+    # only rows with equal hashes and different labels can be contradictions
+    sorted_codes, lengths = codes[order], np.diff(np.r_[starts, len(order)])
+    differs = np.logical_or.reduceat(sorted_codes != np.repeat(sorted_codes[starts], lengths), starts)
+    candidates = np.sort(order[np.repeat(differs, lengths)])
+    first_of = np.empty(len(order), np.intp)  # the first row with the same hash
+    first_of[order] = order[np.repeat(starts, lengths)]
+    firsts = first_of[candidates]
+    is_different = X[candidates] != X[firsts]
+    contents: Iterable[int | bytes] = firsts.tolist()
+    if is_different.nnz if sp.issparse(X) else is_different.any():  # different rows with the same hash
+        contents = row_bytes(X[candidates])
+    groups: dict[int | bytes, list[int]] = {}
+    for row, content in zip(candidates.tolist(), contents, strict=True):
+        groups.setdefault(content, []).append(row)
+    return [np.array(rows) for rows in groups.values() if (codes[rows] != codes[rows[0]]).any()]
 
 
 def row_bytes(X: Any) -> Iterator[bytes]:
-    """Every row of a matrix as bytes that are equal where rows are: columns and values, zeros left out."""
-    for begin in range(0, X.shape[0], AT_ONCE):
-        part = sp.csr_matrix(X[begin : begin + AT_ONCE], dtype=np.float64, copy=True)
+    """Yield every row of a matrix as bytes: columns and values, without zeros. Equal rows have equal bytes."""
+    for begin in range(0, X.shape[0], BLOCK_ROWS):
+        part = sp.csr_matrix(X[begin : begin + BLOCK_ROWS], dtype=np.float64, copy=True)
         part.sum_duplicates()
         part.eliminate_zeros()
         columns, starts = part.indices.astype(np.int64), part.indptr
@@ -80,12 +78,12 @@ def row_bytes(X: Any) -> Iterator[bytes]:
             yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
 
 
-# A hash is a sum of whole numbers that wraps around: the same in whatever order it is added up, unlike one of floats.
+# A hash is a sum of whole numbers that wraps around. Unlike a sum of floats, it does not depend on the order.
 
 
 def _hashes_of_dense(X: np.ndarray) -> np.ndarray:
     multipliers = _multipliers(X.shape[1])
-    step = max(1, BLOCK // max(1, X.shape[1]))
+    step = max(1, BLOCK_NUMBERS // max(1, X.shape[1]))
     hashes = np.empty(X.shape[0], np.uint64)
     for begin in range(0, X.shape[0], step):
         _mixed(X[begin : begin + step], multipliers).sum(axis=1, out=hashes[begin : begin + step])
@@ -95,30 +93,23 @@ def _hashes_of_dense(X: np.ndarray) -> np.ndarray:
 def _hashes_of_sparse(X: Any) -> np.ndarray:
     multipliers = _multipliers(X.shape[1])
     sums = np.zeros(X.nnz + 1, np.uint64)
-    for begin in range(0, X.nnz, BLOCK):
-        part = slice(begin, min(begin + BLOCK, X.nnz))
+    for begin in range(0, X.nnz, BLOCK_NUMBERS):
+        part = slice(begin, min(begin + BLOCK_NUMBERS, X.nnz))
         sums[begin + 1 : part.stop + 1] = _mixed(X.data[part], multipliers[X.indices[part]])
     np.cumsum(sums, out=sums)
     return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
 
 
 def _multipliers(n: int) -> np.ndarray:
-    """An odd number for every column, always the same ones."""
+    """Return an odd number for every column, always the same ones."""
     return np.random.default_rng(0).integers(2**64, size=n, dtype=np.uint64) | np.uint64(1)
 
 
 def _mixed(values: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    """The bits of every value, stirred by its column's multiplier; 0 for 0."""
+    """Return the bits of every value, mixed by its column's multiplier; 0 for 0."""
     values = np.ascontiguousarray(values) + 0  # 0 for -0.0
     bits = values.view(f"u{values.itemsize}").astype(np.uint64, copy=False)
-    bits ^= bits >> HALF  # the low half of round numbers is all zeros, and a product only moves bits up
+    bits ^= bits >> HALF_WORD  # the low half of round numbers is all zeros, and a product only moves bits up
     bits *= multipliers
-    bits ^= bits >> HALF
+    bits ^= bits >> HALF_WORD
     return bits
-
-
-def _equal(X: Any, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Which of these rows equal the others, value for value."""
-    if sp.issparse(X):
-        return np.diff((X[rows] != X[others]).tocsr().indptr) == 0
-    return (X[rows] == X[others]).all(axis=1)

@@ -1,4 +1,9 @@
-"""Compares the updates of a fitted model with its mistake bound."""
+"""Compares the updates of a fitted model with its mistake bound: perceptrons, kernel perceptrons and taggers.
+
+The bound of `bounds.py` is for zero initial weights and no margin. `most_updates` extends it to any start, learning
+rate and margin. A kernel K stands for features whose dot products are K(x, x'); those are bounded. A tagger makes an
+update per sentence, and its bound is that of the features of whole labellings (Collins 2002).
+"""
 
 import math
 from dataclasses import dataclass
@@ -13,16 +18,23 @@ from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.units import Units
 from perceptrons.inspection.weights import constant_feature
 from perceptrons.kernel import KernelPerceptron
+from perceptrons.kernel.arrays import to_host
+from perceptrons.kernel.estimator import read_to_predict
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.estimator import tokens_to_label
+from perceptrons.sequence.tokens import read_labels
 from perceptrons.structured import StructuredPerceptron
 from perceptrons.theory.bounds import EPS, Bound, mistake_bound
-from perceptrons.theory.examples import Examples, check_examples, check_features
-from perceptrons.theory.other_bounds import SAFE, chain_bound, kernel_bound, refuse_kernel, refuse_tagger
+from perceptrons.theory.examples import Examples, check_examples, check_features, codes_among
 from perceptrons.theory.results import TheoryResult
 
-HUGE = 1e150  # its square is still a float
+MAX_ROOT = 1e150  # of a bound: its square is still a float
+MAX_KERNEL_EXAMPLES = 4000  # their kernel matrix is decomposed
+MAX_NEGATIVE_EIGENVALUE = 1e-9  # relative to the largest; more is not rounding
+SAFETY_FACTOR = 1 + 1e-9  # for the rounding of sums and decompositions
+
+Requirement = tuple[bool, str, str]  # whether it is violated, by which parameter, and why the bound does not cover it
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +68,11 @@ class Comparison(TheoryResult):
 
     def explain(self) -> str:
         """Return the comparison in words."""
-        kept = (
-            "as the theory says"
-            if self.holds
-            else "more than the theory allows, so these are not the training examples"
-        )
-        return f"{self.updates:,} updates made, at most {self.at_most:,} possible ({self.ratio:.2%}), {kept}. " + (
-            self.bound.explain()
-        )
+        verdict = "as the theory says"
+        if not self.holds:
+            verdict = "more than the theory allows, so these are not the training examples"
+        updates = f"{self.updates:,} updates made, at most {self.at_most:,} possible ({self.ratio:.2%})"
+        return f"{updates}, {verdict}. {self.bound.explain()}"
 
 
 def check_bound(
@@ -120,55 +129,42 @@ def check_bound(
         for name, value in (("coef_init", coef_init), ("intercept_init", intercept_init)):
             if value is not None:
                 raise ValueError(f"{name} is for a Perceptron: a {type(model).__name__} starts from zero.")
-        return Comparison(int(model.n_updates_), *_other_bound(model, X, y, lengths, max_seconds))
+        n_updates = int(model.n_updates_)  # raises NotFittedError
+        if isinstance(model, StructuredPerceptron):
+            raise ValueError(
+                "The mistake bound needs the margin over all outputs, and those of a StructuredPerceptron only its "
+                "decode knows: compute R and gamma by hand, then (R / gamma)^2."
+            )
+        if isinstance(model, KernelPerceptron):
+            bound = _kernel_bound(model, X, y, max_seconds)
+            return Comparison(n_updates, math.floor(bound.updates * SAFETY_FACTOR), bound)
+        bound = _tagger_bound(model, X, y, lengths)
+        return Comparison(n_updates, bound.updates, bound)
     examples = check_examples(X, y)
     if isinstance(model, Perceptron):
         check_features(model, X)
-        examples = _in_order(examples, learner_of(model).classes)
-    start, epochs = covered_start(model, examples, coef_init, intercept_init)
+        classes = learner_of(model).classes
+        if sorted(classes.tolist()) == examples.classes.tolist():  # the user may have given them in another order
+            codes = places_of(examples.classes, classes)[examples.codes]
+            examples = examples._replace(classes=classes, codes=codes)
+    start, epochs = _covered_start(model, examples, coef_init, intercept_init)
     bound = mistake_bound(
-        examples.X,
-        examples.codes,
-        epochs=epochs,
-        fit_intercept=bool(model.fit_intercept),
-        intercept_scaling=constant_of(model),
-        max_seconds=max_seconds,
-    )
+        examples.X, examples.codes, epochs=epochs, fit_intercept=bool(model.fit_intercept),
+        intercept_scaling=constant_of(model), max_seconds=max_seconds,
+    )  # fmt: skip
     at_most = most_updates(bound, start, float(model.eta0), float(model.margin_))
     return Comparison(int(model.n_updates_), at_most, bound)
 
 
-def _other_bound(model: Any, X: Any, y: Any, lengths: Any, max_seconds: float | None) -> tuple[int, Bound]:
-    """Of kernels and taggers: the most updates allowed, and the bound behind it."""
-    learner_of(model)
-    if isinstance(model, StructuredPerceptron):
-        raise ValueError(
-            "The mistake bound needs the margin over all outputs, and those of a StructuredPerceptron only its decode "
-            "knows: compute R and gamma by hand, then (R / gamma)^2."
-        )
-    if isinstance(model, KernelPerceptron):
-        refuse_kernel(model)
-        bound = kernel_bound(model, X, y, _passes(model, np.shape(X)[0]), max_seconds)
-        return math.floor(bound.updates * SAFE), bound
-    refuse_tagger(model)
-    n = len(tokens_to_label(model, X, lengths)[0].starts) - 1
-    bound = chain_bound(model, X, y, lengths, _passes(model, n))
-    return bound.updates, bound
+# ---- linear models
 
 
-def _in_order(examples: Examples, classes: np.ndarray) -> Examples:
-    """The examples with their classes numbered as the model does, whose user may have put them in another order."""
-    if sorted(classes.tolist()) != examples.classes.tolist():
-        return examples
-    return examples._replace(classes=classes, codes=places_of(examples.classes, classes)[examples.codes])
-
-
-def covered_start(model: Perceptron, examples: Examples, coef_init: Any, intercept_init: Any) -> tuple[np.ndarray, int]:
-    """The start of a fitted model and its passes over the examples, or a ValueError that says why it is not covered."""
+def _covered_start(model: Any, examples: Examples, coef_init: Any, intercept_init: Any) -> tuple[np.ndarray, int]:
+    """Return the initial weights of a fitted model and its passes, or raise an error if the bound does not cover it."""
     if not isinstance(model, Perceptron):
         raise TypeError(f"The bound applies to a perceptrons.Perceptron, not to a {type(model).__name__}.")
     learner = learner_of(model)
-    refuse_parameters(model, learner)
+    check_covered(model, learner)
     if learner.classes.tolist() != examples.classes.tolist():
         raise ValueError(
             f"The model knows the classes {learner.classes[:10].tolist()}, but y has "
@@ -177,10 +173,10 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
     epochs = _passes(model, len(examples.codes))
     if coef_init is None and intercept_init is None and learner.votes is not None:
         w, b = learner.weights.start()
-        return join(w, b, constant_of(model)), epochs
+        return join_bias(w, b, constant_of(model)), epochs
     init = model.init if coef_init is None or intercept_init is None else "zeros"
-    once = learner.epochs == model.n_iter_ > 0 and learner.weights.t <= learner.epochs * len(examples.codes)
-    if init != "zeros" and not once:
+    fitted_once = learner.epochs == model.n_iter_ > 0 and learner.weights.t <= learner.epochs * len(examples.codes)
+    if init != "zeros" and not fitted_once:
         raise ValueError(
             f"The start, init={init!r}, is known only for a model that was fitted once: this one was trained "
             "further, and may have new classes or features. Use init='zeros' or combine='vote', which keeps the start."
@@ -192,66 +188,55 @@ def covered_start(model: Perceptron, examples: Examples, coef_init: Any, interce
 
 
 def constant_of(model: Perceptron) -> float:
-    """The constant feature of a fitted model's bias; 1 if it has none."""
+    """Return the constant feature of a fitted model's bias; 1 if it has none."""
     return constant_feature(model) or 1.0
 
 
 def starting_weights(
     model: Perceptron, examples: Examples, dtype: Any, seed: int, constant: float, coef: Any = None, bias: Any = None
 ) -> np.ndarray:
-    """Where `model.fit` on these examples starts: as `join` makes it."""
+    """Return the initial weights of `model.fit` on these examples, made by `join_bias`."""
     intercept = bool(model.fit_intercept)
     if not intercept and bias is not None and np.any(bias):
         raise ValueError("fit_intercept=False means an intercept of 0, but the one to start from is not 0: drop one.")
-    begun = LinearLearner.begin(
-        examples.classes,
-        examples.X.shape[1],
-        dtype,
-        combine="last",
-        scheme="joint",
-        form="single",
-        sigma=False,
-        init=model.init,
-        seed=seed,
-        intercept=intercept,
-        scaling=constant,
-        units=Units(1.0, 1.0),
-        sparse=sp.issparse(examples.X),
-        coef=coef,
-        bias=bias,
-    )
-    w, b = begun.weights.last()
-    return join(w, b, constant)
+    learner = LinearLearner.begin(
+        examples.classes, examples.X.shape[1], dtype, combine="last", scheme="joint", form="single", sigma=False,
+        init=model.init, seed=seed, intercept=intercept, scaling=constant, units=Units(1.0, 1.0),
+        sparse=sp.issparse(examples.X), coef=coef, bias=bias,
+    )  # fmt: skip
+    return join_bias(*learner.weights.last(), constant)
 
 
-def join(w: np.ndarray, b: np.ndarray, constant: float) -> np.ndarray:
-    """Weights and that of the constant feature as one vector, (d + 1,), or for several classes one row each."""
-    whole = np.hstack([w, b[:, None] / constant])
-    return np.array(whole[0] if len(whole) == 1 else whole, np.float64)
+def join_bias(w: np.ndarray, b: np.ndarray, constant: float) -> np.ndarray:
+    """Return weights and that of the constant feature: a vector (d + 1,), or for several classes one row each."""
+    joined = np.hstack([w, b[:, None] / constant])
+    return np.array(joined[0] if len(joined) == 1 else joined, np.float64)
 
 
 def falling_distance(bound: Bound, eta0: float) -> tuple[np.ndarray, float]:
-    """w* as `join` makes it, and the rho for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma."""
-    star = join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
-    return star, float(eta0) * bound.radius**2 / bound.margin * (math.sqrt(2) if star.ndim == 2 else 1.0)
+    """Return w* from `join_bias`, and the rho for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma."""
+    solution = join_bias(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
+    factor = math.sqrt(2) if solution.ndim == 2 else 1.0
+    return solution, float(eta0) * bound.radius**2 / bound.margin * factor
 
 
 def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> int:
-    """The bound for any start w0, step eta and margin m that is demanded; w0 as `join` makes it.
+    """Return the bound for any start w0, learning rate eta and required margin m; w0 is made by `join_bias`.
 
     |w_k|^2 <= |w0|^2 + k (eta^2 R^2 + 2 eta m) and w_k·u >= w0·u + eta (k gamma - sqrt(k epochs) D), so k is at most
     the largest at which both can be. Everything is divided by eta, and for several classes, where R, gamma and D are
-    sqrt(2) times as long, by sqrt(2). Then with q = sqrt(k) and any b above it
+    sqrt(2) times as long, by sqrt(2). With q = sqrt(k) and any b above it
 
         gamma q^2 - sqrt(epochs) D q + w0·u <= |(w0, c b)|,    c^2 = R^2 + 2 m / eta
 
-    and the larger root q of the equation is a better b. So every b is safe, and they fall to the largest root of all.
+    and the larger root q of the equation is a better b. So every b is a valid bound, and they
+    decrease to the largest root.
     """
     several = start.ndim == 2
     w = (start - start.mean(axis=0)) / math.sqrt(2) if several else start
     if margin == 0 and not w.any():
         return bound.updates
-    w, u = w / eta, join(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
+    w, u = w / eta, join_bias(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
     length = float(np.linalg.norm(w)) * (1 + (w.size + 8) * EPS)
     along = float(np.sum(w * u)) - 2 * (w.size + 8) * EPS * length
     c = math.sqrt(bound.radius**2 + (1 if several else 2) * margin / eta)
@@ -263,34 +248,36 @@ def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> 
         if root >= b * (1 - 1e-13):
             break
         b = root
-    if not b < HUGE:
+    if not b < MAX_ROOT:
         raise ValueError(
             "The bound is too large for a float: the scales of the start, the step and the data differ too much."
         )
     return math.floor((b * (1 + 1e-12)) ** 2)
 
 
-def refuse_parameters(model: Perceptron, learner: LinearLearner) -> None:
+def check_covered(model: Perceptron, learner: LinearLearner) -> None:
+    """Raise ValueError for parameters that the mistake bound does not cover."""
     several = len(learner.classes) > 2
-    for wrong, what, why in (
+    _refuse(
         (learner.form != "single", "several labels", "every label is a separate problem with its own bound"),
-        (
-            several and learner.scheme != "joint",
-            f"multiclass={learner.scheme!r}",
-            "every binary problem has its own bound",
-        ),
+        (several and learner.scheme != "joint", f"multiclass={learner.scheme!r}",
+         "every binary problem has its own bound"),
         (model.step != "constant", f"step={model.step!r}", "its updates have different lengths"),
         (model.penalty is not None, f"penalty={model.penalty!r}", "penalised weights never stop changing"),
         (model.cost is not None, "cost", "every pair of classes requires another margin"),
         (model.batch_size != 1, f"batch_size={model.batch_size!r}", "a batch is one update"),
         (model.class_weight is not None, "class_weight", "it repeats examples, and therefore updates"),
-    ):
-        if wrong:
-            raise ValueError(f"The mistake bound does not cover {what}: {why}.")
+    )  # fmt: skip
+
+
+def _refuse(*requirements: Requirement) -> None:
+    for is_violated, parameter, reason in requirements:
+        if is_violated:
+            raise ValueError(f"The mistake bound does not cover {parameter}: {reason}.")
 
 
 def _passes(model: Any, n: int) -> int:
-    """How often, at most, the model met each of n examples."""
+    """Return how often, at most, the model visited each of n examples."""
     learner, t = learner_of(model), model.t_
     fitted_once = learner.epochs == model.n_iter_ > 0 and not model.early_stopping
     if t % 1 or (fitted_once and t < learner.epochs * n and t != sum(row["examples"] for row in model.history_)):
@@ -302,3 +289,132 @@ def _passes(model: Any, n: int) -> int:
             "weights, so it is not known how often it saw each example."
         )
     return max(1, learner.epochs, math.ceil(t / n))
+
+
+# ---- kernel models
+
+
+def _kernel_bound(model: KernelPerceptron, X: Any, y: Any, max_seconds: float | None) -> Bound:
+    """Return the bound in the feature space of the kernel, without a bias: R^2 is the largest K(x, x)."""
+    learner, n = learner_of(model), _length(X)
+    _refuse(
+        (len(learner.classes) > 2 and model.multiclass != "joint", f"multiclass={model.multiclass!r}",
+         "every binary problem has a bound of its own"),
+        (model.budget is not None, f"budget={model.budget}", "what is removed may have to be learned again"),
+        (model.class_weight is not None, "class_weight", "it repeats examples, and so their updates"),
+    )  # fmt: skip
+    epochs = _passes(model, n)
+    if n > MAX_KERNEL_EXAMPLES:
+        raise ValueError(
+            f"X has {n:,} examples: the bound of a kernel is computed for at most {MAX_KERNEL_EXAMPLES:,}."
+        )
+    points = learner.kernel.points(read_to_predict(model, X))
+    K = np.asarray(to_host(X if model.kernel == "precomputed" else learner.kernel(points, points)), np.float64)
+    features, codes = _features_of_kernel(K, model.kernel), codes_among(y, n, learner.classes)
+    return mistake_bound(features, codes, epochs=epochs, fit_intercept=False, max_seconds=max_seconds)
+
+
+def _features_of_kernel(K: np.ndarray, name: Any) -> np.ndarray:
+    """Return features whose dot products are these kernel values; ValueError if there are none."""
+    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    if values.min() < -MAX_NEGATIVE_EIGENVALUE * max(float(np.abs(values).max()), 1e-300):
+        raise ValueError(
+            f"The mistake bound does not cover kernel={name!r} here: its matrix is not positive definite (the smallest "
+            f"eigenvalue is {values.min():.3g}), so that no features stand behind it."
+        )
+    is_significant = values > 16 * len(K) * EPS * values.max()  # rounding makes no features that separate anything
+    return vectors[:, is_significant] * np.sqrt(values[is_significant])
+
+
+# ---- taggers
+
+
+def _tagger_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any) -> Bound:
+    """Return the bound for u, the model's last weights with norm 1; any u gives a valid bound.
+
+    The margin of a sequence is the lead of its true labelling over every other one. R is an upper bound of all
+    |f(x, y) - f(x, y')|.
+    """
+    _refuse(
+        (model.step != "constant", f"step={model.step!r}", "its steps are of many lengths"),
+        (model.cost is not None, f"cost={model.cost!r}", "every labelling demands another margin"),
+    )
+    learner = learner_of(model)
+    tokens, is_flat = tokens_to_label(model, X, lengths)
+    epochs = _passes(model, len(tokens.starts) - 1)
+    target = read_labels(y, tokens.starts, by_sequence=not is_flat)
+    places = {label: place for place, label in enumerate(learner.classes.tolist())}
+    codes = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)
+    if (codes < 0).any():
+        label = target.classes.tolist()[int(np.argmax(codes < 0))]
+        raise ValueError(f"y has the label {label!r}, which the tagger does not know: give what it learned from.")
+    codes = codes[target.codes]
+    margins, coef, arcs = _sequence_margins(model, tokens, codes)
+    R, n = _sequence_radius(model, tokens, codes), len(margins)
+    required_margin = 2 * float(model.margin or 0.0) / float(model.eta0)
+    reach = math.sqrt(R**2 + required_margin)
+    best = (float(epochs * n), 1.0, 0.0)  # updates, gamma, D
+    for gamma in np.unique(margins[margins > 0]).tolist():
+        D = float(np.sqrt((np.maximum(0.0, gamma - margins) ** 2).sum()))
+        best = min(best, (((reach + math.sqrt(epochs) * D) / gamma) ** 2, gamma, D), key=lambda bound: bound[0])
+    separable = True if n and (margins > 0).all() else None
+    if separable:  # then there is a bound that does not depend on the epochs
+        k = (reach / float(margins.min())) ** 2
+        best = (k, float(margins.min()), 0.0) if k <= best[0] else best
+    updates, gamma, D = math.floor(best[0] * SAFETY_FACTOR), best[1], best[2]
+    any_epochs = None if D == 0 and updates < epochs * n else epochs
+    return Bound(updates, R, gamma, D, separable, any_epochs, coef, arcs, n)
+
+
+def _sequence_margins(
+    model: SequencePerceptron, tokens: Any, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lead of every true labelling by the last weights with norm 1, rounded down, and these weights."""
+    learner = learner_of(model)
+    coef, arcs = np.asarray(model.coef_last_, np.float64), np.asarray(learner.predicting("last")[1], np.float64)
+    norm = math.sqrt(float((coef**2).sum() + (arcs**2).sum())) or 1.0
+    s = learner.best_through(tokens, "last", learner.limits(model, stream=True).barrier)
+    rows, starts = _token_matrix(tokens, coef.shape[1]), tokens.starts
+    own = np.asarray(rows.multiply(sp.csr_matrix(coef[y])).sum(axis=1)).ravel() if len(y) else np.zeros(0)
+    rivals = s.copy()
+    rivals[np.arange(len(y)), y] = -np.inf
+    eps = float(np.finfo(learner.dtype).eps)
+    margins = []
+    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        if begin == end:
+            continue  # there is nothing to label
+        labels, scores = y[begin:end], s[begin:end]
+        steps = [arcs[-1, labels[0]], *arcs[labels[:-1], labels[1:]].tolist(), arcs[labels[-1], -1]]
+        score = float(own[begin:end].sum() + sum(steps))
+        rounding = 8 * (end - begin + 2) * eps * (abs(score) + float(np.abs(scores[np.isfinite(scores)]).max()))
+        margins.append(score - float(rivals[begin:end].max()) - rounding)
+    finite = np.array(margins)[np.isfinite(margins)]
+    return finite / (norm * SAFETY_FACTOR), coef / norm, arcs / norm
+
+
+def _sequence_radius(model: SequencePerceptron, tokens: Any, y: np.ndarray) -> float:
+    """Return an upper bound of the distance between the features of two labellings of a sequence."""
+    learner, starts = learner_of(model), tokens.starts
+    rows = _token_matrix(tokens, learner.n_features)
+    norms, largest = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()), 0.0
+    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        if begin == end:
+            continue
+        labels, n_labels = y[begin:end], len(learner.classes)
+        square = 2 * float(norms[begin:end].sum()) ** 2
+        if model.transitions:
+            counts = np.bincount(labels[:-1] * n_labels + labels[1:]).astype(np.float64)
+            square += (float(np.sqrt((counts**2).sum())) + (end - begin - 1)) ** 2
+        square += 4.0 * bool(model.start_stop)
+        largest = max(largest, square)
+    return math.sqrt(largest) * SAFETY_FACTOR
+
+
+def _token_matrix(tokens: Any, n_features: int) -> Any:
+    rows = tokens.rows
+    shape = (len(rows.starts) - 1, n_features)
+    return sp.csr_matrix((np.asarray(rows.values, np.float64), rows.columns, rows.starts), shape=shape)
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
