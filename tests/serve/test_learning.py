@@ -98,15 +98,14 @@ def test_a_group_of_requests_is_learned_to_the_bit_as_one_after_the_other(name, 
 # ---- no memory
 
 
-NOT_ALLOCATING = ("threading.py", "contextlib.py", "interrupts.py", "__enter__", "__exit__", "acquire", "release")
+NOT_ALLOCATING = ("threading.py", "contextlib.py", "__enter__", "__exit__", "acquire", "release")
 
 
 class Shortage:
     """Raises MemoryError at the n-th call that this package makes of any function, in Python or C, NumPy's among them.
 
     Every allocation is made by such a call, so all of them fail for some n. Locks and `with` allocate nothing: a call
-    that does not release a lock would stop the test for ever. Signals are held back in the main thread only, in which
-    no server learns.
+    that does not release a lock would stop the test for ever.
     """
 
     def __init__(self):
@@ -128,8 +127,6 @@ class Shortage:
         if by is None or "/src/perceptrons/" not in by.f_code.co_filename:
             return
         name = argument.__name__ if event == "c_call" else frame.f_code.co_filename
-        if by.f_code.co_filename.endswith("interrupts.py"):
-            return
         if not name.endswith(NOT_ALLOCATING):
             self.left -= 1
             if self.left == 0:
