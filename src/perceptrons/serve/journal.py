@@ -95,26 +95,16 @@ class Log:
         folder.mkdir(parents=True, exist_ok=True)
         self._handle, self._size = open_newest(folder), 0
         _remove_unfinished(folder)
-        self.segments = {begin.position: begin for begin in (read_start(path) for path in segment_paths(folder))}
-        self.last: Start | Frame = start if not self.segments else self._read_last_frame()
-        self._closed_bytes = sum(self._path(position).stat().st_size for position in sorted(self.segments)[:-1])
+        paths = segment_paths(folder)
+        self.segments = [read_start(path).position for path in paths]  # replaced, not changed: other threads read it
+        self.last: Start | Frame = _read_last_frame(paths[-1]) if paths else start
+        self._closed_bytes = sum(path.stat().st_size for path in paths[:-1])
         self._recent: deque[Frame] = deque()
         self._recent_bytes = 0
         if self.segments:
             self._size = os.lseek(self._handle, 0, os.SEEK_END)
         else:
             self._start_segment()
-
-    def _read_last_frame(self) -> Frame | Start:
-        """Return the last frame of the log, and cut off a torn one behind it."""
-        *_, newest = sorted(self.segments)
-        last: Frame | Start = self.segments[newest]
-        try:
-            for frame in read_segment(self._path(newest)):
-                last = frame
-        except TornError as torn:
-            _truncate(self._path(newest), torn.offset)
-        return last
 
     @property
     def position(self) -> int:
@@ -124,7 +114,7 @@ class Log:
     @property
     def first(self) -> int:
         """The position of the oldest frame that is still there."""
-        return min(self.segments)
+        return self.segments[0]
 
     @property
     def n_bytes(self) -> int:
@@ -179,7 +169,7 @@ class Log:
         if recent and recent[0].position <= position:
             yield from recent[position - recent[0].position :]
             return
-        segments = sorted(self.segments)
+        segments = self.segments
         for begin in segments[bisect_right(segments, position) - 1 :]:
             for frame in read_segment(self._path(begin)):
                 if frame.position >= position:
@@ -189,13 +179,12 @@ class Log:
 
     def drop_before(self, position: int, keep_bytes: int) -> None:
         """Remove the oldest segments, up to this position, but keep at least keep_bytes of the log."""
-        for begin, following in zip(sorted(self.segments), sorted(self.segments)[1:], strict=False):
-            if following > position or self.n_bytes <= keep_bytes:
-                return
-            size = self._path(begin).stat().st_size
-            self._path(begin).unlink()
+        while len(self.segments) > 1 and self.segments[1] <= position and self.n_bytes > keep_bytes:
+            oldest = self._path(self.segments[0])
+            size = oldest.stat().st_size
+            oldest.unlink()
             self._closed_bytes -= size
-            self.segments = {at: start for at, start in self.segments.items() if at != begin}  # others may read it
+            self.segments = self.segments[1:]
 
     def close(self) -> None:
         if self._handle >= 0:
@@ -221,7 +210,7 @@ class Log:
         self.close()
         self._closed_bytes += self._size
         self._handle, self._size = handle, SEGMENT_SIZE
-        self.segments = {**self.segments, begin.position: begin}
+        self.segments = [*self.segments, begin.position]
 
 
 class LogEnd(NamedTuple):
@@ -395,6 +384,17 @@ def read_segment(path: Path) -> Iterator[Frame]:
             raise DamagedLogError(path, offset, problem)
         yield frame
         last, offset = frame, offset + FRAME_SIZE + len(frame.payload)
+
+
+def _read_last_frame(path: Path) -> Frame | Start:
+    """Return the last frame of a segment, and cut off a torn one behind it."""
+    last: Frame | Start = read_start(path)
+    try:
+        for frame in read_segment(path):
+            last = frame
+    except TornError as torn:
+        _truncate(path, torn.offset)
+    return last
 
 
 def parse_frame(content: memoryview, offset: int, last: Start | Frame) -> tuple[Frame | None, str | None]:
