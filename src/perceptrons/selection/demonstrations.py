@@ -17,17 +17,18 @@ from perceptrons.linear import Perceptron
 from perceptrons.selection.compare import align_columns
 from perceptrons.selection.learners import LeastSquares
 
-LEARNED, TESTED, FAR = 200, 4000, 40  # examples
-CLOUDS = ((1.5, 0.0), (0.7, 1.0))  # too_correct: the centre of the class 1 (class 0 is opposite), and the deviations
+N_TRAIN, N_TEST, N_FAR = 200, 4000, 40  # examples
+# The centre of class 1 (class 0 is opposite) and the standard deviations of both features:
+CLOUDS = ((1.5, 0.0), (0.7, 1.0))  # in too_correct
 FAR_CLOUD = ((12.0, -8.0), (0.7, 0.7))
-TELLING = ((0.6, 2.0), (1.0, 1.0))  # copied_features: the first feature tells little, the second much
-STEP = 1e-4  # of differences that find the slope of a score
+INFORMATIVE = ((0.6, 2.0), (1.0, 1.0))  # in copied_features: the second feature is more informative
+STEP = 1e-4  # of the differences for the gradient of a score
 HEAD = ("learner", "right before", "right after", "lost", "turned", "shifted")
 
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """A learner before and after.
+    """A learner before and after a change of the training data.
 
     Attributes
     ----------
@@ -35,9 +36,9 @@ class Moved:
     before, after : float
         Accuracy on the same test examples.
     turned : float
-        By how many degrees the boundary turned, as seen halfway between the classes.
+        The angle in degrees by which the boundary turned, halfway between the classes.
     shifted : float
-        By how much it came nearer to, or went farther from, that place.
+        The change of its distance from that place.
     model_before, model_after : fitted estimators of two features
     """
 
@@ -57,17 +58,17 @@ class Moved:
 
 @dataclass(frozen=True, eq=False)
 class Demonstration:
-    """What a demonstration showed.
+    """The result of a demonstration.
 
     Attributes
     ----------
     title : str
     rows : list of Moved
-        The first is the one that is misled; the perceptron is called "averaged perceptron".
+        The first is the misled one; the perceptron is called "averaged perceptron".
     before, after, test : tuples of X and y
         All of two features.
     story : tuple of str
-        What was done, and why it happens.
+        The change of the data, and the reasons for the effect.
     """
 
     title: str
@@ -78,22 +79,22 @@ class Demonstration:
     story: tuple[str, ...]
 
     def row(self, name: str) -> Moved:
-        """The learner of that name."""
+        """Return the learner of that name."""
         for row in self.rows:
             if row.name == name:
                 return row
         raise KeyError(f"{name!r}: the learners are {', '.join(row.name for row in self.rows)}.")
 
     def explain(self) -> str:
-        """In words."""
+        """Return the result in words."""
         misled, ours = self.rows[0], self.row("averaged perceptron")
-        figures = (
+        numbers = (
             f"{misled.name} loses {misled.lost:.1f} points of accuracy, and its decision boundary turns by "
             f"{misled.turned:.0f}°; the averaged perceptron loses {max(0.0, ours.lost):.1f} points and turns by "
             f"{ours.turned:.0f}°."
         )
-        done, *reasons = self.story
-        return "\n".join([done, figures, *reasons])
+        change, *reasons = self.story
+        return "\n".join([change, numbers, *reasons])
 
     def table(self) -> list[list[str]]:
         return [
@@ -103,7 +104,7 @@ class Demonstration:
         ]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON knows it, without data and models."""
+        """Return plain values for JSON, without data and models."""
         names = ("name", "before", "after", "lost", "turned", "shifted")
         rows = [{name: getattr(row, name) for name in names} for row in self.rows]
         return {"title": self.title, "rows": rows, "explanation": self.explain()}
@@ -134,9 +135,9 @@ def too_correct(random_state: int = 0) -> Demonstration:
     True
     """
     rng = np.random.default_rng(random_state)
-    (X, y), test = _clouds(rng, LEARNED, *CLOUDS), _clouds(rng, TESTED, *CLOUDS)
-    more = rng.normal(*FAR_CLOUD, (FAR, 2))
-    after = np.vstack([X, more]), np.concatenate([y, np.ones(FAR, y.dtype)])
+    (X, y), test = _clouds(rng, N_TRAIN, *CLOUDS), _clouds(rng, N_TEST, *CLOUDS)
+    far = rng.normal(*FAR_CLOUD, (N_FAR, 2))
+    after = np.vstack([X, far]), np.concatenate([y, np.ones(N_FAR, y.dtype)])
     learners = {
         "least squares on ±1": LeastSquares(),
         "averaged perceptron": Perceptron(margin=0, intercept_scaling=1),  # the lecture's
@@ -144,13 +145,13 @@ def too_correct(random_state: int = 0) -> Demonstration:
         "linear SVM": LinearSVC(random_state=0),
     }
     rows = [_moved(name, model, (X, y), after, test) for name, model in learners.items()]
-    scores = rows[0].model_before.decision_function(more)
-    going_on = clone(learners["averaged perceptron"]).fit(X, y)
-    updates = going_on.partial_fit(more, np.ones(FAR, y.dtype)).n_updates_ - rows[1].model_before.n_updates_
+    scores = rows[0].model_before.decision_function(far)
+    further = clone(learners["averaged perceptron"]).fit(X, y)
+    updates = further.partial_fit(far, np.ones(N_FAR, y.dtype)).n_updates_ - rows[1].model_before.n_updates_
     return Demonstration(
         "Examples that are too correct", rows, (X, y), after, test,
         (
-            f"{FAR} examples were added to {LEARNED}, far on the correct side of every decision boundary: no learner "
+            f"{N_FAR} examples were added to {N_TRAIN}, far on the correct side of every decision boundary: no learner "
             "has a reason to change.",
             f"Least squares wants every score of class 1 to be 1, but the new examples score {scores.mean():.1f} on "
             "average. That is penalised as if it were wrong, so the boundary turns until they score less, and "
@@ -190,29 +191,29 @@ def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
     if isinstance(copies, bool) or not isinstance(copies, int) or not 2 <= copies <= 1000:
         raise ValueError(f"copies={copies!r}: give a whole number from 2 to 1000.")
     rng = np.random.default_rng(random_state)
-    learned, test = _clouds(rng, LEARNED, *TELLING), _clouds(rng, TESTED, *TELLING)
+    train, test = _clouds(rng, N_TRAIN, *INFORMATIVE), _clouds(rng, N_TEST, *INFORMATIVE)
     learners = {
         "Gaussian naive Bayes": GaussianNB(),
         "averaged perceptron": Perceptron(margin=0, intercept_scaling=1),  # the lecture's
         "logistic regression": LogisticRegression(),
         "least squares on ±1": LeastSquares(),
     }
-    copying = FunctionTransformer(_copied, kw_args={"copies": copies})
+    copying = FunctionTransformer(_copy_first, kw_args={"copies": copies})
     rows = [
-        _moved(name, model, learned, learned, test, lambda model: make_pipeline(clone(copying), model))
+        _moved(name, model, train, train, test, lambda model: make_pipeline(clone(copying), model))
         for name, model in learners.items()
     ]
-    once, often = rows[1].model_before.coef_[0], rows[1].model_after[-1].coef_[0]
+    single, copied = rows[1].model_before.coef_[0], rows[1].model_after[-1].coef_[0]
     return Demonstration(
-        f"A feature that is repeated {copies} times", rows, learned, learned, test,
+        f"A feature that is repeated {copies} times", rows, train, train, test,
         (
             f"The less informative of two features was copied: it is now there {copies} times, without new "
             "information.",
             f"Naive Bayes treats the copies as {copies} independent features and multiplies their evidence, so the "
             "more informative feature is outvoted.",
-            f"The perceptron divides the weight among the copies: each has {often[0]:.3g}, all of them "
-            f"{copies * often[0]:.3g}, which is {copies * often[0] / often[-1]:.2f} of the weight of the other "
-            f"feature; without copies it was {once[0] / once[1]:.2f}. The copies act like one feature that is "
+            f"The perceptron divides the weight among the copies: each has {copied[0]:.3g}, all of them "
+            f"{copies * copied[0]:.3g}, which is {copies * copied[0] / copied[-1]:.2f} of the weight of the other "
+            f"feature; without copies it was {single[0] / single[1]:.2f}. The copies act like one feature that is "
             f"{copies**0.5:.1f} times as large: updates along it are longer, so the boundary is not quite the same, "
             "but mistakes correct it.",
             "Logistic regression and least squares divide the weight in the same way.",
@@ -221,22 +222,22 @@ def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
 
 
 def _clouds(rng: np.random.Generator, n: int, centre: Any, deviations: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes around opposite centres."""
+    """Return two classes around opposite centres."""
     y = np.repeat([0, 1], n // 2)
     return rng.normal(0.0, deviations, (n, 2)) + np.outer(2 * y - 1, centre), y
 
 
-def _copied(X: np.ndarray, copies: int) -> np.ndarray:
+def _copy_first(X: np.ndarray, copies: int) -> np.ndarray:
     X = np.asarray(X)
     return np.column_stack([np.repeat(X[:, :1], copies, axis=1), X[:, 1:]])
 
 
 def _moved(
     name: str, learner: BaseEstimator, before: Any, after: Any, test: Any,
-    around: Callable[[Any], Any] = lambda model: model,
+    wrap: Callable[[Any], Any] = lambda model: model,
 ) -> Moved:  # fmt: skip
-    """The learner, fitted to both. around: what is put around the second one."""
-    first, second = clone(learner).fit(*before), around(clone(learner)).fit(*after)
+    """Train the learner on both data sets. wrap: makes the estimator for the second one."""
+    first, second = clone(learner).fit(*before), wrap(clone(learner)).fit(*after)
     X, y = test
     middle = (X[y == 0].mean(axis=0) + X[y == 1].mean(axis=0)) / 2
     (angle, offset), (angle_after, offset_after) = _boundary(first, middle), _boundary(second, middle)
@@ -247,11 +248,11 @@ def _moved(
 
 
 def _boundary(model: Any, middle: np.ndarray) -> tuple[float, float]:
-    """The direction in which the score rises there, in degrees, and how far from there it is 0."""
+    """Return the direction in degrees in which the score rises in the middle, and the distance of the boundary."""
     around = middle + STEP * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
     if hasattr(model, "decision_function"):
         scores = model.decision_function(around)
     else:
         scores = np.subtract(*model.predict_log_proba(around).T[::-1])
-    slope = np.array([scores[1] - scores[2], scores[3] - scores[4]]) / (2 * STEP)
-    return float(np.degrees(np.arctan2(slope[1], slope[0]))), float(-scores[0] / np.linalg.norm(slope))
+    gradient = np.array([scores[1] - scores[2], scores[3] - scores[4]]) / (2 * STEP)
+    return float(np.degrees(np.arctan2(gradient[1], gradient[0]))), float(-scores[0] / np.linalg.norm(gradient))

@@ -19,33 +19,34 @@ from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
 
-# Of C, alpha and margin, relative to the mean |x|^2: the same for all, the middle first, as time may be limited
+# C, alpha and margin, relative to the mean |x|^2: the same for all learners, the middle first, as time may be limited
 FACTORS = (1.0, 10.0, 0.1, 100.0, 0.01)
-SMOOTHING = (0.001, 0.01, 0.1, 0.5, 1.0)  # counts added by naive Bayes
-WIDENING = (1e-9, 1e-6, 1e-3, 1e-2, 1e-1)  # of the largest variance, added by Gaussian naive Bayes
+ALPHAS = (0.001, 0.01, 0.1, 0.5, 1.0)  # counts added by naive Bayes
+VAR_SMOOTHINGS = (1e-9, 1e-6, 1e-3, 1e-2, 1e-1)  # relative to the largest variance, for Gaussian naive Bayes
 DEGREES = (2, 3)  # with three widths of the Gaussian kernel also five settings
-EPOCHS = 30  # at most; those before are judged from the same run
-EPOCHS_OF_VOTES = 10  # all versions that ever were answer: time grows with the square
-PRECISION = 1e-4  # of least squares on sparse data, where it is found step by step; the next digit costs minutes
-ITERATIONS = 200  # of logistic regression, at most
-PLAIN = {  # by which weights predict
+MAX_EPOCHS = 30  # of a run, whose epochs are all scored
+MAX_VOTING_EPOCHS = 10  # every stored weight vector predicts, so the time grows with the square
+LEAST_SQUARES_TOL = 1e-4  # on sparse data, where least squares is iterative and the next digit costs minutes
+MAX_LOGISTIC_ITERATIONS = 200
+BY_WEIGHTS = {  # the perceptrons that differ in the weights that predict
     "last": "last perceptron", "average": "averaged perceptron", "vote": "voted perceptron",
     "pocket": "pocket perceptron",
 }  # fmt: skip
 PERCEPTRON, RELATIVE = "perceptron", "relative"
 LEARNERS = (
-    *PLAIN, "margin", "pa1", "arow", "kernel", "naive_bayes", "logistic", "svm",
+    *BY_WEIGHTS, "margin", "pa1", "arow", "kernel", "naive_bayes", "logistic", "svm",
     "least_squares", "ridge",
 )  # fmt: skip
-MARGINS = (1.0, 10.0)  # beside 0, times eta0 times the mean |x|^2: what one update adds to the score of its example
-CAREFUL = {"pa1": (0.1, 1.0), "arow": (0.1, 1.0, 10.0)}  # C, over the mean |x|^2
-LEADS = (0.0, 10.0, 30.0)  # margins of taggers, times eta0: about what one update adds to the score of a sentence
-CAREFUL_TAGGERS = (0.01, 0.1)  # C
-REACHES = (0.3, 1.0, 3.0)  # gamma, times that of "scale"
-POWERS = (2, 3, 4)
-SMALLEST, LARGEST = 1e-12, 1e12  # that perceptrons take as C
-# Of scikit-learn's: what predict reads. The first entry that fits counts.
-NEEDED = (
+# The usual grid. One update adds eta0 times the mean |x|^2 to the score of its example; margins are multiples of that.
+MARGIN_FACTORS = (1.0, 10.0)
+C_FACTORS = {"pa1": (0.1, 1.0), "arow": (0.1, 1.0, 10.0)}  # over the mean |x|^2
+TAGGER_MARGIN_FACTORS = (0.0, 10.0, 30.0)  # times eta0, about what one update adds to the score of a sentence
+TAGGER_CS = (0.01, 0.1)
+GAMMA_FACTORS = (0.3, 1.0, 3.0)  # times gamma="scale"
+KERNEL_DEGREES = (2, 3, 4)
+MIN_C, MAX_C = 1e-12, 1e12  # that perceptrons accept
+# The attributes that scikit-learn's estimators read to predict; the first entry that fits counts.
+PREDICTION_ATTRIBUTES = (
     ("theta_", "var_", "class_prior_"),  # Gaussian naive Bayes
     ("feature_log_prob_", "class_log_prior_"),  # other naive Bayes
     ("coef_", "intercept_"),
@@ -55,7 +56,7 @@ NEEDED = (
 
 
 class Learner(NamedTuple):
-    """Who learns: its name, what it is in words, which family it is of, the estimator, the settings to try."""
+    """A learner of a comparison: its name, a description, its family, the estimator, the settings to try."""
 
     name: str
     what: str
@@ -67,8 +68,8 @@ class Learner(NamedTuple):
 class LeastSquares(ClassifierMixin, BaseEstimator):
     """Least squares on targets of +1 for the class and -1 for the others, by scikit-learn's `LinearRegression`.
 
-    When to use it: beside others, to see what the squared loss does to examples that are far on their right side. When
-    not: to classify, as `RidgeClassifier` costs the same and is steadier.
+    Use it beside other learners, to see what the squared loss does to examples that are far on their correct side. To
+    classify, use `RidgeClassifier`, which costs the same and is more stable.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class LeastSquares(ClassifierMixin, BaseEstimator):
             raise ValueError("Least squares needs two or more classes, but there is only one.")
         rows = 1 if len(self.classes_) == 2 else len(self.classes_)
         targets = np.where(codes[:, None] == np.arange(len(self.classes_))[-rows:], 1.0, -1.0)
-        model = LinearRegression(tol=PRECISION).fit(X, targets)
+        model = LinearRegression(tol=LEAST_SQUARES_TOL).fit(X, targets)
         self.coef_, self.intercept_ = model.coef_, model.intercept_
         return self
 
@@ -99,27 +100,23 @@ class LeastSquares(ClassifierMixin, BaseEstimator):
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
-def learners_for(X: Any, wanted: Iterable[Any] | None, seed: int) -> list[Learner]:
-    """Those asked for, with settings by the scale of X, what they learn from; None: all of LEARNERS."""
-    found: list[Learner] = []
-    for one in LEARNERS if wanted is None else _listed(wanted):
-        learner = _known(one, X, seed) if isinstance(one, str) else _given(one)
-        if learner.name in (other.name for other in found):
+def learners_for(X: Any, requested: Iterable[Any] | None, seed: int) -> list[Learner]:
+    """Return the requested learners, with settings by the scale of X, their features; None: all of LEARNERS."""
+    if isinstance(requested, str):
+        raise ValueError(f"learners={requested!r}: give a list, such as [{requested!r}].")
+    learners: dict[str, Learner] = {}
+    for entry in LEARNERS if requested is None else requested:
+        learner = _built_in(entry, X, seed) if isinstance(entry, str) else _custom(entry)
+        if learner.name in learners:
             raise ValueError(f"learners: {learner.name!r} is given twice: give each learner its own name.")
-        found.append(learner)
-    if not found:
+        learners[learner.name] = learner
+    if not learners:
         raise ValueError("learners is empty: name at least one.")
-    return found
+    return list(learners.values())
 
 
-def _listed(wanted: Any) -> list[Any]:
-    if isinstance(wanted, str):
-        raise ValueError(f"learners={wanted!r}: give a list, such as [{wanted!r}].")
-    return list(wanted)
-
-
-def _given(entry: Any) -> Learner:
-    """A learner of the caller's own."""
+def _custom(entry: Any) -> Learner:
+    """Return a learner of the caller's own."""
     if not isinstance(entry, tuple | list) or len(entry) != 3 or not isinstance(entry[0], str):
         raise ValueError(f"learners: {entry!r} is not a name or a tuple of name, estimator and grid.")
     name, estimator, grid = entry
@@ -132,40 +129,45 @@ def _given(entry: Any) -> Learner:
     return Learner(name, name, PERCEPTRON if isinstance(last, Estimator) else RELATIVE, estimator, grids)
 
 
-def _known(name: str, X: Any, seed: int) -> Learner:
+def _built_in(name: str, X: Any, seed: int) -> Learner:
     if name not in LEARNERS:
         raise ValueError(f"learners: {name!r} is not one of {', '.join(map(repr, LEARNERS))}.")
     square = mean_square(X)
-    over, times = (within(factor * by for factor in FACTORS) for by in (1 / square, square))
-    ours: dict[str, Any] = {"max_iter": EPOCHS, "random_state": seed}
-    if name in PLAIN:
+    inverse, proportional = (_valid(factor * scale for factor in FACTORS) for scale in (1 / square, square))
+    options: dict[str, Any] = {"max_iter": MAX_EPOCHS, "random_state": seed}
+    if name in BY_WEIGHTS:
         if name == "vote":
-            ours["max_iter"] = EPOCHS_OF_VOTES
-        return Learner(name, PLAIN[name], PERCEPTRON, Perceptron(**ours | {"combine": name}), [{}])
+            options["max_iter"] = MAX_VOTING_EPOCHS
+        return Learner(name, BY_WEIGHTS[name], PERCEPTRON, Perceptron(**options | {"combine": name}), [{}])
     if name == "kernel":
-        kernel = KernelPerceptron(**ours)
-        curved: list[dict[str, list[Any]]]
-        curved = [{"kernel": ["rbf"], **usual_grid(kernel, X)[0]}, {"kernel": ["poly"], "degree": list(DEGREES)}]
-        return Learner(name, "kernel perceptron", PERCEPTRON, kernel, curved)
+        kernel = KernelPerceptron(**options)
+        grid: list[dict[str, list[Any]]]
+        grid = [{"kernel": ["rbf"], **usual_grid(kernel, X)[0]}, {"kernel": ["poly"], "degree": list(DEGREES)}]
+        return Learner(name, "kernel perceptron", PERCEPTRON, kernel, grid)
     if name == "naive_bayes":
         return _naive_bayes(X)
     grids: dict[str, tuple[str, str, Any, dict[str, list[Any]]]] = {
-        "margin": (PERCEPTRON, "margin perceptron", Perceptron(**ours), {"margin": times}),
-        "pa1": (PERCEPTRON, "passive-aggressive", Perceptron(step="pa1", **ours), {"C": over}),
-        "arow": (PERCEPTRON, "AROW", Perceptron(step="arow", **ours), {"C": over}),
-        "logistic": (RELATIVE, "logistic regression", LogisticRegression(max_iter=ITERATIONS), {"C": over}),
-        "svm": (RELATIVE, "linear SVM", LinearSVC(random_state=seed), {"C": over}),
+        "margin": (PERCEPTRON, "margin perceptron", Perceptron(**options), {"margin": proportional}),
+        "pa1": (PERCEPTRON, "passive-aggressive", Perceptron(step="pa1", **options), {"C": inverse}),
+        "arow": (PERCEPTRON, "AROW", Perceptron(step="arow", **options), {"C": inverse}),
+        "logistic": (
+            RELATIVE,
+            "logistic regression",
+            LogisticRegression(max_iter=MAX_LOGISTIC_ITERATIONS),
+            {"C": inverse},
+        ),
+        "svm": (RELATIVE, "linear SVM", LinearSVC(random_state=seed), {"C": inverse}),
         "least_squares": (RELATIVE, "least squares on ±1", LeastSquares(), {}),
-        "ridge": (RELATIVE, "ridge on ±1", RidgeClassifier(random_state=seed), {"alpha": times}),
+        "ridge": (RELATIVE, "ridge on ±1", RidgeClassifier(random_state=seed), {"alpha": proportional}),
     }
-    family, what, estimator, grid = grids[name]
-    return Learner(name, what, family, estimator, [grid])
+    family, description, estimator, settings = grids[name]
+    return Learner(name, description, family, estimator, [settings])
 
 
 def _naive_bayes(X: Any) -> Learner:
-    """The kind whose assumption fits the values: of truth values, of counts, or else of a Gaussian each."""
+    """Return the naive Bayes whose assumption fits the values: truth values, counts, or else Gaussians."""
     values = X.data if sp.issparse(X) else X
-    alpha = {"alpha": list(SMOOTHING)}
+    alpha = {"alpha": list(ALPHAS)}
     name = "naive_bayes"
     if np.isin(values, (0, 1)).all():
         return Learner(name, "Bernoulli naive Bayes", RELATIVE, BernoulliNB(), [alpha])
@@ -174,9 +176,9 @@ def _naive_bayes(X: Any) -> Learner:
             return Learner(name, "multinomial naive Bayes", RELATIVE, MultinomialNB(), [alpha])
     elif sp.issparse(X):  # Gaussians would need the zeros; hashed features have signs that mean nothing
         unsigned = make_pipeline(FunctionTransformer(abs, accept_sparse=True), MultinomialNB())
-        grid = {"multinomialnb__alpha": list(SMOOTHING)}
+        grid = {"multinomialnb__alpha": list(ALPHAS)}
         return Learner(name, "naive Bayes of |x|", RELATIVE, unsigned, [grid])
-    return Learner(name, "Gaussian naive Bayes", RELATIVE, GaussianNB(), [{"var_smoothing": list(WIDENING)}])
+    return Learner(name, "Gaussian naive Bayes", RELATIVE, GaussianNB(), [{"var_smoothing": list(VAR_SMOOTHINGS)}])
 
 
 def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
@@ -187,9 +189,9 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
     Parameters
     ----------
     estimator : Perceptron, KernelPerceptron or SequencePerceptron
-        Any other gets no settings: its epochs alone are tuned.
+        For any other estimator, only the epochs are tuned.
     X : array, sparse matrix or list
-        What it learns from.
+        The features that it learns from.
 
     Returns
     -------
@@ -206,31 +208,34 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
     {'step': ['arow'], 'C': [0.025, 0.25, 2.5]}
     """
     if isinstance(estimator, KernelPerceptron):
-        return [_of_kernel(estimator.kernel, X)]
+        return [_kernel_grid(estimator.kernel, X)]
     if isinstance(estimator, SequencePerceptron):
         eta0 = float(estimator.eta0)
-        leads: dict[str, list[Any]] = {"step": ["constant"], "margin": [lead * eta0 for lead in LEADS]}
-        return [leads, {"step": ["pa1"], "C": list(CAREFUL_TAGGERS)}] if eta0 == 1 else [leads]  # pa1 has no eta0
+        margins: dict[str, list[Any]] = {
+            "step": ["constant"],
+            "margin": [factor * eta0 for factor in TAGGER_MARGIN_FACTORS],
+        }
+        return [margins, {"step": ["pa1"], "C": list(TAGGER_CS)}] if eta0 == 1 else [margins]  # pa1 has no eta0
     if not isinstance(estimator, Perceptron):
         return [{}]
     square = mean_square(X)
-    margins = ["auto", 0.0, *within(factor * float(estimator.eta0) * square for factor in MARGINS)]
+    margins = ["auto", 0.0, *_valid(factor * float(estimator.eta0) * square for factor in MARGIN_FACTORS)]
     steps: list[dict[str, list[Any]]] = [{"step": ["constant"], "margin": margins}]
-    steps += [{"step": [step], "C": within(C / square for C in values)} for step, values in CAREFUL.items()]
-    return [settings for settings in steps if _possible(estimator, settings["step"][0])]
+    steps += [{"step": [step], "C": _valid(C / square for C in values)} for step, values in C_FACTORS.items()]
+    return [settings for settings in steps if _accepts_step(estimator, settings["step"][0])]
 
 
-def _of_kernel(kernel: Any, X: Any) -> dict[str, list[Any]]:
+def _kernel_grid(kernel: Any, X: Any) -> dict[str, list[Any]]:
     if kernel == "poly":
-        return {"degree": list(POWERS)}
+        return {"degree": list(KERNEL_DEGREES)}
     if kernel in ("rbf", "laplacian"):
-        scale = 1.0 / (np.shape(X)[1] * _spread(X))
-        return {"gamma": within(reach * scale for reach in REACHES)}
+        scale = 1.0 / (np.shape(X)[1] * _variance(X))
+        return {"gamma": _valid(factor * scale for factor in GAMMA_FACTORS)}
     return {}
 
 
-def _possible(estimator: Perceptron, step: str) -> bool:
-    """Does the step go with the other parameters?"""
+def _accepts_step(estimator: Perceptron, step: str) -> bool:
+    """Return whether the step can be combined with the other parameters."""
     try:
         check_choices(clone(estimator).set_params(step=step))
     except ValueError:
@@ -239,40 +244,35 @@ def _possible(estimator: Perceptron, step: str) -> bool:
 
 
 def mean_square(X: Any) -> float:
-    """The mean |x|^2; 1 if all are 0."""
+    """Return the mean |x|^2; 1 if all are 0."""
     if sp.issparse(X):
         return float(np.square(X.data, dtype=np.float64).sum() / max(1, X.shape[0])) or 1.0
     X = np.asarray(X)
     return float(np.einsum("ij,ij->", X, X, dtype=np.float64) / max(1, len(X))) or 1.0
 
 
-def _spread(X: Any) -> float:
-    """The variance of all values, as gamma="scale" takes it; 1 if there is none."""
+def _variance(X: Any) -> float:
+    """Return the variance of all values, as in gamma="scale"; 1 if it is 0."""
     if sp.issparse(X):
         mean = X.mean()
         return float(X.multiply(X).mean() - mean**2) or 1.0
     return float(np.asarray(X).var()) or 1.0
 
 
-def _rounded(value: float) -> float:
-    """Three digits are enough, and easier to read."""
-    return float(f"{value:.3g}")
-
-
-def within(values: Iterable[float]) -> list[float]:
-    """Values that all learners take, each once: those of data on odd scales may not be."""
-    return list(dict.fromkeys(_rounded(min(max(value, SMALLEST), LARGEST)) for value in values))
+def _valid(values: Iterable[float]) -> list[float]:
+    """Return distinct values with three digits, within the limits of all learners."""
+    return list(dict.fromkeys(float(f"{min(max(value, MIN_C), MAX_C):.3g}") for value in values))
 
 
 def size_of(model: Any) -> int | None:
     """Return the size in bytes of the numbers that prediction needs; None if it is not known.
 
-    Counted: weights and biases, zeros too; of a kernel the support examples and their coefficients; of votes the
-    support examples and the log of updates (and the start); of a pipeline all its steps. Not counted: the names of
-    classes and features, and what only learning on needs, such as the sums of an average or the variances of AROW.
+    It counts weights and biases, zeros included; for a kernel the support vectors and their coefficients; for voting
+    the support vectors, the log of updates and the start; for a pipeline all steps. It does not count the names of
+    classes and features, and what only further training needs, such as the sums of an average.
 
-    When to use it: to compare models that have learned the same. When not: for the size of a file, which also holds
-    what learning on needs.
+    Use it to compare models that have learned the same. The size of a file is larger, because it also holds what
+    further training needs.
 
     Examples
     --------
@@ -288,12 +288,12 @@ def size_of(model: Any) -> int | None:
         return 0
     voting = getattr(model, "combine", None) == "vote"
     if hasattr(model, "support_vectors_"):
-        rest = learner_of(model).log if voting else model.dual_coef_
-        return _bytes(model.support_vectors_) + _bytes(rest) + _bytes(getattr(model, "intercept_", ()))
+        coefficients = learner_of(model).log if voting else model.dual_coef_
+        return _bytes(model.support_vectors_) + _bytes(coefficients) + _bytes(getattr(model, "intercept_", ()))
     if voting:
         votes, start = learner_of(model).votes, learner_of(model).weights.start()
         return _bytes(votes.log) + sum(map(_bytes, votes.support)) + sum(map(_bytes, start))
-    for names in NEEDED:
+    for names in PREDICTION_ATTRIBUTES:
         if all(hasattr(model, name) for name in names):
             return sum(_bytes(getattr(model, name)) for name in names)
     return None

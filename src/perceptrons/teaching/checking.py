@@ -12,7 +12,7 @@ import numpy as np
 from perceptrons.engine.html import block, escaped
 from perceptrons.teaching.exercises import EXERCISES, Cases, Exercise
 
-CLOSE = 1e-9  # answers that differ by less are equal: sums may be rounded differently
+TOLERANCE = 1e-9  # answers that differ by less are equal: sums may be rounded differently
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ def check(function: Callable[..., Any], exercise: str | None = None) -> Checked:
 
     The function is called with copies of the arguments, so it may change them. Nothing else is executed. The message
     is about the first example whose answer differs. It shows the arguments, both answers and the largest difference. If
-    a frequent slip, such as `<` instead of `<=`, gives the same answers to all examples, a hint names it.
+    a common mistake, such as `<` instead of `<=`, gives the same answers to all examples, a hint names it.
 
-    When to use it: for the exercises of the tutorial, in a script, a notebook or a classroom. When not: to test an
-    implementation that is meant for production, as the examples are small.
+    Use it for the exercises of the tutorial, in a script, a notebook or a classroom. Do not use it to test an
+    implementation for production, because the examples are small.
 
     Parameters
     ----------
@@ -91,16 +91,16 @@ def check(function: Callable[..., Any], exercise: str | None = None) -> Checked:
     for number, arguments in enumerate(cases, 1):
         complaint = _compare(task, function, arguments, cases)
         if complaint:
-            given = _named(dict(zip(task.arguments, arguments, strict=True)))
+            shown = _format_parts(dict(zip(task.arguments, arguments, strict=True)))
             verdict = "differs from the library" if "yours:" in complaint else "has no answer to compare"
             first = f"{task.name}: example {number} of {len(cases)} {verdict}."
-            return Checked(task.name, False, number, f"{first}\n  {given}\n{complaint}")
+            return Checked(task.name, False, number, f"{first}\n  {shown}\n{complaint}")
     message = f"{task.name}: correct. All {len(cases)} examples agree with the library."
     return Checked(task.name, True, len(cases), message)
 
 
 def _find(function: Callable[..., Any], name: str | None) -> Exercise:
-    """The exercise that a function is meant for."""
+    """Return the exercise that a function is meant for."""
     if not callable(function):
         raise TypeError(f"check takes the function itself, not {type(function).__name__}: write check(update).")
     name = name or str(getattr(function, "__name__", type(function).__name__))
@@ -122,7 +122,7 @@ def _find(function: Callable[..., Any], name: str | None) -> Exercise:
 
 
 def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any, ...], cases: Cases) -> str:
-    """What is wrong with the function's answer to one example; nothing if it is right. cases: all examples."""
+    """Return what is wrong with the function's answer to one example; "" if it is right. cases: all examples."""
     expected = _parts(task, task.library(*copy.deepcopy(arguments)))
     try:
         answer = function(*copy.deepcopy(arguments))
@@ -136,20 +136,20 @@ def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any,
         got = _parts(task, answer)
     except (TypeError, ValueError):
         wanted = ", ".join(task.parts)
-        return f"  Your function returned {_shown(answer)}, which cannot be read as {wanted}."
-    lines = [f"  expected: {_named(expected)}", f"  yours:    {_named(got)}"]
+        return f"  Your function returned {_format(answer)}, which cannot be read as {wanted}."
+    lines = [f"  expected: {_format_parts(expected)}", f"  yours:    {_format_parts(got)}"]
     for name, right in expected.items():
         if got[name].shape != right.shape:
             shapes = f"  {name} has the shape {got[name].shape}; expected {right.shape}."
             return "\n".join([*lines, shapes, *_hints(task, function, cases)])
     if all(_same(got[name], right) for name, right in expected.items()):
         return ""
-    largest = _largest(expected, got)
+    largest = _describe_largest_difference(expected, got)
     return "\n".join([*lines, *largest, *_hints(task, function, cases)])
 
 
 def _parts(task: Exercise, answer: Any) -> dict[str, np.ndarray]:
-    """An answer as arrays, by the names of its parts."""
+    """Return an answer as arrays, by the names of its parts."""
     values = (answer,) if len(task.parts) == 1 else tuple(answer)
     if len(values) != len(task.parts):
         raise ValueError(f"{len(values)} parts, not {len(task.parts)}")
@@ -157,30 +157,31 @@ def _parts(task: Exercise, answer: Any) -> dict[str, np.ndarray]:
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.shape == b.shape and bool(np.all(abs(a - b) <= CLOSE * np.maximum(1, abs(b))))
+    return a.shape == b.shape and bool(np.all(abs(a - b) <= TOLERANCE * np.maximum(1, abs(b))))
 
 
-def _largest(expected: dict[str, np.ndarray], got: dict[str, np.ndarray]) -> list[str]:
-    """A line that names the number which is furthest from right, where there is more than one number."""
+def _describe_largest_difference(expected: dict[str, np.ndarray], got: dict[str, np.ndarray]) -> list[str]:
+    """Return a line that names the number with the largest error, if there is more than one number."""
     if sum(right.size for right in expected.values()) == 1:
         return []
     gaps = {name: abs(got[name] - right) for name, right in expected.items() if right.size}
-    name = max(gaps, key=lambda one: gaps[one].max())
+    name = max(gaps, key=lambda part: gaps[part].max())
     place = np.unravel_index(gaps[name].argmax(), gaps[name].shape)
     where = name + "".join(f"[{index}]" for index in place)
     return [f"  The largest difference is {gaps[name].max():.6g}, in {where}."]
 
 
 def _hints(task: Exercise, function: Callable[..., Any], cases: Cases) -> list[str]:
-    """The cause, if a frequent slip gives the same answers as the student's function to all examples."""
+    """Return a hint if a common mistake gives the same answers as the student's function to all examples."""
     answers = []
     for arguments in cases:
         try:
             answers.append(_parts(task, function(*copy.deepcopy(arguments))))
         except Exception:  # the student's own: another example explains it
             return []
-    for slip, hint in task.slips:
-        if all(_agrees(task, slip(*copy.deepcopy(one)), got) for one, got in zip(cases, answers, strict=True)):
+    for mistake, hint in task.slips:
+        answered = zip(cases, answers, strict=True)
+        if all(_agrees(task, mistake(*copy.deepcopy(arguments)), got) for arguments, got in answered):
             return [f"Hint: {hint}"]
     return []
 
@@ -189,14 +190,14 @@ def _agrees(task: Exercise, answer: Any, got: dict[str, np.ndarray]) -> bool:
     return all(_same(value, got[name]) for name, value in _parts(task, answer).items())
 
 
-def _named(parts: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {_shown(value)}" for name, value in parts.items())
+def _format_parts(parts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {_format(value)}" for name, value in parts.items())
 
 
-def _shown(value: Any) -> str:
-    """A value as the lecture would write it: 1 instead of 1.0 or np.float64(1.0)."""
+def _format(value: Any) -> str:
+    """Return a value as the lecture writes it: 1 instead of 1.0 or np.float64(1.0)."""
     if callable(value):
         return str(getattr(value, "__name__", value))
     if isinstance(value, np.ndarray | list | tuple):
-        return f"[{', '.join(map(_shown, value))}]" if np.ndim(value) else _shown(value[()])  # type: ignore[call-overload]
+        return f"[{', '.join(map(_format, value))}]" if np.ndim(value) else _format(value[()])  # type: ignore[call-overload]
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

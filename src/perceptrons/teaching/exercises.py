@@ -1,4 +1,4 @@
-"""The exercises: what a student's function is given, and how the library answers. The examples are the same every time.
+"""The exercises: the arguments of the student's function, and the library's answers. The examples never change.
 
 Numbers are multiples of a quarter, so that no sum is rounded and a score of exactly 0 is exactly 0 for everybody.
 """
@@ -13,22 +13,22 @@ from perceptrons.engine.passes.viterbi import bridges, follow, new_desk, reach
 from perceptrons.engine.training.epochs import Counts, Outcome, Plan, Trainee, run_epochs
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.teaching import slips
+from perceptrons.teaching import common_mistakes as mistakes
 from perceptrons.theory import mistake_bound, signed_distance
 
 Cases = list[tuple[Any, ...]]
-RANDOM = 30  # examples, beside the worked ones
+N_RANDOM = 30  # examples, beside the worked ones
 
 
 class Exercise(NamedTuple):
-    """An exercise: the function to write, the examples it is tried on, the library's answers, and frequent slips."""
+    """An exercise: the function to write, the examples it is tried on, the library's answers, and frequent mistakes."""
 
     name: str
     arguments: tuple[str, ...]
     parts: tuple[str, ...]  # the names of what it returns
     cases: Callable[[], Cases]
     library: Callable[..., Any]
-    slips: tuple[tuple[Callable[..., Any], str], ...]
+    slips: mistakes.CommonMistakes
 
 
 def _quarters(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -36,13 +36,13 @@ def _quarters(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def _rule(**more: Any) -> Perceptron:
-    """Rosenblatt's rule as the lecture states it, for one pass in the given order."""
+    """Return Rosenblatt's rule as the lecture states it, for one pass in the given order."""
     options: dict[str, Any] = {"margin": 0, "intercept_scaling": 1, "combine": "last", "shuffle": False, "tol": None}
     return Perceptron(**{**options, "max_iter": 1, **more})
 
 
 def _one_visit(w: Any, b: float, x: Any, y: int, **more: Any) -> tuple[np.ndarray, float]:
-    """The weights after one visit to an example. The second row has no weight: it only names the other class."""
+    """Return the weights after one visit. The second row has weight 0: it only names the other class."""
     model = _rule(**more)
     model.fit(np.array([x, x]), [y, -y], coef_init=w, intercept_init=b, sample_weight=[1, 0])
     return model.coef_[0], float(model.intercept_[0])
@@ -51,10 +51,10 @@ def _one_visit(w: Any, b: float, x: Any, y: int, **more: Any) -> tuple[np.ndarra
 # Step 1
 
 
-def _of_predict() -> Cases:
+def _predict_cases() -> Cases:
     rng = np.random.default_rng(1)
     worked: Cases = [(np.array([1.0, 1.0]), -1.5, np.array(x)) for x in ([0.0, 1.0], [1.0, 1.0])]
-    some: Cases = [(_quarters(rng, 3), float(_quarters(rng)), _quarters(rng, 3)) for _ in range(RANDOM - 2)]
+    some: Cases = [(_quarters(rng, 3), float(_quarters(rng)), _quarters(rng, 3)) for _ in range(N_RANDOM - 2)]
     on_the_line: Cases = [(w, -float(w @ x), x) for w, _, x in some[:2]]
     return worked + on_the_line + some
 
@@ -66,11 +66,11 @@ def _predict(w: Any, b: float, x: Any) -> int:
 # Step 2
 
 
-def _of_distance() -> Cases:
+def _distance_cases() -> Cases:
     rng = np.random.default_rng(2)
     worked: Cases = [(np.array([3.0, 4.0]), -5.0, np.array(x)) for x in ([3.0, 4.0], [-1.0, 0.0])]
     worked.append((np.array([1.0, 1.0]), -1.5, np.array([0.5, 1.0])))  # on the line
-    return worked + [(_quarters(rng, 3) + 0.125, float(_quarters(rng)), _quarters(rng, 3)) for _ in range(RANDOM)]
+    return worked + [(_quarters(rng, 3) + 0.125, float(_quarters(rng)), _quarters(rng, 3)) for _ in range(N_RANDOM)]
 
 
 def _distance(w: Any, b: float, x: Any) -> float:
@@ -88,7 +88,7 @@ _VISITS_AT_ZERO: Cases = [  # a score of exactly 0, which is a mistake for both 
 ]
 
 
-def _of_update() -> Cases:
+def _update_cases() -> Cases:
     rng = np.random.default_rng(3)
     worked: Cases = [
         (np.array([0.2, 0.0]), -0.1, np.array([1.0, 1.0]), -1, 0.1),
@@ -96,7 +96,7 @@ def _of_update() -> Cases:
         (np.array([0.3, 0.0]), -0.1, np.array([1.5, -40.0]), 1, 0.1),
         *_VISITS_AT_ZERO,
     ]
-    for _ in range(RANDOM):
+    for _ in range(N_RANDOM):
         w, x = _quarters(rng, 3), _quarters(rng, 3)
         worked.append((w, float(_quarters(rng)), x, int(rng.choice([-1, 1])), float(rng.choice([0.5, 1.0, 2.0]))))
     return worked
@@ -109,19 +109,19 @@ def _update(w: Any, b: float, x: Any, y: int, eta: float) -> tuple[np.ndarray, f
 _NEGATIVE_FIRST = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([-1, 1])  # at the start, the score of 0 is a mistake
 
 
-def _of_perceptron() -> Cases:
+def _perceptron_cases() -> Cases:
     return [(*_NEGATIVE_FIRST, 1), *((X, y, 1 + k % 3) for k, (X, y) in enumerate(_sets(4)))]
 
 
 def _sets(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Small training sets with both labels in each."""
+    """Return small training sets with both labels in each."""
     rng = np.random.default_rng(seed)
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    for _ in range(RANDOM):
+    sets: list[tuple[np.ndarray, np.ndarray]] = []
+    for k in range(N_RANDOM):
         X, y = _quarters(rng, 6, 2), rng.choice([-1, 1], 6)
-        y[:2] = (1, -1) if len(found) % 2 else (-1, 1)
-        found.append((X, y))
-    return found
+        y[:2] = (1, -1) if k % 2 else (-1, 1)
+        sets.append((X, y))
+    return sets
 
 
 def _perceptron(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
@@ -132,10 +132,10 @@ def _perceptron(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
 # Step 4
 
 
-def _of_bound() -> Cases:
+def _bound_cases() -> Cases:
     rng = np.random.default_rng(5)
     cases: Cases = [(np.array([[2.0], [-1.0]]), np.array([1, -1]), np.array([1.0]))]
-    while len(cases) <= RANDOM:
+    while len(cases) <= N_RANDOM:
         X, u = _quarters(rng, 5, 2), np.array([0.6, 0.8]) * rng.choice([-1, 1], 2)
         side = X @ u
         if abs(side).min() > 0.1 and abs(side.sum()) < abs(side).sum():  # separated by u, with both labels
@@ -151,7 +151,7 @@ def _bound(X: Any, y: Any, u: Any) -> float:
 # Step 5
 
 
-def _of_average() -> Cases:
+def _average_cases() -> Cases:
     worked = (np.array([[2.0, 1.0], [1.0, 1.0], [3.0, 1.0]]), np.array([1, -1, 1]))
     return [worked, _NEGATIVE_FIRST, *_sets(6)]
 
@@ -161,25 +161,25 @@ def _average(X: Any, y: Any) -> tuple[np.ndarray, float]:
     return model.coef_[0], float(model.intercept_[0])
 
 
-def _of_stop() -> Cases:
+def _stop_cases() -> Cases:
     rng = np.random.default_rng(13)
     cases: Cases = [([0.7, 0.8, 0.8, 0.75, 0.9], 2), ([0.5, 0.6, 0.7], 5)]
-    for _ in range(RANDOM):
+    for _ in range(N_RANDOM):
         cases.append((((rng.integers(50, 60, 12) + np.arange(12) // 2) / 100).tolist(), int(rng.integers(1, 5))))
     return cases
 
 
 class _Replay(Trainee):
-    """Learns nothing: after every epoch the held-out accuracy is the next of a list."""
+    """A training that learns nothing: the validation accuracies are given."""
 
     def __init__(self, accuracies: list[float]):
-        self.rest = iter(accuracies)
+        self.accuracies = iter(accuracies)
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         yield Counts(len(order), 1, 1, 0.0)
 
     def accuracy(self) -> float:
-        return next(self.rest)
+        return next(self.accuracies)
 
     def change(self) -> float:
         return 1.0
@@ -204,7 +204,7 @@ def _stop(accuracies: list[float], patience: int) -> tuple[int, int]:
 # Step 6
 
 
-def _of_multiclass() -> Cases:
+def _multiclass_cases() -> Cases:
     rng = np.random.default_rng(7)
     words = np.zeros((3, 9))
     words[0, 8] = 1.0  # the lecture: POS, NEG, NEU over eight words and a constant 1; the bias of POS is 1
@@ -214,7 +214,7 @@ def _of_multiclass() -> Cases:
     cases += [(np.zeros((3, 2)), np.array([1.0, 2.0]), y) for y in range(3)]  # all scores are equal
     two_are_best = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.5]])
     cases += [(two_are_best, np.array([1.0, 2.0]), y) for y in range(3)]
-    return cases + [(_quarters(rng, 3, 2), _quarters(rng, 2), int(rng.integers(3))) for _ in range(RANDOM)]
+    return cases + [(_quarters(rng, 3, 2), _quarters(rng, 2), int(rng.integers(3))) for _ in range(N_RANDOM)]
 
 
 def _multiclass(theta: Any, x: Any, y: int) -> np.ndarray:
@@ -228,12 +228,12 @@ def _multiclass(theta: Any, x: Any, y: int) -> np.ndarray:
 # Step 7
 
 
-def _of_margin() -> Cases:
+def _margin_cases() -> Cases:
     third = (np.array([0.3, 0.0]), -0.1, np.array([1.5, 1.0]), 1, 0.1, 0.5)
     reached = (np.array([1.0, 0.0]), 0.0, np.array([0.5, 2.0]), 1, 1.0, 0.5)  # y s is exactly the margin
     reached_by_a_negative = (np.array([1.0, 0.0]), 0.0, np.array([-0.5, 2.0]), -1, 1.0, 0.5)
     without_a_margin = [(*case, 0.0) for case in _VISITS_AT_ZERO]
-    rng, some = np.random.default_rng(8), _of_update()[-RANDOM:]
+    rng, some = np.random.default_rng(8), _update_cases()[-N_RANDOM:]
     random = [(*case, float(rng.choice([0.0, 0.5, 2.0]))) for case in some]
     return [third, reached, reached_by_a_negative, *without_a_margin, *random]
 
@@ -263,7 +263,7 @@ def _trained(X: Any, y: Any, kernel: Callable[..., float]) -> KernelPerceptron:
     return KernelPerceptron(**KERNELS[kernel], combine="last", shuffle=False, max_iter=2, tol=None).fit(X, y)
 
 
-def _of_kernel() -> Cases:
+def _kernel_cases() -> Cases:
     corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]), np.array([-1, 1, 1, -1])
     rng, cases = np.random.default_rng(9), []
     for place, (X, y) in enumerate([corners, corners, *_sets(10)]):
@@ -283,14 +283,14 @@ def _kernel(alpha: Any, X: Any, y: Any, kernel: Callable[..., float], x: Any) ->
 # Step 9
 
 
-def _of_viterbi() -> Cases:
+def _viterbi_cases() -> Cases:
     rng = np.random.default_rng(11)
     they_fish = np.array([[0.0, 0.0], [-1.0, 1.0]]), np.array([[-1.0, 1.0], [0.0, 0.0]])
     fish_swim = np.array([[-1.0, 1.0], [0.0, 0.0]]), np.array([[-1.0, 1.0], [0.0, 0.0]])
     two_are_equal = np.zeros((2, 2)), np.array([[-1.0, 0.0], [0.0, -1.0]])
     all_are_equal = np.zeros((3, 3)), np.zeros((3, 3))
     cases: Cases = [they_fish, fish_swim, two_are_equal, all_are_equal]
-    return cases + [(_quarters(rng, int(n), 3), _quarters(rng, 3, 3)) for n in rng.integers(1, 6, RANDOM)]
+    return cases + [(_quarters(rng, int(n), 3), _quarters(rng, 3, 3)) for n in rng.integers(1, 6, N_RANDOM)]
 
 
 def _viterbi(emissions: Any, transitions: Any) -> list[int]:
@@ -306,31 +306,30 @@ def _viterbi(emissions: Any, transitions: Any) -> list[int]:
 # Step 10
 
 
-def _of_features() -> Cases:
+def _features_cases() -> Cases:
     rng = np.random.default_rng(12)
     corners: Cases = [(np.array(x),) for x in ([0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0])]
-    return corners + [(_quarters(rng, 2),) for _ in range(RANDOM)]
+    return corners + [(_quarters(rng, 2),) for _ in range(N_RANDOM)]
 
 
 def _features(x: Any) -> np.ndarray:
     return PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform([x])[0]
 
 
-def _listed(*exercises: Exercise) -> dict[str, Exercise]:
-    return {exercise.name: exercise for exercise in exercises}
-
-
-EXERCISES = _listed(
-    Exercise("predict", ("w", "b", "x"), ("label",), _of_predict, _predict, slips.PREDICT),
-    Exercise("distance", ("w", "b", "x"), ("distance",), _of_distance, _distance, slips.DISTANCE),
-    Exercise("update", ("w", "b", "x", "y", "eta"), ("w", "b"), _of_update, _update, slips.UPDATE),
-    Exercise("perceptron", ("X", "y", "epochs"), ("w", "b"), _of_perceptron, _perceptron, slips.PERCEPTRON),
-    Exercise("bound", ("X", "y", "u"), ("bound",), _of_bound, _bound, slips.BOUND),
-    Exercise("average", ("X", "y"), ("w", "b"), _of_average, _average, slips.AVERAGE),
-    Exercise("stop", ("accuracies", "patience"), ("last", "best"), _of_stop, _stop, slips.STOP),
-    Exercise("update_classes", ("theta", "x", "y"), ("theta",), _of_multiclass, _multiclass, slips.CLASSES),
-    Exercise("update_margin", ("w", "b", "x", "y", "eta", "margin"), ("w", "b"), _of_margin, _margin, slips.MARGIN),
-    Exercise("kernel_score", ("alpha", "X", "y", "kernel", "x"), ("score",), _of_kernel, _kernel, slips.KERNEL),
-    Exercise("viterbi", ("emissions", "transitions"), ("labels",), _of_viterbi, _viterbi, slips.VITERBI),
-    Exercise("feature_map", ("x",), ("features",), _of_features, _features, slips.FEATURES),
+_ALL_EXERCISES = (
+    Exercise("predict", ("w", "b", "x"), ("label",), _predict_cases, _predict, mistakes.PREDICT),
+    Exercise("distance", ("w", "b", "x"), ("distance",), _distance_cases, _distance, mistakes.DISTANCE),
+    Exercise("update", ("w", "b", "x", "y", "eta"), ("w", "b"), _update_cases, _update, mistakes.UPDATE),
+    Exercise("perceptron", ("X", "y", "epochs"), ("w", "b"), _perceptron_cases, _perceptron, mistakes.PERCEPTRON),
+    Exercise("bound", ("X", "y", "u"), ("bound",), _bound_cases, _bound, mistakes.BOUND),
+    Exercise("average", ("X", "y"), ("w", "b"), _average_cases, _average, mistakes.AVERAGE),
+    Exercise("stop", ("accuracies", "patience"), ("last", "best"), _stop_cases, _stop, mistakes.STOP),
+    Exercise("update_classes", ("theta", "x", "y"), ("theta",), _multiclass_cases, _multiclass, mistakes.CLASSES),
+    Exercise(
+        "update_margin", ("w", "b", "x", "y", "eta", "margin"), ("w", "b"), _margin_cases, _margin, mistakes.MARGIN
+    ),
+    Exercise("kernel_score", ("alpha", "X", "y", "kernel", "x"), ("score",), _kernel_cases, _kernel, mistakes.KERNEL),
+    Exercise("viterbi", ("emissions", "transitions"), ("labels",), _viterbi_cases, _viterbi, mistakes.VITERBI),
+    Exercise("feature_map", ("x",), ("features",), _features_cases, _features, mistakes.FEATURES),
 )
+EXERCISES = {exercise.name: exercise for exercise in _ALL_EXERCISES}

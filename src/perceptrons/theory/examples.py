@@ -1,4 +1,4 @@
-"""What the theory is given, checked: examples, as `Perceptron.fit` checks them, one label each; and a time limit."""
+"""Checked examples for the theory, with one label each, and a time limit."""
 
 import math
 import time
@@ -15,9 +15,9 @@ from perceptrons.engine.training.inputs import check_matrix
 from perceptrons.engine.training.labels import read_target
 from perceptrons.linear import Perceptron
 
-SAMPLE = 4096  # values
-MAX_PLACES = 22  # larger powers of ten are not exact in float64
-SEARCHING = 0.9  # of the time given; the rest is for proving what was found
+SAMPLE_SIZE = 4096  # values
+MAX_DECIMAL_PLACES = 22  # larger powers of ten are not exact in float64
+SEARCH_SHARE = 0.9  # of the time limit; the rest is for proofs
 
 
 class Examples(NamedTuple):
@@ -34,8 +34,8 @@ class Examples(NamedTuple):
 
 
 def check_examples(X: Any, y: Any) -> Examples:
-    """X and y, or the errors that `Perceptron.fit` raises, and those for rounded numbers and several labels."""
-    check_held(X)
+    """Check X and y as `Perceptron.fit` does, and refuse numbers that float64 rounds and several labels per example."""
+    _check_exact(X)
     X = check_rows(X)
     target = read_target(y, X.shape[0])
     if target.several:
@@ -50,12 +50,12 @@ def check_examples(X: Any, y: Any) -> Examples:
 
 
 def check_rows(X: Any) -> Any:
-    """X alone; a fresh estimator stands for the one that would be fitted, so the errors are the same."""
+    """Check X as `Perceptron.fit` does."""
     return canonical(check_matrix(Perceptron(), X, reset=True))
 
 
-def check_held(X: Any) -> None:
-    """Raise ValueError for a number that float64 does not hold: a proof about the rounded number would be false."""
+def _check_exact(X: Any) -> None:
+    """Raise ValueError for a number that float64 rounds: a proof about the rounded number would be false."""
     for column, values in _columns(X):
         if values.dtype.kind in "iu":
             suspects = np.argwhere((values >= 2**53) | (values <= -(2**53)))
@@ -68,18 +68,18 @@ def check_held(X: Any) -> None:
             continue
         for place in suspects.tolist():
             value = values[tuple(place)]
-            if not _is_held(value):
-                row, *rest = place
-                where = f" in row {row}, column {rest[0] if rest else column}" if column != "sparse" else ""
+            if not _is_exact(value):
+                row, *index = place
+                position = f" in row {row}, column {index[0] if index else column}" if column != "sparse" else ""
                 raise ValueError(
-                    f"Input X has {value}{where}, which float64 does not hold exactly. A proof would be about the "
+                    f"Input X has {value}{position}, which float64 does not hold exactly. A proof would be about the "
                     "rounded number. Subtract a constant or change the unit, so that fewer digits are needed; or round "
                     "the numbers yourself with astype(float)."
                 )
 
 
 def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
-    """The numbers of X before any conversion, with the name of a frame's column."""
+    """Yield the numbers of X before any conversion, with the name of a frame's column."""
     if sp.issparse(X):
         yield "sparse", X.data
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
@@ -95,8 +95,8 @@ def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
         yield None, np.asarray(X)
 
 
-def _is_held(value: Any) -> bool:
-    """Is this number equal to its float64? True for anything that is not a finite number: others complain about it."""
+def _is_exact(value: Any) -> bool:
+    """Return whether a number equals its float64; True for anything that is not a finite number."""
     if isinstance(value, float | bool):
         return True
     if isinstance(value, np.integer):
@@ -122,7 +122,7 @@ def as_whole_numbers(X: Any) -> tuple[Any, int] | None:
     values = X.data if sp.issparse(X) else X
     limit = 10.0 ** np.finfo(values.dtype).precision
     places = 0
-    for part in (values.ravel()[:SAMPLE], values):  # a few values are enough to refuse most data
+    for part in (values.ravel()[:SAMPLE_SIZE], values):  # a few values are enough to refuse most data
         while True:
             whole = np.rint(part.astype(np.float64) * 10.0**places)
             if np.abs(whole).max(initial=0.0) >= limit:
@@ -130,7 +130,7 @@ def as_whole_numbers(X: Any) -> tuple[Any, int] | None:
             if ((whole / 10.0**places).astype(values.dtype) == part).all():
                 break
             places += 1
-            if places > MAX_PLACES:
+            if places > MAX_DECIMAL_PLACES:
                 return None
     if sp.issparse(X):
         whole = sp.csr_matrix((whole, X.indices, X.indptr), shape=X.shape)
@@ -138,7 +138,7 @@ def as_whole_numbers(X: Any) -> tuple[Any, int] | None:
 
 
 def check_features(model: Any, X: Any) -> Any:
-    """X for a fitted model: its number of features, and their names where the model knows them."""
+    """Check X as `predict` of a fitted model does: the number of features, and their names if the model knows them."""
     if isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_"):
         return canonical(check_matrix(model, X, reset=False))
     stand_in = Perceptron()
@@ -147,21 +147,21 @@ def check_features(model: Any, X: Any) -> Any:
 
 
 def codes_among(y: Any, n: int, classes: np.ndarray) -> np.ndarray:
-    """The number of each label among the classes, or a ValueError that names the first that is none of them."""
+    """Return the number of each label among the classes; ValueError for a label that is not one of them."""
     target = read_target(y, n)
     if target.several:
         raise ValueError("y has several labels per example, but distances, margins and plots are about one.")
     places = {label: place for place, label in enumerate(classes.tolist())}
-    found = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)[target.codes]
-    if (found < 0).any():
-        row = int(np.argmax(found < 0))
+    codes = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)[target.codes]
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
         label = target.classes.tolist()[target.codes[row]]
         raise ValueError(f"y[{row}] = {label!r} is not one of the model's classes, {classes[:10].tolist()}.")
-    return found
+    return codes
 
 
 def canonical(X: Any) -> Any:
-    """A CSR matrix in which no column stands twice in a row; the caller's stays as it is."""
+    """Return a CSR matrix without duplicate entries; dense arrays stay as they are."""
     if not sp.issparse(X):
         return X
     X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
@@ -172,20 +172,20 @@ def canonical(X: Any) -> Any:
 
 
 class TimeUp(Exception):  # noqa: N818 (no error: how a search ends)
-    """The time given is spent, or enough was done."""
+    """The limit of time or work is reached."""
 
 
 class Clock:
-    """Raises TimeUp at the first tick after the time given."""
+    """A time limit: `tick` raises TimeUp once it is reached."""
 
-    def __init__(self, seconds: float | None, searching: float = SEARCHING) -> None:
-        """searching: the part of the time that counts."""
+    def __init__(self, seconds: float | None, search_share: float = SEARCH_SHARE) -> None:
+        """search_share: the part of the time after which `tick` raises TimeUp."""
         number = isinstance(seconds, Real) and not isinstance(seconds, bool)
         if seconds is not None and not (number and seconds > 0):
             raise ValueError(f"max_seconds={seconds!r}: give a positive number of seconds, or None.")
         seconds = None if seconds is None or seconds == math.inf else float(seconds)
         self.seconds = seconds
-        self._end = None if seconds is None else time.perf_counter() + searching * seconds
+        self._end = None if seconds is None else time.perf_counter() + search_share * seconds
 
     def tick(self) -> None:
         if self.is_over:
@@ -200,16 +200,16 @@ class Clock:
         return None if self._end is None else max(1e-9, self._end - time.perf_counter())
 
     def affords(self, seconds: float) -> bool:
-        """Is there time for a piece of work that takes about this long and cannot be interrupted?"""
+        """Return whether there is time for work that takes about this long and cannot be interrupted."""
         return self.left is None or seconds <= self.left
 
     def share(self, part: float) -> float | None:
-        """This part of the time left, as max_seconds."""
+        """Return this part of the time left, as max_seconds."""
         return None if self.left is None else part * self.left
 
 
 def augmented(examples: Examples, constant: float) -> Examples:
-    """The same examples with a constant feature behind the others, whose weight times it is the bias; 0: without."""
+    """Return the examples with a constant feature after the others, whose weight times it is the bias; 0: without."""
     X = examples.X
     if not constant:
         return examples

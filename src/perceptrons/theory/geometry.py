@@ -12,8 +12,8 @@ from perceptrons.engine.training.inputs import as_numbers
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.theory.examples import check_features, check_rows, codes_among
 
-CACHED = 1 << 16  # numbers that are converted at a time, to stay in the cache
-SQUARES = 1e-140, 1e140  # the squares of numbers between these are far from the ends of float64
+BLOCK_NUMBERS = 1 << 16  # converted at a time, to stay in the cache
+MIN_SQUARABLE, MAX_SQUARABLE = 1e-140, 1e140  # the squares of numbers between these neither overflow nor underflow
 
 
 class Hyperplanes(NamedTuple):
@@ -199,7 +199,7 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
 
 
 def true_lead(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """By how much the score of the true class leads its best rival; scores of two classes are one number each."""
+    """Return the score of the true class minus that of its best rival; scores of two classes are one number each."""
     if scores.ndim == 1:
         return np.where(codes == 1, scores, -scores)
     every, rivals = np.arange(len(scores)), scores.copy()
@@ -222,7 +222,7 @@ def radius(X: Any, fit_intercept: bool = False) -> float:
 
 
 def norms(X: Any) -> np.ndarray:
-    """|x| of the rows of a checked matrix, in float64."""
+    """Return |x| of the rows of a checked matrix, in float64."""
     scale = square_scale(X)
     if sp.issparse(X):
         squares = sp.csr_matrix(((X.data / scale).astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
@@ -232,21 +232,21 @@ def norms(X: Any) -> np.ndarray:
 
 
 def products(X: Any, theta: np.ndarray) -> np.ndarray:
-    """X thetaᵀ in float64 for a vector theta or rows of it, whatever X is, without a float64 copy of all of X."""
+    """Return X thetaᵀ in float64 for a vector theta or rows of it, without a float64 copy of all of X."""
     if sp.issparse(X) or X.dtype == np.float64:
         return np.asarray(X @ theta.T)
     s = np.empty((X.shape[0], *theta.shape[:-1]))
-    step = max(1, CACHED // max(1, X.shape[1]))
+    step = max(1, BLOCK_NUMBERS // max(1, X.shape[1]))
     for first in range(0, len(s), step):
         s[first : first + step] = X[first : first + step].astype(np.float64) @ theta.T
     return s
 
 
 def square_scale(X: Any) -> float:
-    """What to divide a matrix by so that its largest squares neither overflow nor vanish: 1 unless it is extreme."""
+    """Return a divisor of a matrix with which its largest squares neither overflow nor underflow; usually 1."""
     values = X.data if sp.issparse(X) else X
     top = max(float(values.max(initial=0)), -float(values.min(initial=0)))
-    return 1.0 if top == 0 or SQUARES[0] < top < SQUARES[1] else top
+    return 1.0 if top == 0 or MIN_SQUARABLE < top < MAX_SQUARABLE else top
 
 
 def _read(model: Any, X: Any) -> tuple[Hyperplanes, Any]:
@@ -255,7 +255,7 @@ def _read(model: Any, X: Any) -> tuple[Hyperplanes, Any]:
 
 
 def hyperplanes(model: Any) -> Hyperplanes:
-    """The weights of a fitted linear classifier, or a ValueError that says why they are no hyperplanes."""
+    """Return the weights of a fitted linear classifier; ValueError if they are not hyperplanes."""
     name = type(model).__name__
     if getattr(model, "combine", None) == "vote":
         raise ValueError(
@@ -291,12 +291,12 @@ def hyperplanes(model: Any) -> Hyperplanes:
         raise ValueError(
             f"The weights of this {name} are all zero{' or equal' * (len(w) > 1)}: there is no hyperplane."
         )
-    threshold = getattr(model, "threshold_", None)  # the boundary is where answers change
+    threshold = getattr(model, "threshold_", None)  # the boundary is where predictions change
     return Hyperplanes(w, b if threshold is None else b - threshold, classes)
 
 
 def _nearest(planes: Hyperplanes, s: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For every row of scores the smallest lead / |theta_own - theta_r| over the rivals r, and that rival."""
+    """Return for every row of scores the smallest lead / |theta_own - theta_r| over the rivals r, and that rival."""
     lead = s[np.arange(len(s)), own][:, None] - s
     between = _distances(planes.w)[own]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -307,13 +307,13 @@ def _nearest(planes: Hyperplanes, s: np.ndarray, own: np.ndarray) -> tuple[np.nd
 
 
 def _distances(theta: np.ndarray) -> np.ndarray:
-    """|theta_y - theta_r| for all pairs, by differences: equal weights give exactly 0."""
+    """Return |theta_y - theta_r| for all pairs; equal weights give exactly 0."""
     top = np.abs(theta).max()
     scaled = theta / top
     return top * np.stack([np.linalg.norm(scaled - row, axis=1) for row in scaled])
 
 
 def _norm(w: np.ndarray) -> float:
-    """The norm of a matrix; its squares neither overflow nor vanish."""
+    """Return the norm of a matrix; its squares neither overflow nor underflow."""
     top = float(np.abs(w).max())
     return top * float(np.linalg.norm(w / top))

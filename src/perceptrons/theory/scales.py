@@ -11,8 +11,8 @@ from perceptrons.inspection.weights import dense_coef
 from perceptrons.theory.examples import check_features, check_rows
 from perceptrons.theory.geometry import norms
 
-UNEVEN = 30.0  # largest values that differ by more than this make weights incomparable
-SAME = 1e-3  # norms that differ by no more than this part are the same, also in float32 and after rounding to print
+UNEVEN = 30.0  # ratio of largest values of features, above which weights cannot be compared
+NORM_TOLERANCE = 1e-3  # relative, within which norms are equal, also in float32 and after rounding to print
 
 
 class Scales(NamedTuple):
@@ -37,7 +37,7 @@ def scales(X: Any, fit_intercept: bool = True) -> Scales:
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     fit_intercept : bool, default=True
-        Are the examples (x, 1)?
+        Whether the examples are (x, 1).
 
     Returns
     -------
@@ -46,8 +46,8 @@ def scales(X: Any, fit_intercept: bool = True) -> Scales:
     Examples
     --------
     >>> from perceptrons.theory.scales import scales
-    >>> found = scales([[0.5, 3000.0, 1.0], [0.2, 4000.0, 1.0]])
-    >>> found.farthest, found.shares.round(4).tolist(), found.constant.tolist()
+    >>> result = scales([[0.5, 3000.0, 1.0], [0.2, 4000.0, 1.0]])
+    >>> result.farthest, result.shares.round(4).tolist(), result.constant.tolist()
     (1, [0.0, 1.0, 0.0], [False, False, True])
     """
     X = check_rows(X)
@@ -76,16 +76,17 @@ def scales(X: Any, fit_intercept: bool = True) -> Scales:
 
 
 def largest_values(X: Any) -> np.ndarray:
-    """The largest absolute value of every feature."""
+    """Return the largest absolute value of every feature."""
     largest = abs(X).max(axis=0)
     return (largest.toarray().ravel() if sp.issparse(X) else np.asarray(largest)).astype(np.float64)
 
 
 def uneven(X: Any, factor: float = UNEVEN) -> bool:
-    """Do the largest values of features differ by more than this factor, so that weights cannot be compared?
+    """Return whether the largest values of features differ by more than this factor.
 
-    When to use it: before reading weights side by side. Sparse rows of one length are never uneven: that is how
-    texts come, and a word reaches less than another because it stands in longer texts, not because of a unit.
+    Weights of such features cannot be compared. Use it before you compare weights. Sparse rows of one norm are never
+    uneven: they are texts, and a word has smaller values than another because its texts are longer, not because of a
+    unit.
 
     Examples
     --------
@@ -100,24 +101,24 @@ def uneven(X: Any, factor: float = UNEVEN) -> bool:
 
 
 def of_one_length(X: Any) -> bool:
-    """Is this a sparse matrix whose rows, but for empty ones, all have the same norm, as a vectorizer makes of texts?
+    """Return whether all nonempty rows of a sparse matrix have the same norm, as those of vectorized texts do.
 
-    Rows of 0 and a single other value each, such as one category, are not.
+    False for rows with a single value each, such as one category.
     """
     X = check_rows(X)
     if not sp.issparse(X) or X.nnz <= X.shape[0]:
         return False
     lengths = norms(X)
     lengths = lengths[lengths > 0]
-    return bool(len(lengths) and lengths.max() <= (1 + SAME) * lengths.min())
+    return bool(len(lengths) and lengths.max() <= (1 + NORM_TOLERANCE) * lengths.min())
 
 
 def scaler_for(X: Any, model: Any = None) -> str | None:
-    """The scaler of scikit-learn's to advise for these features, None for none. All advice on scale is decided here.
+    """Return the scikit-learn scaler to recommend for these features, or None. All such advice is decided here.
 
-    Dense features of different units: StandardScaler. Sparse ones: MaxAbsScaler, since centring would fill them up.
-    Texts get no advice, whether they show as sparse rows of one length or by the way that the model reads its data. Nor
-    do tables whose numbers the model scales when it reads them.
+    Dense features with different units: StandardScaler. Sparse ones: MaxAbsScaler, because centring would make them
+    dense. There is no advice for texts, recognised by sparse rows of one norm or by the way that the model reads its
+    data, and for tables whose numbers the model scales when it reads them.
 
     Examples
     --------
@@ -134,13 +135,13 @@ def scaler_for(X: Any, model: Any = None) -> str | None:
 
 
 def comparable_weights(model: Any, X: Any) -> np.ndarray:
-    """The weights of a linear model times the standard deviations of the features: what a usual step of each does.
+    """Return the weights of a linear model times the standard deviations of the features.
 
-    They can be compared where features have different units, since they do not depend on these. Of a model that votes
-    the averaged weights are taken.
+    They can be compared even if features have different units, because they do not depend on these. For a voting model,
+    they are those of the averaged weights.
 
-    When to use it: to see which features matter most if `uneven(X)`. When not: instead of scaling before training, as
-    the perceptron itself learns better from features of one scale.
+    Use it to see which features matter most if `uneven(X)`. It does not replace scaling before training, because the
+    perceptron itself learns better from features of one scale.
 
     Parameters
     ----------
@@ -164,11 +165,11 @@ def comparable_weights(model: Any, X: Any) -> np.ndarray:
 
 
 def even(X: Any, centre: bool = True) -> Any:
-    """The same examples with features of one scale; X is not changed.
+    """Return the examples with features of one scale.
 
     Dense and centred: every column has mean 0 and variance 1, constant ones are 0. Otherwise, and for sparse matrices,
-    which centring would fill up: the largest absolute value of every column is 1. With an intercept neither changes
-    whether classes can be separated; without one, centring may, so leave it out then.
+    which centring would make dense: the largest absolute value of every column is 1. With an intercept neither changes
+    whether classes can be separated. Without one, centring may: use centre=False then.
 
     Examples
     --------
@@ -178,9 +179,9 @@ def even(X: Any, centre: bool = True) -> Any:
     """
     X = check_rows(X)
     if centre and not sp.issparse(X):
-        found = scales(X)
-        deviations = np.where(found.deviations > 0, found.deviations, 1.0)
-        return np.where(found.constant, 0.0, (X - found.means) / deviations)
+        measured = scales(X)
+        deviations = np.where(measured.deviations > 0, measured.deviations, 1.0)
+        return np.where(measured.constant, 0.0, (X - measured.means) / deviations)
     largest = largest_values(X)
     unit = np.where(largest > 0, largest, 1.0)
     if not sp.issparse(X):

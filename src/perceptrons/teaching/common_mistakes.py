@@ -1,4 +1,4 @@
-"""Frequent slips, as functions: if a student's answer equals that of a slip, `check` says what the cause may be.
+"""Common mistakes of students as functions, with hints: `check` shows the hint if the answers are the same.
 
 Every function here is wrong on purpose. They are plain Python, as students would write them.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-Slips = tuple[tuple[Callable[..., Any], str], ...]
+CommonMistakes = tuple[tuple[Callable[..., Any], str], ...]
 
 
 def _visit(
@@ -18,7 +18,7 @@ def _visit(
     sign: int = 1, bias: bool = True, label: bool = True, bias_label: bool = True, rate: bool = True,
     bias_rate: bool = True, bias_sign: int = 1, factor: float = 1.0, tie_factor: float | None = None,
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """One visit by the rule, or with a slip in it. at_tie: the only label for which a score of 0 is a mistake."""
+    """Visit an example, with a mistake in the rule. at_tie: the only label for which a score of 0 is a mistake."""
     score = np.dot(w, x) + scored * b
     s = y * score if labelled else score
     if geometric:
@@ -35,8 +35,8 @@ def _visit(
 
 _BOTH = "here {strict}, for both labels: use {rule}. If you compare y with a predicted label, you miss one of them."
 _HALF = "the step is twice as long as it should be: in the concise form it is multiplied by ½, because y - ŷ is ±2."
-# What can be wrong in a visit, with a hint. {step} is "eta y", or "y" where eta is 1; {rule} is "y s <= 0".
-_IN_A_VISIT: tuple[tuple[dict[str, Any], str], ...] = (
+# Arguments of `_visit` that make a mistake, with hints. {step} is "eta y", or "y" if eta is 1; {rule} is "y s <= 0".
+_VISIT_MISTAKES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"sign": -1}, "the sign of the update is wrong. Add {step} x to w, and {step} to b."),
     ({"strict": True}, "here {strict}: use {rule}, not {weak}."),
     ({"at_tie": 1}, _BOTH), ({"at_tie": -1}, _BOTH),
@@ -53,47 +53,47 @@ _IN_A_VISIT: tuple[tuple[dict[str, Any], str], ...] = (
     ({"scored": -1}, "add the bias to the score, do not subtract it: s = w·x + b."),
     ({"never": True}, "the weights did not change, but this example is a mistake."),
 )  # fmt: skip
-_LEARNING_RATE: tuple[tuple[dict[str, Any], str], ...] = (
+_LEARNING_RATE_MISTAKES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"rate": False}, "the update must be multiplied by the learning rate eta."),
     ({"bias_rate": False}, "the step of the bias must be multiplied by the learning rate as well: b + eta y."),
 )
 
 
-def _slips_of_a_visit(make: Callable[..., Callable[..., Any]], with_rate: bool, with_margin: bool) -> Slips:
+def _mistakes_of_a_visit(make: Callable[..., Callable[..., Any]], with_rate: bool, with_margin: bool) -> CommonMistakes:
     words = {
         "step": "eta y" if with_rate else "y",
         "rule": "y s <= margin" if with_margin else "y s <= 0",
         "weak": "y s < margin" if with_margin else "y s < 0",
         "strict": "y s is exactly the margin" if with_margin else "the score is exactly 0, which counts as a mistake",
     }
-    slips = _IN_A_VISIT + _LEARNING_RATE * with_rate
-    return tuple((make(**slip), hint.format(**words)) for slip, hint in slips)
+    mistakes = _VISIT_MISTAKES + _LEARNING_RATE_MISTAKES * with_rate
+    return tuple((make(**options), hint.format(**words)) for options, hint in mistakes)
 
 
-def _slip(**slip: Any) -> Callable[..., Any]:
-    return lambda w, b, x, y, eta: _visit(w, b, x, y, eta, **slip)
+def _wrong_visit(**options: Any) -> Callable[..., Any]:
+    return lambda w, b, x, y, eta: _visit(w, b, x, y, eta, **options)
 
 
-def _margin_slip(**slip: Any) -> Callable[..., Any]:
-    return lambda w, b, x, y, eta, margin: _visit(w, b, x, y, eta, **{"margin": margin, **slip})
+def _wrong_margin(**options: Any) -> Callable[..., Any]:
+    return lambda w, b, x, y, eta, margin: _visit(w, b, x, y, eta, **{"margin": margin, **options})
 
 
 def _passes(
-    X: Any, y: Any, epochs: int, start: tuple[float, float] = (0.0, 0.0), **slip: Any
+    X: Any, y: Any, epochs: int, start: tuple[float, float] = (0.0, 0.0), **options: Any
 ) -> tuple[list[np.ndarray], list[float]]:
-    """The weights and biases after every example, the start first."""
+    """Return the weights and biases after every example, the start first."""
     ws, bs = [np.full(X.shape[1], start[0])], [start[1]]
     for _ in range(epochs):
         for x, label in zip(X, y, strict=True):
-            w, b = _visit(ws[-1], bs[-1], x, label, 1.0, **slip)
+            w, b = _visit(ws[-1], bs[-1], x, label, 1.0, **options)
             ws.append(w)
             bs.append(b)
     return ws, bs
 
 
-def _pass_slip(**slip: Any) -> Callable[..., Any]:
+def _wrong_passes(**options: Any) -> Callable[..., Any]:
     def wrong(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
-        ws, bs = _passes(X, y, epochs, **slip)
+        ws, bs = _passes(X, y, epochs, **options)
         return ws[-1], bs[-1]
 
     return wrong
@@ -112,9 +112,9 @@ def _batch(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
     return w, b
 
 
-def _average_slip(**slip: Any) -> Callable[..., Any]:
+def _wrong_average(**options: Any) -> Callable[..., Any]:
     def wrong(X: Any, y: Any) -> tuple[np.ndarray, float]:
-        ws, bs = _passes(X, y, 1, **slip)
+        ws, bs = _passes(X, y, 1, **options)
         return np.mean(ws[1:], axis=0), float(np.mean(bs[1:]))
 
     return wrong
@@ -171,11 +171,11 @@ def _classes(
     return theta
 
 
-def _class_slip(**slip: Any) -> Callable[..., Any]:
-    return lambda theta, x, y: _classes(theta, x, y, **slip)
+def _wrong_classes(**options: Any) -> Callable[..., Any]:
+    return lambda theta, x, y: _classes(theta, x, y, **options)
 
 
-def _kernel_slip(coef: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _wrong_kernel(coef: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def wrong(alpha: Any, X: Any, y: Any, kernel: Callable[..., float], x: Any) -> float:
         return sum(c * kernel(z, x) for c, z in zip(coef(alpha, y), X, strict=True))
 
@@ -217,7 +217,7 @@ def _stop(accuracies: list[float], patience: int, *, ties: bool = False, late: i
     return epoch, best
 
 
-PREDICT: Slips = (
+PREDICT: CommonMistakes = (
     (lambda w, b, x: 1 if np.dot(w, x) > 0 else -1, "this is the answer without the bias. The score is w·x + b."),
     (lambda w, b, x: 1 if np.dot(w, x) - b > 0 else -1, "add the bias, do not subtract it. The score is w·x + b."),
     (lambda w, b, x: 1 if np.dot(w, x) + b >= 0 else -1, "here the score is exactly 0, and the library answers -1."),
@@ -226,7 +226,7 @@ PREDICT: Slips = (
     (lambda w, b, x: -1 if np.dot(w, x) + b > 0 else 1, "the sign is the wrong way round: a positive score means +1."),
     (lambda w, b, x: np.dot(w, x) + b, "this is the score. The label is its sign."),
 )
-DISTANCE: Slips = (
+DISTANCE: CommonMistakes = (
     (lambda w, b, x: np.dot(w, x) + b, "this is the score. Divide it by the length of w."),
     (lambda w, b, x: (np.dot(w, x) + b) / np.dot(w, w), "you divided by |w|², not by |w|: take the square root."),
     (lambda w, b, x: np.dot(w, x) / np.linalg.norm(w), "this is the distance without the bias."),
@@ -237,22 +237,22 @@ DISTANCE: Slips = (
     (lambda w, b, x: (np.dot(w, x) + b) / np.abs(w).sum(),
      "you divided by the sum of the absolute values of w. Its length is the root of the sum of squares."),
 )  # fmt: skip
-UPDATE: Slips = (
-    *_slips_of_a_visit(_slip, with_rate=True, with_margin=False),
-    (_slip(always=True), "update only after a mistake. This example is right already."),
+UPDATE: CommonMistakes = (
+    *_mistakes_of_a_visit(_wrong_visit, with_rate=True, with_margin=False),
+    (_wrong_visit(always=True), "update only after a mistake. This example is right already."),
 )
-PERCEPTRON: Slips = (
-    (_pass_slip(strict=True), "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0."),
-    *_slips_of_a_visit(_pass_slip, with_rate=False, with_margin=False),
-    (_pass_slip(always=True), "update only after a mistake."),
-    (_pass_slip(start=(1.0, 1.0)), "start from zeros, not from ones."),
-    (_pass_slip(start=(1.0, 0.0)), "start from zeros, not from ones."),
+PERCEPTRON: CommonMistakes = (
+    (_wrong_passes(strict=True), "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0."),
+    *_mistakes_of_a_visit(_wrong_passes, with_rate=False, with_margin=False),
+    (_wrong_passes(always=True), "update only after a mistake."),
+    (_wrong_passes(start=(1.0, 1.0)), "start from zeros, not from ones."),
+    (_wrong_passes(start=(1.0, 0.0)), "start from zeros, not from ones."),
     (_batch, "this is the batch perceptron, which adds up the updates of an epoch. Update w and b at once after every "
      "mistake, before you look at the next example."),
     (_averaged_passes, "these are the averaged weights. Return those after the last example."),
-    (lambda X, y, epochs: _pass_slip()(X, y, 1), "this is the result of one epoch. Repeat the pass `epochs` times."),
+    (lambda X, y, epochs: _wrong_passes()(X, y, 1), "this is the result of one epoch. Repeat the pass `epochs` times."),
 )  # fmt: skip
-BOUND: Slips = (
+BOUND: CommonMistakes = (
     (lambda X, y, u: np.linalg.norm(X, axis=1).max() / (y * (X @ u)).min(), "this is R / γ. The bound is its square."),
     (lambda X, y, u: np.linalg.norm(X, axis=1).max() ** 2 / (y * (X @ u)).min(), "this is R² / γ. Square γ, too."),
     (lambda X, y, u: (np.linalg.norm(X, axis=1).max() / (y * (X @ u)).mean()) ** 2,
@@ -263,7 +263,7 @@ BOUND: Slips = (
      "you took the sum of the absolute values of x. Its length is the root of the sum of squares."),
     (lambda X, y, u: (np.linalg.norm(X, axis=1).max() / (X @ u).min()) ** 2, "multiply u·x by the label y."),
 )  # fmt: skip
-AVERAGE: Slips = (
+AVERAGE: CommonMistakes = (
     (_last_weights, "these are the last weights. Return the mean of the weights after every example."),
     (_average_of_updates, "you averaged after updates only. Examples that were right count as well."),
     (_average_with_start, "you counted the start. The mean begins with the weights after the first example."),
@@ -271,12 +271,12 @@ AVERAGE: Slips = (
     (_average_of_one_array, "the list holds the same array every time: `w += ...` changes it in place. Write "
      "w = w + ..., or append w.copy()."),
     (_sum_of_weights, "this is the sum. Divide it by the number of examples."),
-    *_slips_of_a_visit(_average_slip, with_rate=False, with_margin=False),
-    (_average_slip(always=True), "update only after a mistake."),
-    (_average_slip(start=(1.0, 1.0)), "start from zeros, not from ones."),
-    (_average_slip(start=(1.0, 0.0)), "start from zeros, not from ones."),
+    *_mistakes_of_a_visit(_wrong_average, with_rate=False, with_margin=False),
+    (_wrong_average(always=True), "update only after a mistake."),
+    (_wrong_average(start=(1.0, 1.0)), "start from zeros, not from ones."),
+    (_wrong_average(start=(1.0, 0.0)), "start from zeros, not from ones."),
 )  # fmt: skip
-STOP: Slips = (
+STOP: CommonMistakes = (
     (lambda accuracies, patience: _stop(accuracies, patience, ties=True), "an equal accuracy is not an improvement."),
     (lambda accuracies, patience: _stop(accuracies, patience, late=1), "you waited one epoch too long."),
     (lambda accuracies, patience: _stop(accuracies, patience, late=-1), "you stopped one epoch too early."),
@@ -284,30 +284,30 @@ STOP: Slips = (
      "training stops when the accuracy has not improved for `patience` epochs."),
     (lambda accuracies, patience: tuple(np.array(_stop(accuracies, patience)) - 1), "epochs are counted from 1."),
 )  # fmt: skip
-CLASSES: Slips = (
-    (_class_slip(sign=-1), "the signs are the wrong way round: add x to the true class's row."),
-    (_class_slip(rivals="all"), "only two rows change: that of the true class and that of the predicted class."),
-    (_class_slip(rivals="better"), "only two rows change: that of the true class and that of the predicted class."),
-    (_class_slip(rivals="none"), "subtract x from the row of the predicted class."),
-    (_class_slip(tie="last"), "here two scores are equal, and the first class of them is predicted."),
-    (_class_slip(strict=True), "the score of the true class is as good as that of an earlier class. Of equal scores, "
-     "the first is predicted, so this is a mistake."),
+CLASSES: CommonMistakes = (
+    (_wrong_classes(sign=-1), "the signs are the wrong way round: add x to the true class's row."),
+    (_wrong_classes(rivals="all"), "only two rows change: that of the true class and that of the predicted class."),
+    (_wrong_classes(rivals="better"), "only two rows change: that of the true class and that of the predicted class."),
+    (_wrong_classes(rivals="none"), "subtract x from the row of the predicted class."),
+    (_wrong_classes(tie="last"), "here two scores are equal, and the first class of them is predicted."),
+    (_wrong_classes(strict=True), "the score of the true class is as good as that of an earlier class. Of equal "
+     "scores, the first is predicted, so this is a mistake."),
 )  # fmt: skip
-MARGIN: Slips = (
-    (_margin_slip(margin=0.0), "this is the rule without a margin. Update if y s <= margin."),
-    *_slips_of_a_visit(_margin_slip, with_rate=True, with_margin=True),
-    (_margin_slip(geometric=True), "you compared the geometric margin y s / |w|. The rule compares y s itself."),
-    (_margin_slip(always=True), "update only if y s <= margin."),
+MARGIN: CommonMistakes = (
+    (_wrong_margin(margin=0.0), "this is the rule without a margin. Update if y s <= margin."),
+    *_mistakes_of_a_visit(_wrong_margin, with_rate=True, with_margin=True),
+    (_wrong_margin(geometric=True), "you compared the geometric margin y s / |w|. The rule compares y s itself."),
+    (_wrong_margin(always=True), "update only if y s <= margin."),
 )
-KERNEL: Slips = (
-    (_kernel_slip(lambda alpha, y: alpha), "every term must be multiplied by its label: α_j y_j K(x_j, x)."),
-    (_kernel_slip(lambda alpha, y: y), "every term must be multiplied by its α_j."),
-    (_kernel_slip(lambda alpha, y: -alpha * y), "the sign is the wrong way round."),
+KERNEL: CommonMistakes = (
+    (_wrong_kernel(lambda alpha, y: alpha), "every term must be multiplied by its label: α_j y_j K(x_j, x)."),
+    (_wrong_kernel(lambda alpha, y: y), "every term must be multiplied by its α_j."),
+    (_wrong_kernel(lambda alpha, y: -alpha * y), "the sign is the wrong way round."),
     (_dot_products, "these are dot products. Use the kernel: kernel(x_j, x)."),
-    (lambda *arguments: 1 if _kernel_slip(lambda alpha, y: alpha * y)(*arguments) > 0 else -1,
+    (lambda *arguments: 1 if _wrong_kernel(lambda alpha, y: alpha * y)(*arguments) > 0 else -1,
      "this is the label. Return the score, not its sign."),
 )  # fmt: skip
-VITERBI: Slips = (
+VITERBI: CommonMistakes = (
     (lambda emissions, transitions: emissions.argmax(axis=1), "this ignores the transitions."),
     (_greedy, "this takes the best label token by token. A later token can make another choice better."),
     (_forward, "this labelling is as good, but of equal ones the first in lexicographic order is wanted. "
@@ -315,7 +315,7 @@ VITERBI: Slips = (
     (lambda emissions, transitions: _forward(emissions, transitions.T),
      "the transitions are the wrong way round: transitions[i][j] is the weight of label i followed by label j."),
 )  # fmt: skip
-FEATURES: Slips = (
+FEATURES: CommonMistakes = (
     (lambda x: x, "the product x₁x₂ is missing."),
     (lambda x: [*x, x[0] ** 2, x[0] * x[1], x[1] ** 2], "squares are not needed here: return x₁, x₂ and x₁x₂."),
     (lambda x: [x[0] * x[1]], "keep x₁ and x₂ as well."),
