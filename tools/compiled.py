@@ -9,7 +9,7 @@ PACKAGE = ROOT / "src/perceptrons"
 
 def sources() -> list[Path]:
     """The files with compiled functions."""
-    alone = [PACKAGE / "engine" / name for name in ("compiling.py", "linking.py", "rows.py", "hashing.py")]
+    alone = [PACKAGE / "engine" / name for name in ("compiling.py", "rows.py", "hashing.py")]
     return sorted([*alone, *(PACKAGE / "engine/passes").glob("*.py"), *(PACKAGE / "engine/scan").glob("*.py")])
 
 

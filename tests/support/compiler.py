@@ -65,9 +65,9 @@ class Compiler:
 
 def compile_elsewhere():
     """From now on, another process compiles what this one does not find in the cache. Returns that one."""
-    from perceptrons.engine.compiling import Kept
+    from numba.core.caching import FunctionCache
 
-    compiler, load = Compiler(), Kept.load_overload
+    compiler, load = Compiler(), FunctionCache.load_overload
 
     def loaded(self, types, context):
         found = load(self, types, context)
@@ -76,7 +76,7 @@ def compile_elsewhere():
             found = load(self, types, context)
         return found
 
-    Kept.load_overload = loaded
+    FunctionCache.load_overload = loaded
     compiler.start()
     return compiler
 

@@ -8,12 +8,12 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.main import get_command
 
 import perceptrons
-from perceptrons.cli import sparing
 from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.help import Command, Group
+from perceptrons.cli.libraries import prepare_process
 from perceptrons.cli.screen import say, saying_warnings
 
 # What each is for, as its module says too: --help need not load them all.
@@ -65,7 +65,7 @@ class Commands(Mapping[str, Any]):
         return len(COMMANDS)
 
 
-class Program(Group):
+class Program(TyperGroup):
     """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback.
 
     A command is imported and gets its options when it is called for.
@@ -121,7 +121,7 @@ class Program(Group):
         except KeyboardInterrupt as error:
             code = complain(str(error) or "Interrupted.", INTERRUPTED)
         compiling = sys.modules.get("perceptrons.engine.compiling")  # loaded by the commands that compute
-        if compiling is not None and compiling.lost and not (code or quiet):
+        if compiling is not None and not compiling.IS_CACHED and not (code or quiet):
             complain(COMPILED_AGAIN, code)
         raise typer.Exit(code)
 
@@ -164,7 +164,7 @@ def made(name: str) -> Any:
     if isinstance(group := getattr(module, "group", None), typer.Typer):
         return get_command(group)
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name, cls=Command)(vars(module)[name])
+    alone.command(name)(vars(module)[name])
     return get_command(alone)
 
 
@@ -188,7 +188,8 @@ def start(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 done, 2 wrong usage or bad input, 130 interrupted."""
-    sparing.alone = arguments is None
+    if arguments is None:
+        prepare_process()
     try:
         return int(app(args=arguments, prog_name="perceptrons", standalone_mode=False))
     except KeyboardInterrupt:

@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 import typer
 
+from perceptrons.cli.libraries import import_sklearn
 from perceptrons.cli.screen import plain
-from perceptrons.cli.sparing import load_libraries
 
 # The groups of options in --help, in this order.
 READ, COLUMNS, SPLIT, LEARN = "Reading data", "Columns of FILE", "Splitting and testing", "Training"
@@ -167,7 +167,7 @@ def command(function: Callable[[OptionsType], None]) -> Callable[..., None]:
 
     @wraps(function)
     def run(**values: Any) -> None:
-        load_libraries()
+        import_sklearn()
         function(options_class(**values))
 
     parameters = [_parameter(one) for one in _fields_in_order(options_class)]

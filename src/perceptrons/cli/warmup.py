@@ -11,7 +11,7 @@ from pathlib import Path
 
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.options import JsonOption, command
-from perceptrons.cli.screen import as_json, count
+from perceptrons.cli.screen import as_json
 
 MESSAGES = 300  # of those that come with the package, in the files that the commands are given
 PIXELS = 12  # columns of the table
@@ -46,27 +46,22 @@ def warmup(options: JsonOption) -> None:
     It runs train, predict, evaluate, diagnose and tag on small files with example data.
     The compiled code is saved where later runs look for it: in NUMBA_CACHE_DIR if it is set.
     """
-    from perceptrons.engine import compiling
+    from perceptrons.engine.compiling import IS_CACHED
 
     _check_place()
-    began, before = time.perf_counter(), compiling.compiling.functions
+    start = time.perf_counter()
+    if not IS_CACHED:
+        raise BadInputError(f"Compiled code cannot be saved: {WHAT_TO_SET}")
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder))
         for run in RUNS:
             _run(run.format(folder=folder).split())
-            if compiling.lost:
-                raise BadInputError(f"Compiled code could not be saved: {WHAT_TO_SET}")
-    if not compiling.folders:
-        raise BadInputError(f"No compiled code was saved or found: {WHAT_TO_SET}")
-    seconds, functions = time.perf_counter() - began, compiling.compiling.functions - before
-    folders = sorted(compiling.folders)
-    place = os.path.commonpath(folders)
+    seconds, cache_folder = time.perf_counter() - start, os.environ.get("NUMBA_CACHE_DIR")
     if options.json:
-        print(as_json({"functions": functions, "seconds": seconds, "folder": place}), end="")
-    elif functions:
-        print(f"{count(functions, 'function')} compiled in {seconds:.0f} s and saved in {place}.")
+        print(as_json({"seconds": seconds, "folder": cache_folder}), end="")
     else:
-        print(f"Nothing to compile: all functions are already in {place}.")
+        place = cache_folder or "the package or your cache folder (set NUMBA_CACHE_DIR to choose the folder)"
+        print(f"The code of the usual commands is compiled and saved in {place}. This took {seconds:.0f} s.")
 
 
 def _check_place() -> None:

@@ -9,7 +9,7 @@ import secrets
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled, inlined
+from perceptrons.engine.compiling import compiled, inlined
 
 SECRET = secrets.randbits(62) | 2**40 | 1  # odd. It goes with a table to other processes, but never into a file
 U0, U4, U5, U8, U32 = (np.uint64(n) for n in (0, 4, 5, 8, 32))

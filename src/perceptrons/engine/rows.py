@@ -6,19 +6,14 @@ A pass says `dot(rows, i, w)` and numba compiles the loop that fits the type of 
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
-from perceptrons.engine.compiling import BOUNDS, LINKED, cgutils, intrinsic, ir, kept, overload, types
+from perceptrons.engine.compiling import overload_inlined
 
-SUMS = {"reassoc", "contract", "nsz", "arcp"}  # lets LLVM vectorise a sum; still honours NaN and infinity
 AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md
 LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
-
-# by LLVM: numba's own inlining compiles slower
-INLINED: Any = {"fastmath": SUMS, "error_model": "numpy", "forceinline": True, **LINKED, **BOUNDS}
-
-compiled = kept(nogil=True, fastmath=SUMS, error_model="numpy")
-inner = kept(inner=True, nogil=True, fastmath=SUMS, error_model="numpy")  # called by compiled functions only
-inlined = kept(inner=True, nogil=True, **INLINED)  # small steps of a pass: a call would count references to its arrays
 
 
 class Dense(NamedTuple):
@@ -135,7 +130,7 @@ def _unsigned(rows):
     return np.uint32 if rows.types[1].dtype == types.int32 else np.uint64
 
 
-@overload(dot, jit_options=INLINED)
+@overload_inlined(dot)
 def _dot(rows, i, w):
     if rows.instance_class is Dense:
 
@@ -159,7 +154,7 @@ def _dot(rows, i, w):
     return sparse
 
 
-@overload(add, jit_options=INLINED)
+@overload_inlined(add)
 def _add(rows, i, step, w):
     if rows.instance_class is Dense:
 
@@ -179,7 +174,7 @@ def _add(rows, i, step, w):
     return sparse
 
 
-@overload(move, jit_options=INLINED)
+@overload_inlined(move)
 def _move(rows, i, step, theta, y, y_hat):
     if rows.instance_class is Dense:
 
@@ -201,7 +196,7 @@ def _move(rows, i, step, theta, y, y_hat):
     return sparse
 
 
-@overload(scores, jit_options=INLINED)
+@overload_inlined(scores)
 def _scores(rows, i, theta, s):
     if rows.instance_class is Dense:
 
@@ -239,7 +234,7 @@ def _scores(rows, i, theta, s):
     return sparse
 
 
-@overload(sqnorm, jit_options=INLINED)
+@overload_inlined(sqnorm)
 def _sqnorm(rows, i):
     if rows.instance_class is Dense:
 
@@ -260,7 +255,7 @@ def _sqnorm(rows, i):
     return sparse
 
 
-@overload(spread, jit_options=INLINED)
+@overload_inlined(spread)
 def _spread(rows, i, sigma):
     if rows.instance_class is Dense:
 
@@ -283,7 +278,7 @@ def _spread(rows, i, sigma):
     return sparse
 
 
-@overload(add_spread, jit_options=INLINED)
+@overload_inlined(add_spread)
 def _add_spread(rows, i, step, sigma, w):
     if rows.instance_class is Dense:
 
@@ -304,7 +299,7 @@ def _add_spread(rows, i, step, sigma, w):
     return sparse
 
 
-@overload(narrow, jit_options=INLINED)
+@overload_inlined(narrow)
 def _narrow(rows, i, beta, sigma):
     if rows.instance_class is Dense:
 
@@ -325,21 +320,21 @@ def _narrow(rows, i, beta, sigma):
     return sparse
 
 
-@overload(n_stored, jit_options=INLINED)
+@overload_inlined(n_stored)
 def _n_stored(rows, i):
     if rows.instance_class is Dense:
         return lambda rows, i: rows.values.shape[1]
     return lambda rows, i: np.intp(rows.starts[i + 1]) - np.intp(rows.starts[i])
 
 
-@overload(column, jit_options=INLINED)
+@overload_inlined(column)
 def _column(rows, i, p):
     if rows.instance_class is Dense:
         return lambda rows, i, p: np.intp(p)
     return lambda rows, i, p: np.intp(rows.columns[np.intp(rows.starts[i]) + p])
 
 
-@overload(packed, jit_options=INLINED)
+@overload_inlined(packed)
 def _packed(rows, order):
     if rows.instance_class is Dense:
 
@@ -375,14 +370,14 @@ def _touch(typingctx, array, index, offset):
         start = builder.ptrtoint(view.data, place.type)
         address = builder.inttoptr(builder.add(start, place), ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [address.type] + [ir.IntType(32)] * 3)
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        function = builder.module.declare_intrinsic("llvm.prefetch.p0", fnty=kind)
         builder.call(function, [address] + [ir.Constant(ir.IntType(32), flag) for flag in (0, 3, 1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.intp), codegen
 
 
-@overload(prefetch, jit_options=INLINED)
+@overload_inlined(prefetch)
 def _prefetch(rows, order, p):
     # No branch here: numba would count references to the arrays inside it, at every row, and the pass be half as fast.
     if rows.instance_class is Dense:
@@ -403,7 +398,7 @@ def _prefetch(rows, order, p):
     return sparse
 
 
-@overload(touch, jit_options=INLINED)
+@overload_inlined(touch)
 def _touch_one(array, index):
     def load(array, index):
         _touch(array, np.intp(index), 0)  # type: ignore[call-arg]

@@ -2,15 +2,14 @@
 
 import typer
 
-from perceptrons.cli.help import Command, Group
 from perceptrons.cli.tag.evaluate import evaluate
 from perceptrons.cli.tag.predict import predict
 from perceptrons.cli.tag.train import train
 from perceptrons.cli.tag.tune import tune
 
-group = typer.Typer(name="tag", cls=Group, add_completion=False, rich_markup_mode=None)
+group = typer.Typer(name="tag", add_completion=False, rich_markup_mode=None)
 for command in (train, tune, predict, evaluate):
-    group.command(cls=Command)(command)
+    group.command()(command)
 
 
 @group.callback(invoke_without_command=True)

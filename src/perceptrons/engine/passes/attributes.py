@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.hashing import mixed, stirred
-from perceptrons.engine.rows import compiled, inlined, inner, touch
+from perceptrons.engine.rows import touch
 
 PARTS = 4  # values that a template may combine
 VALUE_BITS = 26  # of a value in a key: 67 million words

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled, inlined, inner
+from perceptrons.engine.compiling import compiled, inlined, inner
 
 
 class Linear(NamedTuple):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inner
 from perceptrons.engine.passes.average import SCALE, SEEN, fade, renew, settle, tick
 from perceptrons.engine.passes.binary import binary_loss, binary_mistakes, wrong
 from perceptrons.engine.passes.log import LOG_COLUMNS, note
@@ -9,7 +10,7 @@ from perceptrons.engine.passes.multiclass import joint_loss, leader, multiclass_
 from perceptrons.engine.passes.penalty import truncate_now
 from perceptrons.engine.passes.pocket import RUN, broke, due, judge
 from perceptrons.engine.passes.steps import demand, exchange, shift
-from perceptrons.engine.rows import compiled, dot, inner, prefetch, scores
+from perceptrons.engine.rows import dot, prefetch, scores
 
 
 @compiled

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.passes.average import SCALE, SEEN, fade, renew, settle, tick
 from perceptrons.engine.passes.log import note
 from perceptrons.engine.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.engine.passes.pocket import broke, due, judge
 from perceptrons.engine.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, shift
-from perceptrons.engine.rows import compiled, dot, inlined, prefetch
+from perceptrons.engine.rows import dot, prefetch
 
 
 @inlined

@@ -6,8 +6,8 @@ held at that time, so that removing, shrinking and projecting need no correction
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled
 from perceptrons.engine.passes.budget_policies import RADIUS, SEEN, TAKEN, UPDATES, admit, change
-from perceptrons.engine.rows import compiled
 
 FINE, INDEFINITE = 0, 1
 

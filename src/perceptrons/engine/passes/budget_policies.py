@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import inlined, inner
 from perceptrons.engine.hashing import mixed
-from perceptrons.engine.rows import inlined, inner
 
 REMOVE_RANDOM, FORGET_OLDEST, PROJECT = range(3)
 SEEN, TAKEN, ENTERED, REMOVED, FORGOTTEN, UPDATES, RADIUS = range(7)  # of numbers, below

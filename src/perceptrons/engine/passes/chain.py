@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inner
 from perceptrons.engine.passes.shortlists import Table, emit, make_room, place_of, shift
 from perceptrons.engine.passes.steps import CONSTANT
 from perceptrons.engine.passes.viterbi import add_cost, follow, lead, precedes, reach, reach_others
-from perceptrons.engine.rows import compiled, inner
 
 
 class Chain(NamedTuple):

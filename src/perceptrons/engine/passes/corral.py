@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled, inner
+from perceptrons.engine.compiling import compiled, inner
 
 DEPENDENT = 1e-12  # a point so close to the span of the corral, relative to its norm, adds rounding and nothing else
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from perceptrons.engine.rows import add, compiled, dot, move, scores, sqnorm
+from perceptrons.engine.compiling import compiled
+from perceptrons.engine.rows import add, dot, move, scores, sqnorm
 
 
 @compiled

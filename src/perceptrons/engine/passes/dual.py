@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.passes.log import note
-from perceptrons.engine.rows import compiled, inlined, inner
 
 
 class Gram(NamedTuple):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from perceptrons.engine.rows import inlined
+from perceptrons.engine.compiling import inlined
 
 LOG_COLUMNS = 5  # examples seen before, row, true class, the class it was taken for, step (> 0)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled, inner
+from perceptrons.engine.compiling import compiled, inner
 
 PRIME = 67108859  # the largest below 2^26: sums of 2,047 products of two remainders fit in 64 bits
 

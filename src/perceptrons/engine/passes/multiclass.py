@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.passes.average import MASS, SCALE, SEEN, TOTAL, fade, renew, settle, tick
 from perceptrons.engine.passes.log import LOG_COLUMNS, longer, note
 from perceptrons.engine.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.engine.passes.pocket import broke, due, judge
 from perceptrons.engine.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
-from perceptrons.engine.rows import compiled, inlined, prefetch, scores
+from perceptrons.engine.rows import prefetch, scores
 
 BLOCK = 128  # examples a matrix product; measured, see docs/decisions.md
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inner
 from perceptrons.engine.passes.corral import enter, leave, step_to_nearest
-from perceptrons.engine.rows import compiled, inner
 
 NOISE = 1e-15  # relative error of a score; nothing below it is worth another step
 ZERO = 1e-14  # a weight so small is 0: its point stays for the multipliers' sake, where others will follow it

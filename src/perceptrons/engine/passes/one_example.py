@@ -6,16 +6,14 @@ takes arrays, puts the tuples together, and calls the pass on an order of one: t
 
 import numpy as np
 
-from perceptrons.engine.compiling import kept
+from perceptrons.engine.compiling import compiled, exact
 from perceptrons.engine.passes.average import MASS, SCALE, TOTAL, Linear
 from perceptrons.engine.passes.binary import binary_pass
 from perceptrons.engine.passes.multiclass import multiclass_pass
 from perceptrons.engine.passes.steps import Rule
-from perceptrons.engine.rows import Dense, Sparse, compiled
+from perceptrons.engine.rows import Dense, Sparse
 
 MISTAKE, UPDATE, OVERFLOWED = 1, 2, 4  # what `binary_one` and `multiclass_one` return, added up
-
-in_order = kept(nogil=True, error_model="numpy")  # sums as written: the scores that a CSR product gives
 
 
 @compiled
@@ -45,7 +43,7 @@ def multiclass_one(
     return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
 
 
-@in_order
+@exact
 def score_row(values, columns, limit, average, w, b, late_w, late_b, clock, s):
     """The scores of a row, values[p] in columns[p], by the averaged or the last weights.
 

@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inner
 from perceptrons.engine.passes.average import SCALE, SEEN, Linear, fade, renew, settle, tick
 from perceptrons.engine.passes.binary import binary_loss, binary_pass, wrong
 from perceptrons.engine.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.engine.passes.steps import AROW, CONSTANT, answer_to, confident_shift, shift
-from perceptrons.engine.rows import compiled, inner, packed, prefetch, scores
+from perceptrons.engine.rows import packed, prefetch, scores
 
 PACKED = 2**22  # numbers of a block that is copied, class by class; measured, see docs/decisions.md
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled
+from perceptrons.engine.compiling import compiled
 
 RUN = 16  # neighbouring rows that stay in one group: a page or so of memory
 GROUP = 1024  # rows shuffled among each other: they fit in the second-level cache

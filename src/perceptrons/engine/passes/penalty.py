@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.passes.average import DEMANDED, MASS, SCALE
-from perceptrons.engine.rows import column, compiled, inlined, inner, n_stored
+from perceptrons.engine.rows import column, n_stored
 
 
 class Pending(NamedTuple):

@@ -5,11 +5,12 @@ With those, `binary.py` and `multiclass.py` run the same rule.
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled
 from perceptrons.engine.passes.average import SEEN, renew, tick
 from perceptrons.engine.passes.binary import binary_loss, wrong
 from perceptrons.engine.passes.multiclass import joint_loss, leader
 from perceptrons.engine.passes.steps import exchange, shift
-from perceptrons.engine.rows import compiled, dot, prefetch, scores
+from perceptrons.engine.rows import dot, prefetch, scores
 
 
 @compiled

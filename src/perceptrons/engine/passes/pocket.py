@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.passes.average import SCALE
-from perceptrons.engine.rows import compiled, inlined
 
 
 class Pocket(NamedTuple):

@@ -5,18 +5,15 @@ Sums are computed as written, so that rows, dicts and blocks of any size give th
 
 import numpy as np
 
-from perceptrons.engine.compiling import kept
+from perceptrons.engine.compiling import exact
 
 CONSTANT = 1e-14  # a deviation that is so small a part of the mean is rounding: the feature is constant
-
-in_order = kept(nogil=True, error_model="numpy")
-
 
 TOTAL, MEAN, VARIANCE, ROWS = range(4)  # columns of moments, float64 (features, 4):
 # the sum of the weights of the values, mean and variance, and the rows counted; in the rows since then it was 0
 
 
-@in_order
+@exact
 def after_zeros(keep, zeros, total, mean, variance):
     """Total, mean and variance of a feature after this many more zeros."""
     if zeros == 0.0:
@@ -27,7 +24,7 @@ def after_zeros(keep, zeros, total, mean, variance):
     return before + added, part * mean, part * (variance + (1.0 - part) * mean * mean)
 
 
-@in_order
+@exact
 def after(keep, x, total, mean, variance):
     """Total, mean and variance of a feature, with one value more (Welford 1962; with weights, West 1979)."""
     total = keep * total + 1.0
@@ -35,14 +32,14 @@ def after(keep, x, total, mean, variance):
     return total, mean + part * away, (1.0 - part) * (variance + part * away * away)
 
 
-@in_order
+@exact
 def factor(mean, variance):
     """What to multiply a centered feature by; 1 if it is constant."""
     deviation = np.sqrt(variance)
     return 1.0 / deviation if deviation > CONSTANT * abs(mean) else 1.0
 
 
-@in_order
+@exact
 def count(keep, x, row, of):
     """Count the value of a feature in row number `row`, counted from 0.  of: its moments, which are changed."""
     total, mean, variance = after_zeros(keep, row - of[ROWS], of[TOTAL], of[MEAN], of[VARIANCE])
@@ -50,7 +47,7 @@ def count(keep, x, row, of):
     of[ROWS] = row + 1.0
 
 
-@in_order
+@exact
 def count_dense(values, keep, seen, moments):
     """Count the rows of a matrix in their order, after the `seen` rows before them.  Changes moments."""
     for i in range(values.shape[0]):
@@ -58,7 +55,7 @@ def count_dense(values, keep, seen, moments):
             count(keep, np.float64(values[i, j]), seen + i, moments[j])
 
 
-@in_order
+@exact
 def count_sparse(values, columns, starts, keep, seen, moments):
     """The same for a sparse matrix, at the cost of its entries: zeros are counted when something else comes."""
     for i in range(len(starts) - 1):
@@ -66,7 +63,7 @@ def count_sparse(values, columns, starts, keep, seen, moments):
             count(keep, np.float64(values[p]), seen + i, moments[columns[p]])
 
 
-@in_order
+@exact
 def count_named(values, columns, keep, moments):
     """Count the features that one example has; of the others it says nothing.  Changes moments.
 
@@ -80,7 +77,7 @@ def count_named(values, columns, keep, moments):
     return True
 
 
-@in_order
+@exact
 def scale_named(values, columns, moments):
     """Scale the features that one example has; one that was never counted (column -1) becomes 0.  Changes values."""
     for p in range(len(values)):
@@ -89,7 +86,7 @@ def scale_named(values, columns, moments):
         values[p] = (values[p] - of[MEAN]) * factor(of[MEAN], of[VARIANCE]) if known else 0.0
 
 
-@in_order
+@exact
 def up_to(keep, seen, moments):
     """Mean, variance and factor of every feature, with the zeros of all rows seen counted."""
     found = np.empty((3, len(moments)))

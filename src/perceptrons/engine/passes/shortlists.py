@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.rows import inlined, inner, touch
+from perceptrons.engine.compiling import inlined, inner
+from perceptrons.engine.rows import touch
 
 FEW = 64  # labels: up to this number, full rows are faster than lists, and small enough
 FIRST = 2  # labels in a new list: the true one and the wrong one

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import inlined, inner
 from perceptrons.engine.passes.average import MASS, SCALE, TOTAL
-from perceptrons.engine.rows import add, add_spread, inlined, inner, move, narrow, spread, sqnorm
+from perceptrons.engine.rows import add, add_spread, move, narrow, spread, sqnorm
 
 CONSTANT, PASSIVE, AROW = range(3)
 

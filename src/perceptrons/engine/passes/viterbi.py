@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inner
 from perceptrons.engine.passes.shortlists import emit, width_of
-from perceptrons.engine.rows import compiled, inner
 
 HIGH = 1024.0  # scores beyond are brought down, see reach
 

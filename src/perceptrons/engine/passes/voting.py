@@ -5,8 +5,8 @@ No weight vector is stored: w_k·x = w_0·x + the sum over the first k updates o
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled
 from perceptrons.engine.passes.multiclass import leader
-from perceptrons.engine.rows import compiled
 
 
 @compiled

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled
 from perceptrons.engine.passes.shortlists import begin_of, place_of, room_for, unit_of, width_of
-from perceptrons.engine.rows import compiled
 
 
 @compiled

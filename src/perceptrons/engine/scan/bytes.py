@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
-from perceptrons.engine.compiling import intrinsic, ir, overload, types
-from perceptrons.engine.rows import INLINED, inlined, inner
+from perceptrons.engine.compiling import inlined, inner, overload_inlined
 
 ROOM = 8  # bytes behind a text that must be there to be loaded with it
 U1, U2, U3, U4, U8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
@@ -55,17 +57,17 @@ def _as_float(typingctx, bits):
     return types.float64(types.uint64), codegen
 
 
-@overload(as_float, jit_options=INLINED)
+@overload_inlined(as_float)
 def _bits_as_float(bits):
     return lambda bits: _as_float(bits)  # type: ignore[call-arg]
 
 
-@overload(load, jit_options=INLINED)
+@overload_inlined(load)
 def _load_eight(content, p):
     return lambda content, p: _load(content, np.intp(p))  # type: ignore[call-arg]
 
 
-@overload(trailing_zeros, jit_options=INLINED)
+@overload_inlined(trailing_zeros)
 def _count_zeros(x):
     return lambda x: _trailing_zeros(x)  # type: ignore[call-arg]
 

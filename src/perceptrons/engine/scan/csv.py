@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled, inlined, inner
+from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.scan.numbers import BAD, OPEN, number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB = 10, 13, 34, 32, 9

@@ -4,11 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.compiling import kept
-from perceptrons.engine.rows import compiled
+from perceptrons.engine.compiling import compiled, exact
 from perceptrons.engine.scan.name_table import U0, U1, U32
-
-exact = kept(nogil=True, error_model="numpy")  # no sum in another order, no product for a quotient
 
 
 class Amounts(NamedTuple):

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, exact, inlined
 from perceptrons.engine.hashing import stirred
-from perceptrons.engine.rows import compiled, inlined
-from perceptrons.engine.scan.gather import exact
 from perceptrons.engine.scan.numbers import SPACE
 from perceptrons.engine.scan.vw import BAR, CARET, LARGEST, NEWLINE, U0, U1, is_gap, place_of
 

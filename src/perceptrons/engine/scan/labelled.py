@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled, inlined, inner
+from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.scan.bytes import load, not_utf8, trailing_zeros
 
 U0, U1, U3, U8 = (np.uint64(n) for n in (0, 1, 3, 8))

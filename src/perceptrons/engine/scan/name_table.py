@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.hashing import SECRET, stirred
-from perceptrons.engine.rows import AHEAD, compiled, inlined, touch
+from perceptrons.engine.rows import AHEAD, touch
 from perceptrons.engine.scan.bytes import load
 
 U0, U1, U7, U8, U32 = (np.uint64(n) for n in (0, 1, 7, 8, 32))

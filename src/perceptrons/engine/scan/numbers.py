@@ -6,7 +6,7 @@ bits (Lemire 2021, "Number parsing at a gigabyte per second"); the few that even
 
 import numpy as np
 
-from perceptrons.engine.rows import inlined, inner
+from perceptrons.engine.compiling import inlined, inner
 from perceptrons.engine.scan.bytes import as_float, leading_digits, load, others, trailing_zeros, value_of_digits
 
 READ, BAD, OPEN = range(3)  # a number; none; a number that is left to `float`

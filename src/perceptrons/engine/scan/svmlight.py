@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled, inlined
+from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.scan.bytes import leading_digits, load, value_of_digits
 from perceptrons.engine.scan.numbers import BAD, OPEN, is_digit, number
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.hashing import murmur3_32
-from perceptrons.engine.rows import compiled, inlined, inner
 from perceptrons.engine.scan.numbers import (
     BAD,
     CASE,

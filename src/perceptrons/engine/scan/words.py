@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.rows import compiled, inlined
+from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.scan.bytes import ROOM, load
 from perceptrons.engine.scan.name_table import LOWER, U0, U1, U7, U8, U32, insert, key_of, short_key, slot_of
 
