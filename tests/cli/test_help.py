@@ -27,9 +27,9 @@ def page(*arguments, columns=80, **environment):
 
 
 def parameters(*command):
-    from perceptrons.cli import made
+    from perceptrons.cli import make_command
 
-    found = made(command[0])
+    found = make_command(command[0])
     return (found if len(command) == 1 else found.commands[command[1]]).params
 
 

@@ -16,7 +16,7 @@ from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.libraries import prepare_process
 from perceptrons.cli.screen import say, saying_warnings
 
-# What each is for, as its module says too: --help need not load them all.
+# The first sentence of each command; kept here so that --help does not load all modules.
 COMMANDS = {
     "look": "Show what is in DATA before you train: columns, missing values, classes and likely problems.",
     "train": "Train a perceptron, test it on examples it has not seen, and show the results.",
@@ -46,17 +46,17 @@ UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the in
 
 
 class Commands(Mapping[str, Any]):
-    """The commands by name, each made when it is asked for."""
+    """Commands by name; each is made when it is first used."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._commands: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in COMMANDS:
             raise KeyError(name)
-        if name not in self._made:
-            self._made[name] = made(name)
-        return self._made[name]
+        if name not in self._commands:
+            self._commands[name] = make_command(name)
+        return self._commands[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
@@ -66,9 +66,9 @@ class Commands(Mapping[str, Any]):
 
 
 class Program(TyperGroup):
-    """Ends every expected failure with one line on stderr and an exit code. Only bugs show a traceback.
+    """The program. It ends every expected failure with one line on stderr and an exit code; only bugs show a traceback.
 
-    A command is imported and gets its options when it is called for.
+    A command is imported when it is run.
     """
 
     def __init__(self, **extra: Any) -> None:
@@ -81,7 +81,7 @@ class Program(TyperGroup):
 
     def main(self, *arguments: Any, **extra: Any) -> Any:
         standalone = extra.pop("standalone_mode", True)
-        if sys.stdout is None:  # closed by the caller: nobody reads on
+        if sys.stdout is None:  # closed by the caller
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (it stays open as long as the process)
         if sys.stderr is None:  # likewise; or messages would go to stdout
             sys.stderr = open(os.devnull, "w")  # noqa: SIM115
@@ -127,19 +127,19 @@ class Program(TyperGroup):
 
 
 def _readable(error: Any) -> str:
-    """What typer says is wrong, without the kind of exception that pydantic puts before it."""
+    """Return the message of typer without the kind of exception that pydantic puts before it."""
     return str(error.format_message()).replace("Value error, ", "")
 
 
 def complain(message: str, code: int) -> int:
-    """Say what is wrong, on one line of stderr."""
+    """Print a message on one line of stderr, and return the exit code."""
     say(message)
     return code
 
 
 @contextmanager
 def output() -> Iterator[None]:
-    """Leave the block quietly where nobody reads on, as after `| head`; refuse where stdout cannot be written."""
+    """Leave the block quietly if the pipe is closed, as by `| head`; refuse if stdout cannot be written."""
     try:
         yield
     except OSError as error:
@@ -158,8 +158,8 @@ app = typer.Typer(
 )
 
 
-def made(name: str) -> Any:
-    """A command, of the module that is called like it."""
+def make_command(name: str) -> Any:
+    """Return a command, from the module of the same name."""
     module = import_module(f"perceptrons.cli.{name}")
     if isinstance(group := getattr(module, "group", None), typer.Typer):
         return get_command(group)
@@ -168,8 +168,8 @@ def made(name: str) -> Any:
     return get_command(alone)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(is_given: bool) -> None:
+    if is_given:
         print(f"perceptrons {perceptrons.__version__}")
         raise typer.Exit()
 
@@ -178,7 +178,7 @@ def _version(asked: bool) -> None:
 def start(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Train perceptrons, predict, evaluate and look inside. Try `perceptrons train`: it brings its own data."""

@@ -86,8 +86,10 @@ def stream_for_calibration(source: "Reader", options: CalibrationOptions, seed: 
     from perceptrons.data.held_out import without_test
 
     share = SHARE if needs_held_out_examples(options) else 0.0
-    with without_test(source, share, seed + 1, measured=True) as rest:  # the seed of the test set would find no others
-        yield rest
+    with without_test(
+        source, share, seed + 1, measured=True
+    ) as train_stream:  # the seed of the test set would find no others
+        yield train_stream
 
 
 def calibrate_model(model: "AnyModel", held_out: Any, options: CalibrationOptions) -> "Threshold | None":

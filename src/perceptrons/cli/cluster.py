@@ -75,12 +75,12 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
 @contextmanager
 def _silence() -> Iterator[None]:
     """Nothing is logged."""
-    before = logging.root.manager.disable
+    level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
         yield
     finally:
-        logging.disable(before)
+        logging.disable(level)
 
 
 def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | None) -> tuple[list[Path], dict[str, Any]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.selection import Compared, Demonstration
 
-WIDEST = 10  # characters of a bar
+MAX_BAR_WIDTH = 10  # characters
 
 
 Demo = Literal["too-correct", "copied-features"]
@@ -77,84 +77,84 @@ def compare(options: CompareOptions) -> None:
     check_seconds(options.max_seconds)
     from perceptrons.selection import compare as compared
 
-    names = _names(options.learner)
+    names = _learner_names(options.learner)
     ledger = find_ledger(options)
     table, groups, _ = read_examples(options.data, options, options, needs_test_set=True)
-    held, tested = (
+    validation, test = (
         make_part(None, options.dev_share, table, options),
         make_part(options.test, options.test_share, table, options),
     )
     watched = sys.stderr.isatty() and not (options.quiet or options.json)
     with refusing_selection(name_of(table)):
-        found = compared(
-            table.X, labels_of(table), dev=held, test=tested, random_state=options.seed,
+        result = compared(
+            table.X, labels_of(table), dev=validation, test=test, random_state=options.seed,
             split="time" if options.time_order else None, groups=groups, keys=table.keys, learners=names,
             metric=options.metric, force=options.force, ledger=ledger, max_seconds=options.max_seconds,
             tell=say if watched else None, scale=False if table.source.get("preparation") else "auto",
         )  # fmt: skip
-    warnings = warnings_about_test_set(found.parts.test, table, options)
-    if not table.several and found.metric == "accuracy" and found.parts.test is not None:
-        best = max(row.score for row in found.rows)
-        warnings += majority_warnings(found.parts.test.taken()[1], best)
+    warnings = warnings_about_test_set(result.parts.test, table, options)
+    if not table.several and result.metric == "accuracy" and result.parts.test is not None:
+        best = max(row.score for row in result.rows)
+        warnings += majority_warnings(result.parts.test.taken()[1], best)
     if options.json:
-        about = {"data": [str(path) for path in options.data], **found.to_dict(), "scaled": _scaled(found, table)}
+        about = {"data": [str(path) for path in options.data], **result.to_dict(), "scaled": _scaled(result, table)}
         print(as_json({**about, "warnings": warnings}), end="")
     elif not options.quiet:
-        show(found, table, screen(), warnings)
+        show(result, table, screen(), warnings)
 
 
-def _names(given: list[str] | None) -> list[str] | None:
-    """Learners by their names, which may be written with hyphens."""
+def _learner_names(learners: list[str] | None) -> list[str] | None:
+    """Return the names of learners, which may be written with hyphens."""
     from perceptrons.selection import LEARNERS
 
-    if not given:
+    if not learners:
         return None
-    names = [name.replace("-", "_") for name in given]
-    for name, written in zip(names, given, strict=True):
+    names = [name.replace("-", "_") for name in learners]
+    for name, text in zip(names, learners, strict=True):
         if name not in LEARNERS:
-            known = ", ".join(one.replace("_", "-") for one in LEARNERS)
-            raise BadInputError(f"--learner {plain(written)}: there are {known}.")
+            available = ", ".join(learner.replace("_", "-") for learner in LEARNERS)
+            raise BadInputError(f"--learner {plain(text)}: there are {available}.")
     return list(dict.fromkeys(names))
 
 
-def _scaled(found: "Compared", table: "Table") -> bool:
+def _scaled(result: "Compared", table: "Table") -> bool:
     """Are features standardised, by the comparison or as the table was read?"""
-    return found.scaled or (table.source.get("preparation") or {}).get("scale") == "standard"
+    return result.scaled or (table.source.get("preparation") or {}).get("scale") == "standard"
 
 
-def show(found: "Compared", table: "Table", console: "Console", warnings: Sequence[str] = ()) -> None:
-    """The report for people. warnings: about the test set."""
-    sizes = found.sizes
+def show(result: "Compared", table: "Table", console: "Console", warnings: Sequence[str] = ()) -> None:
+    """Print the comparison. warnings: about the test set."""
+    sizes = result.sizes
     console.print(describe_table(table), markup=False)
-    scaled = "; standardised for all learners" if _scaled(found, table) else ""
+    scaled = "; standardised for all learners" if _scaled(result, table) else ""
     console.print(
         f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
-        f"(split {found.parts.how}){scaled}", markup=False,
+        f"(split {result.parts.how}){scaled}", markup=False,
     )  # fmt: skip
     for warning in warnings:
         console.print(warning, markup=False, style="yellow")
-    console.print(heading(f"Test set, by {found.metric}"))
+    console.print(heading(f"Test set, by {result.metric}"))
     lines = grid(
-        ("", "left"), (found.metric[:8], "right"), ("", "left"), ("95% interval", "left"), ("p", "left"),
+        ("", "left"), (result.metric[:8], "right"), ("", "left"), ("95% interval", "left"), ("p", "left"),
         ("prob.", "left"),
     )  # fmt: skip
-    for row in found.rows:
-        length = score_bar(row.score, WIDEST, console)
-        interval = " to ".join(metric_text(found.metric, end) for end in (row.interval.low, row.interval.high))
+    for row in result.rows:
+        length = score_bar(row.score, MAX_BAR_WIDTH, console)
+        interval = " to ".join(metric_text(result.metric, end) for end in (row.interval.low, row.interval.high))
         lines.row(
-            plain(row.what, 24), metric_text(found.metric, row.score, 2), length, interval, found.p_in_words(row),
+            plain(row.what, 24), metric_text(result.metric, row.score, 2), length, interval, result.p_in_words(row),
             "yes" if row.probabilistic else "no", style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip
     console.print(lines)
     console.print(heading("Cost: seconds to train, seconds for 1,000 predictions, size of the stored numbers"))
     lines = grid(("", "left"), ("setting", "left"), ("train", "right"), ("predict", "right"), ("kB", "right"))
-    for row in found.rows:
+    for row in result.rows:
         size = "-" if row.size is None else f"{row.size / 1000:,.1f}"
         times = f"{row.training_seconds:.2g}", f"{row.prediction_seconds:.1g}"
         lines.row(plain(row.what, 24), plain(row.setting.describe(), 30), *times, size)
     console.print(lines)
     console.print(heading("Summary"))
-    for line in [*found.notes(), *found.explain().splitlines()[1:]]:
+    for line in [*result.notes(), *result.explain().splitlines()[1:]]:
         console.print(line, markup=False, style="yellow" if line.startswith("FORCED") else None)
 
 
@@ -162,17 +162,17 @@ def _demonstrate(demo: Demo, json: bool, quiet: bool) -> None:
     from perceptrons import selection
     from perceptrons.selection.demonstrations import HEAD
 
-    found: Demonstration = getattr(selection, demo.replace("-", "_"))()
+    result: Demonstration = getattr(selection, demo.replace("-", "_"))()
     if json:
-        print(as_json(found.to_dict()), end="")
+        print(as_json(result.to_dict()), end="")
         return
     if quiet:
         return
     console = screen()
-    console.print(heading(found.title))
+    console.print(heading(result.title))
     table = grid(*((title, "left" if k == 0 else "right") for k, title in enumerate(HEAD)))
-    for line in found.table():
+    for line in result.table():
         table.row(*line)
     console.print(table)
-    for words in found.explain().splitlines():
-        console.print(f"\n{words}", markup=False)
+    for paragraph in result.explain().splitlines():
+        console.print(f"\n{paragraph}", markup=False)

@@ -1,4 +1,4 @@
-"""What rich is asked for: a console, and tables without lines. Loaded when something is shown."""
+"""Consoles and tables of rich, in our style. Imported when something is shown."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,13 +12,13 @@ from perceptrons.cli.screen import visible
 
 
 class Screen(Console):
-    """A console that leaves a closed pipe to the program: rich would end with code 1."""
+    """A console that raises an error when the pipe is closed, where rich would exit with code 1."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """What is shown, without control characters that came with names, tokens and labels."""
+        """Render without the control characters of names, tokens and labels."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable() or segment.text == "\n":
                 yield segment

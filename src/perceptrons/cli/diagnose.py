@@ -59,18 +59,18 @@ def diagnose(options: DiagnoseOptions) -> None:
         with refusing_data():
             check_classes(table, options.many_classes)
         with refusing(ValueError, TypeError, about=table.path):
-            found = theory.diagnose(
+            diagnosis = theory.diagnose(
                 table.X, table.y, fit_intercept=not options.no_intercept, max_seconds=max_seconds,
                 feature_names=names_of_table(table), lines=named_lines(table.files, table.of_file, table.lines),
                 tell=waiting.say, decimals=are_short_decimals(table.files, table.source.get("encoding")),
             )  # fmt: skip
     if certificate is not None:
-        save_text(found.certificate.to_json() + "\n", certificate)
+        save_text(diagnosis.certificate.to_json() + "\n", certificate)
     if options.json:
         saved = None if certificate is None else str(certificate)
-        print(as_json({"data": json_paths(table.files), **found.to_dict(), "certificate": saved}), end="")
+        print(as_json({"data": json_paths(table.files), **diagnosis.to_dict(), "certificate": saved}), end="")
     else:
-        show(found, table, certificate, screen())
+        show(diagnosis, table, certificate, screen())
 
 
 def are_short_decimals(files: "list[DataPath]", encoding: str | None) -> bool:
@@ -90,98 +90,102 @@ def are_short_decimals(files: "list[DataPath]", encoding: str | None) -> bool:
     return True
 
 
-def show(found: "Diagnosis", table: "Table", saved: Path | None, console: "Console") -> None:
+def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "Console") -> None:
     """The report for people."""
-    classes = [f"{plain(label)} ({n:,})" for label, n in list(zip(found.classes, found.counts, strict=True))[:10]]
-    features = count(found.examples.X.shape[1], "feature")
+    classes = [
+        f"{plain(label)} ({n:,})" for label, n in list(zip(diagnosis.classes, diagnosis.counts, strict=True))[:10]
+    ]
+    features = count(diagnosis.examples.X.shape[1], "feature")
     if table.columns is not None and table.columns.bits is not None:
         features = f"{count(table.columns.n_names, 'feature')} in 2^{table.columns.bits} columns"
-    by_row = "; rows are numbered from 0" * (found.lines is None)
+    by_row = "; rows are numbered from 0" * (diagnosis.lines is None)
     console.print(
-        f"{name_of(table)}: {count(len(found.codes), 'example')}, {features}, {len(found.classes):,} classes: "
-        f"{', '.join(classes)}{', ...' * (len(found.classes) > 10)}{by_row}", markup=False,
+        f"{name_of(table)}: {count(len(diagnosis.codes), 'example')}, {features}, {len(diagnosis.classes):,} classes: "
+        f"{', '.join(classes)}{', ...' * (len(diagnosis.classes) > 10)}{by_row}", markup=False,
     )  # fmt: skip
-    console.print(heading(found.verdict))
-    console.print(found.explain_verdict(), markup=False)
-    show_witness(found, console)
+    console.print(heading(diagnosis.verdict))
+    console.print(diagnosis.explain_verdict(), markup=False)
+    show_witness(diagnosis, console)
     if saved is not None:
-        what = "The proof" if found.certificate.separable is not None else "The certificate, which proves nothing,"
-        console.print(f"{what} is in {saved}", markup=False)
-    show_contradictions(found, console)
-    show_pairs(found, console)
-    if found.effort is not None:
+        name = "The proof" if diagnosis.certificate.separable is not None else "The certificate, which proves nothing,"
+        console.print(f"{name} is in {saved}", markup=False)
+    show_contradictions(diagnosis, console)
+    show_pairs(diagnosis, console)
+    if diagnosis.effort is not None:
         console.print(heading("What the perceptron will do on this data"))
-        for line in found.explain_effort(found.effort):
+        for line in diagnosis.explain_effort(diagnosis.effort):
             console.print(line)
-    show_scales(found, console)
+    show_scales(diagnosis, console)
 
 
-def show_witness(found: "Diagnosis", console: "Console") -> None:
+def show_witness(diagnosis: "Diagnosis", console: "Console") -> None:
     """The examples that prove that the classes overlap, and their weights."""
     from perceptrons.theory.certificate import format_fraction
 
-    witness, several = found.certificate.witness, len(found.classes) > 2
+    witness, several = diagnosis.certificate.witness, len(diagnosis.classes) > 2
     if witness is None or len(set(witness.rows)) <= 2:
         return
-    table = grid((found.row_noun, "right"), ("class", "left"), *[("against", "left")] * several, ("weight", "right"))
+    table = grid(
+        (diagnosis.row_noun, "right"), ("class", "left"), *[("against", "left")] * several, ("weight", "right")
+    )
     for row, label, rival, weight in sorted(zip(*witness, strict=True))[:ROWS]:
-        table.row(f"{found.place(row)}", plain(label), *[plain(rival)] * several, format_fraction(weight))
+        table.row(f"{diagnosis.place(row)}", plain(label), *[plain(rival)] * several, format_fraction(weight))
     console.print(table)
     _and_more(len(witness.rows) - ROWS, "", console)
 
 
-def show_contradictions(found: "Diagnosis", console: "Console") -> None:
+def show_contradictions(diagnosis: "Diagnosis", console: "Console") -> None:
     """Equal rows with different labels, some of them by line."""
-    if not found.groups:
+    if not diagnosis.groups:
         return
-    total = sum(map(len, found.groups))
+    total = sum(map(len, diagnosis.groups))
     console.print(
-        heading(f"Identical examples with different labels: {total:,} in {count(len(found.groups), 'group')}")
+        heading(f"Identical examples with different labels: {total:,} in {count(len(diagnosis.groups), 'group')}")
     )
-    for group in found.groups[:GROUPS]:
-        console.print(f"  {found.name_rows(group, ROWS, with_labels=True)}", markup=False)
-    _and_more(len(found.groups) - GROUPS, "group", console)
-    console.print(found.explain_contradictions())
+    for group in diagnosis.groups[:GROUPS]:
+        console.print(f"  {diagnosis.name_rows(group, ROWS, with_labels=True)}", markup=False)
+    _and_more(len(diagnosis.groups) - GROUPS, "group", console)
+    console.print(diagnosis.explain_contradictions())
 
 
-def show_pairs(found: "Diagnosis", console: "Console") -> None:
+def show_pairs(diagnosis: "Diagnosis", console: "Console") -> None:
     """Which pairs of classes cannot be separated from each other."""
-    if not found.pairs:
+    if not diagnosis.pairs:
         return
-    apart = [pair for pair in found.pairs if pair.separable is False]
-    title = f"{len(apart):,} of {count(len(found.pairs), 'pair')} of classes cannot be separated from each other"
+    apart = [pair for pair in diagnosis.pairs if pair.separable is False]
+    title = f"{len(apart):,} of {count(len(diagnosis.pairs), 'pair')} of classes cannot be separated from each other"
     console.print(heading(title))
     for pair in apart[:PAIRS]:
         names = " and ".join(plain(label) for label in pair.classes)
-        console.print(f"  {names}, as {found.name_rows(pair.rows, 4)} prove", markup=False)
+        console.print(f"  {names}, as {diagnosis.name_rows(pair.rows, 4)} prove", markup=False)
     _and_more(len(apart) - PAIRS, "", console)
-    for line in found.explain_other_pairs():
+    for line in diagnosis.explain_other_pairs():
         console.print(line)
 
 
-def show_scales(found: "Diagnosis", console: "Console") -> None:
+def show_scales(diagnosis: "Diagnosis", console: "Console") -> None:
     """Which features make the radius, and what features of one scale would change."""
-    scales = found.scales
+    scales = diagnosis.scales
     console.print(heading("Scales"))
-    console.print(found.explain_radius())
-    dominant = found.dominant_columns(FEATURES)
+    console.print(diagnosis.explain_radius())
+    dominant = diagnosis.dominant_columns(FEATURES)
     table = grid(("feature", "left"), ("share of R^2", "right"), ("mean", "right"), ("standard deviation", "right"))
     for column in dominant:
         numbers = (f"{part[column]:.4g}" for part in (scales.means, scales.deviations))
-        table.row(plain(found.feature(column), 32), percent(scales.shares[column]), *numbers)
+        table.row(plain(diagnosis.feature(column), 32), percent(scales.shares[column]), *numbers)
     largest = float(scales.shares[dominant[0]])
     console.print(table if largest >= LARGE else f"No feature has more than {percent(largest)} of R^2.")
-    for line in found.explain_scales():
+    for line in diagnosis.explain_scales():
         console.print(line, markup=False)
-    if found.looks_like_text or found.effort is None or found.even is None:
+    if diagnosis.looks_like_text or diagnosis.effort is None or diagnosis.even is None:
         return
     console.print()
-    even = "standardised" if found.is_centred else "scaled by maximum"
+    even = "standardised" if diagnosis.is_centred else "scaled by maximum"
     table = grid(("", "left"), ("unscaled", "right"), (even, "right"))
-    for cells in found.effort_rows(found.effort, found.even):
+    for cells in diagnosis.effort_rows(diagnosis.effort, diagnosis.even):
         table.row(*cells)
     console.print(table)
-    for line in found.advise_scaling(found.effort, found.even):
+    for line in diagnosis.advise_scaling(diagnosis.effort, diagnosis.even):
         console.print(line)
 
 

@@ -14,7 +14,7 @@ class BadInputError(Exception):
 
 @contextmanager
 def refusing(*kinds: type[Exception], about: object = None) -> Iterator[None]:
-    """Turn exceptions of these kinds into refusals. about: what the message is to begin with."""
+    """Turn exceptions of these kinds into refusals. about: the start of the message."""
     try:
         yield
     except kinds as error:
@@ -32,14 +32,14 @@ def refusing_to_open(path: Path) -> Iterator[None]:
 
 @contextmanager
 def refusing_data() -> Iterator[None]:
-    """Turn what can be wrong with data, caches, checkpoints and missing packages into refusals."""
+    """Turn errors of data, caches, checkpoints and missing packages into refusals."""
     try:
         yield
     except OSError as error:
-        what = error.strerror or str(error)
-        what = what[:1].lower() + what[1:]
+        reason = error.strerror or str(error)
+        reason = reason[:1].lower() + reason[1:]
         if error.filename is None and error.errno in FULL:
-            what += ": parsed data are kept in a temporary file in the folder TMPDIR: set TMPDIR to another folder"
-        raise BadInputError(what if error.filename is None else f"{error.filename}: {what}") from error
+            reason += ": parsed data are kept in a temporary file in the folder TMPDIR: set TMPDIR to another folder"
+        raise BadInputError(reason if error.filename is None else f"{error.filename}: {reason}") from error
     except (ValueError, ModuleNotFoundError) as error:
         raise BadInputError(str(error)) from error

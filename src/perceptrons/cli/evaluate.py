@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perceptrons.inspection.evaluation import Quality
     from perceptrons.inspection.label_quality import LabelQuality
 
-MANY = 20  # classes; above this many the tables show the worst
+MAX_CLASSES_SHOWN = 20  # of more, the tables show the worst
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +72,8 @@ def evaluate(options: EvaluateOptions) -> None:
             f"This is no better than always predicting {label}. Look at the columns of the training data (perceptrons "
             "look), or train with --class-weight balanced or --kernel rbf.", style="yellow", markup=False,
         )  # fmt: skip
-    told = metrics_in_words(quality, "balanced_accuracy", "f1", "matthews")
-    console.print(f"{told[0].upper()}{told[1:]}", markup=False)
+    metrics = metrics_in_words(quality, "balanced_accuracy", "f1", "matthews")
+    console.print(f"{metrics[0].upper()}{metrics[1:]}", markup=False)
     if ranked := metrics_in_words(quality, "roc_auc", "average_precision"):
         several = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
         console.print(f"{ranked[0].upper()}{ranked[1:]}{several}", markup=False)
@@ -89,7 +89,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
 
 def _evaluate_sets(quality: "LabelQuality", options: EvaluateOptions, reader: "Reader") -> None:
-    """The same where examples may have several labels."""
+    """Print the quality of a model whose examples may have several labels."""
     from perceptrons.inspection.label_quality import BEST, SHOWN, sets_in_words
 
     if quality.n_unknown and quality.n_unknown == quality.n_labels:
@@ -105,42 +105,45 @@ def _evaluate_sets(quality: "LabelQuality", options: EvaluateOptions, reader: "R
         return
     console = screen()
     per_example = f"{quality.n_labels / quality.total:.2f} per example"
-    told = sets_in_words(quality, *SHOWN)
-    console.print(f"{told[0].upper()}{told[1:]}", markup=False)
-    if best := sets_in_words(quality, *BEST):
-        console.print(f"{best[0].upper()}{best[1:]}", markup=False)
+    metrics = sets_in_words(quality, *SHOWN)
+    console.print(f"{metrics[0].upper()}{metrics[1:]}", markup=False)
+    if ranking_metrics := sets_in_words(quality, *BEST):
+        console.print(f"{ranking_metrics[0].upper()}{ranking_metrics[1:]}", markup=False)
     console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}", markup=False)
     if quality.n_unknown:
-        strange = f"{count(quality.n_unknown, 'label')} that the model does not know"
-        console.print(f"{strange}: {listed(quality.unknown, 5)}", markup=False)
+        unknown = f"{count(quality.n_unknown, 'label')} that the model does not know"
+        console.print(f"{unknown}: {listed(quality.unknown, 5)}", markup=False)
     show_classes(quality, console, "label")
 
 
 def _curve(quality: "Quality") -> list[dict[str, float]] | None:
-    """The reliability curve, if the model is calibrated."""
+    """Return the reliability curve, if the model is calibrated."""
     if quality.reliability is None:
         return None
-    return [{"probability": told, "share": true, "examples": n} for told, true, n in quality.reliability.curve()]
+    return [
+        {"probability": probability, "share": share, "examples": n}
+        for probability, share, n in quality.reliability.curve()
+    ]
 
 
 def refuse_strange(quality: "Quality | LabelQuality", about: object, thing: str, option: str) -> None:
     """Refuse data none of whose labels the model knows: it would be the wrong column."""
     if quality.n_unknown == getattr(quality, "n_labels", quality.total):
-        known = listed(quality.labels[: quality.known], 3)
+        classes = listed(quality.labels[: quality.known], 3)
         raise BadInputError(
-            f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({known}): "
+            f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({classes}): "
             f"name the right column with {option}, or correct the labels."
         )
 
 
 def show_classes(quality: "Quality | LabelQuality", console: "Console", thing: str = "class") -> None:
-    """Precision, recall, F1 and count; of very many classes those with the lowest F1. thing: how to call a class."""
+    """Print precision, recall, F1 and count; of very many classes those with the lowest F1. thing: class or label."""
     rows = quality.by_class()
     title = f"By {thing}"
-    if len(rows) > MANY:
+    if len(rows) > MAX_CLASSES_SHOWN:
         present = [row for row in rows if row["count"]]
-        rows = sorted(present, key=lambda row: (row["f1"] or 0.0, -row["count"]))[:MANY]
-        title = f"By {thing}: the {MANY} of {len(quality.labels)} with the lowest F1 (use --json for all)"
+        rows = sorted(present, key=lambda row: (row["f1"] or 0.0, -row["count"]))[:MAX_CLASSES_SHOWN]
+        title = f"By {thing}: the {MAX_CLASSES_SHOWN} of {len(quality.labels)} with the lowest F1 (use --json for all)"
     table = grid((thing, "left"), ("precision", "right"), ("recall", "right"), ("F1", "right"), ("count", "right"))
     for row in rows:
         shares = ["-" if row[name] is None else percent(row[name]) for name in ("precision", "recall", "f1")]
@@ -149,13 +152,13 @@ def show_classes(quality: "Quality | LabelQuality", console: "Console", thing: s
 
 
 def show_confusion(quality: "Quality", console: "Console", thing: str = "class") -> None:
-    """The confusion matrix if it fits, else the most frequent confusions."""
+    """Print the confusion matrix if it fits, else the most frequent confusions."""
     none = "." if console.options.ascii_only else "·"
     cells = [[f"{number:,}" if number else none for number in row] for row in quality.confusion.tolist()]
     for at_most in (28, 12, 6):
         labels = [plain(label, at_most) for label in quality.labels]
         widths = [2 + max(len(label), *(len(row[j]) for row in cells)) for j, label in enumerate(labels)]
-        if len(labels) <= MANY and max(4, *map(len, labels)) + sum(widths) <= console.width:
+        if len(labels) <= MAX_CLASSES_SHOWN and max(4, *map(len, labels)) + sum(widths) <= console.width:
             console.print(heading(f"Confusion matrix: true {thing} in rows, predicted {thing} in columns"))
             console.print(_matrix(labels, cells))
             return
@@ -163,11 +166,11 @@ def show_confusion(quality: "Quality", console: "Console", thing: str = "class")
 
 
 def show_confusions(quality: "Quality", console: "Console", at_most: int = 10) -> None:
-    """The most frequent confusions."""
+    """Print the most frequent confusions."""
     pairs = quality.confusions()
     table = grid(("true", "left"), ("predicted as", "left"), ("times", "right"))
-    for true, said, times in pairs[:at_most]:
-        table.row(plain(true), plain(said), f"{times:,}")
+    for true, predicted, times in pairs[:at_most]:
+        table.row(plain(true), plain(predicted), f"{times:,}")
     kinds = count(len(pairs), "confusion")
     console.print(heading(f"The most frequent of {kinds}" if len(pairs) > at_most else f"All {kinds}"), table)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerceptron":
-    """Whatever commands can do something with. pipelines: also those of scikit-learn."""
+    """Load a model or a tagger. pipelines: also a pipeline of scikit-learn."""
     from perceptrons import ModelFileError, StructuredPerceptron, load
     from perceptrons.modelfile import check_ordinary
 
@@ -38,7 +38,7 @@ def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerc
 
 
 def load_model(path: Path, instead: str) -> "AnyModel":
-    """A model of single examples. instead: the command to name for a tagger."""
+    """Load a model of single examples. instead: the command to suggest for a tagger."""
     model = load_any(path)
     if is_tagger(model):
         raise BadInputError(f"{path}: this is a tagger, for sentences of tokens: use perceptrons tag {instead}.")
@@ -46,7 +46,7 @@ def load_model(path: Path, instead: str) -> "AnyModel":
 
 
 def load_tagger(path: Path, instead: str) -> "SequencePerceptron":
-    """A tagger that takes columns of words. instead: the command to name for a model of single examples."""
+    """Load a tagger of columns of words. instead: the command to suggest for a model of single examples."""
     model = load_any(path)
     if not is_tagger(model):
         raise BadInputError(f"{path}: this is not a tagger, but a model of single examples: use perceptrons {instead}.")
@@ -106,22 +106,22 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
         raise BadInputError(f"{path}: cannot be written: permission denied.")
     if not path.exists():
         return
-    for given in inputs:
-        if given is not None and any(path.samefile(one) for one in _meant(given)):
+    for path_read in inputs:
+        if path_read is not None and any(path.samefile(file) for file in _matching_files(path_read)):
             raise BadInputError(f"{path}: this command reads the file and would overwrite it: write to another file.")
 
 
-def _meant(given: Path) -> list[str]:
-    """The files that a name or a pattern stands for."""
-    return [str(given)] if given.exists() else glob.glob(str(given), recursive=True)
+def _matching_files(path: Path) -> list[str]:
+    """Return the files that a name or a pattern matches."""
+    return [str(path)] if path.exists() else glob.glob(str(path), recursive=True)
 
 
 def check_folder(path: Path | None) -> None:
-    """Refuse a path in a folder where nothing can be written, by writing something: long work would be lost there."""
+    """Refuse a path in a folder that cannot be written, so that no long work is lost. Tries with a temporary file."""
     if path is not None:
         try:
             with tempfile.TemporaryFile(dir=path.parent):
                 pass
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise BadInputError(f"{path}: cannot be written in this folder: {why}.") from error
+            reason = (error.strerror or str(error)).lower()
+            raise BadInputError(f"{path}: cannot be written in this folder: {reason}.") from error

@@ -33,7 +33,7 @@ MIN_TESTED = 10  # examples of a class
 
 @dataclass(frozen=True)
 class HoldOut:
-    """How to hold out a test set of examples that are read whole.
+    """The way to hold out a test set of examples that are read whole.
 
     share: None means the usual share, or no test set if that would be too small for the number of classes.
     """
@@ -96,14 +96,14 @@ class HoldOut:
         if not len(rows):
             too_few = f"too few to hold out {in_percent(self.share or SHARE, 0)} for testing"
             return Split(table, None, f"All {n:,} for training: {too_few}")
-        how = f"stratified, seed {self.seed}"
+        method = f"stratified, seed {self.seed}"
         if self.time_order:
-            how = "the last ones"
+            method = "the last ones"
         elif table.several:
-            how = f"at random, seed {self.seed}"
+            method = f"at random, seed {self.seed}"
         learned = np.setdiff1d(np.arange(n), rows)
         description = (
-            f"{len(learned):,} for training; {len(rows):,} held out for testing ({in_percent(len(rows) / n)}, {how})"
+            f"{len(learned):,} for training; {len(rows):,} held out for testing ({in_percent(len(rows) / n)}, {method})"
         )
         n_tested_of = {} if table.several else count_by_class(y[rows], y)
         share = SHARE if self.share is None else self.share
@@ -128,10 +128,10 @@ def test_set_warnings(share: float, n_tested: int, n: int, n_tested_of: "Mapping
     warnings = []
     if abs(n_tested / n - share) > MAX_MISSED_SHARE:
         warnings.append(f"The test set has {in_percent(n_tested / n)} of the examples instead of {in_percent(share)}.")
-    few = [label for label, tested in n_tested_of.items() if tested < MIN_TESTED]
-    if few:
-        least = min(few, key=n_tested_of.__getitem__)
-        classes = f"{count(len(few), 'class has', 'classes have')} fewer than {MIN_TESTED} test examples"
+    rare_classes = [label for label, tested in n_tested_of.items() if tested < MIN_TESTED]
+    if rare_classes:
+        least = min(rare_classes, key=n_tested_of.__getitem__)
+        classes = f"{count(len(rare_classes), 'class has', 'classes have')} fewer than {MIN_TESTED} test examples"
         example = f"{plain(str(least), 20)} has {n_tested_of[least]:,}"
         warnings.append(f"{classes} ({example}), so the test score is uncertain: {instead}.")
     return warnings

@@ -46,14 +46,14 @@ def opened(data: Sequence[Path], options: ReadingOptions, like: "AnyModel | None
 
 @contextmanager
 def _spelling_parameters(spelling: dict[str, str]) -> Iterator[None]:
-    """Messages that begin with the name of a parameter call it as the command line does."""
+    """Spell the parameter at the start of an error message as the command line does."""
     try:
         yield
     except ValueError as error:
-        name, _, rest = str(error).partition(" ")
+        name, _, message = str(error).partition(" ")
         if name not in spelling:
             raise
-        raise BadInputError(f"{spelling[name]} {rest}") from error
+        raise BadInputError(f"{spelling[name]} {message}") from error
 
 
 def check_files(files: "Sequence[DataPath]") -> None:
@@ -74,7 +74,7 @@ def check_files(files: "Sequence[DataPath]") -> None:
 
 
 def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
-    """How good a model is on what is read block by block; None if there is nothing."""
+    """Measure a model block by block; return None if there are no examples."""
     from perceptrons.inspection.evaluation import measure_blocks, several_labels
     from perceptrons.inspection.label_quality import measure_set_blocks
 
@@ -83,7 +83,7 @@ def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
 
 
 def read_all(reader: "Reader", **more: Any) -> "Table":
-    """All examples of a reader, and on stderr what was skipped."""
+    """Read all examples, and print on stderr what was skipped."""
     table = read_within(reader, None, **more)
     assert table is not None
     return table
@@ -119,13 +119,13 @@ def check_test(test: Path | None, test_share: float | None) -> None:
 
 
 def name_of(reader: "Reader | Table") -> str:
-    """A file by its name, several by their number, the first and the last."""
+    """Return the name of a file; of several their number, the first and the last."""
     files = reader.files
     return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"
 
 
 def json_paths(files: "Sequence[DataPath]") -> str | list[str]:
-    """The data as JSON names them."""
+    """Return the names of files, for JSON."""
     return str(files[0]) if len(files) == 1 else [str(path) for path in files]
 
 
@@ -136,7 +136,7 @@ def describe_skipped(reader: Any) -> str:
 
 
 def say_skipped(reader: Any) -> None:
-    """Say on stderr how many records were skipped, if any, and what else there is to say."""
+    """Print on stderr the notices of a reader, and how many records were skipped."""
     for notice in reader.notices:
         say(f"{reader.files[0]}: {notice}")
     if reader.skipped:
@@ -147,7 +147,7 @@ def say_skipped(reader: Any) -> None:
 
 
 def groups_in(data: Sequence[Path], options: ReadingOptions, column: str) -> "np.ndarray":
-    """For each example the value of a column that is not a feature, but a group."""
+    """Return the group of every example: its value in a column that is not a feature."""
     if STDIN in data:
         raise BadInputError("--group-column reads DATA twice, but standard input can be read only once: give a file.")
     from perceptrons.data import NAMED

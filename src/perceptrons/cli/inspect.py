@@ -170,7 +170,7 @@ def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
 
 
 def _show_collisions(hashing: dict[str, Any], console: "Console") -> None:
-    """Shared columns that carry weight, with their features and the signs by which these count."""
+    """Print the shared columns with a weight, their features and the signs of these."""
     entries = hashing["heaviest"]
     if not entries:
         console.print(heading("No shared column has a weight"))
@@ -240,14 +240,14 @@ def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -
         if model.combine == "vote":
             shares = model.vote_shares(X).max(axis=1)
         if sample.one is not None:
-            explanation = _named(model, model.explain(sample.one[0]))
+            explanation = _name_features(model, model.explain(sample.one[0]))
     rows = [] if is_kernel(model) else rows_of(model, mirrored=False)
     weights = ScaledWeights(scaler, largest_values(X), deviations, rows, names_in_files(model))
     return DataFindings(data[0], options.example, sample, weights, shares, explanation)
 
 
-def _named(model: "AnyModel", explanation: "Explanation") -> "Explanation":
-    """Features, or support examples, called as commands do: by numbers from 1 where they have no names."""
+def _name_features(model: "AnyModel", explanation: "Explanation") -> "Explanation":
+    """Name features or support examples as commands do: by numbers from 1 if they have no names."""
     from perceptrons.engine.training.feature_names import ColumnNames
     from perceptrons.inspection.kernel_summary import support_names
     from perceptrons.inspection.names import name_of, names_in_files
@@ -273,18 +273,18 @@ def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "
 
 
 def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Console") -> None:
-    """Whether weights can be compared, and those that can."""
+    """Print whether weights can be compared, and those that can."""
     from perceptrons.inspection.units import step_of, unit_in_words
 
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
-        (large, most), (small, least) = ends
+        (largest, maximum), (smallest, minimum) = ends
         consequence = "their weights cannot be compared"
         if is_kernel(model):
             consequence = "the largest ones dominate the kernel"
         console.print(
-            f"The features differ widely in scale, so {consequence}: {plain(large)} reaches {most:.4g}, "
-            f"{plain(small)} only {least:.4g}. Scale them before training, for instance with "
+            f"The features differ widely in scale, so {consequence}: {plain(largest)} reaches {maximum:.4g}, "
+            f"{plain(smallest)} only {minimum:.4g}. Scale them before training, for instance with "
             f"scikit-learn's {scales.scaler}.",
             style="yellow", markup=False,
         )  # fmt: skip
@@ -309,7 +309,7 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
 
 
 def _show_votes(shares: "np.ndarray", console: "Console") -> None:
-    """How undivided the votes are."""
+    """Print a histogram of the votes for the predicted class."""
     from perceptrons.inspection.evaluation import BINS, histogram
 
     console.print(heading(f"Share of votes for the predicted class: {percent(float(shares.mean()))} on average"))
@@ -353,7 +353,7 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
     if steps:
         console.print(heading(f"Largest transition weights{'' if label is None else f' from and to {plain(label)}'}"))
         table = grid(("from", "left"), ("to", "left"), ("weight", "right"))
-        for before, after, weight in steps:
-            table.row(plain(before), plain(after), signed(weight))
+        for source, target, weight in steps:
+            table.row(plain(source), plain(target), signed(weight))
         console.print(table)
     console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")

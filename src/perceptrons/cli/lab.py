@@ -41,13 +41,13 @@ def lab(options: LabOptions) -> None:
 
         page = with_data(options.data, options, show) if options.data else show()
     save_text(page.html, options.output)
-    shown = not options.no_open and can_open() and webbrowser.open(Path(options.output).resolve().as_uri())
+    is_opened = not options.no_open and can_open() and webbrowser.open(Path(options.output).resolve().as_uri())
     if not options.quiet:
         if page.note:
             print(page.note)
         size = f"{len(page.html.encode()) / 1e3:.0f} kB"
-        what = "opened in your browser" if shown else "open it in a browser"
-        print(f"{visible(str(options.output))}: {size}, everything inside; {what}.")
+        hint = "opened in your browser" if is_opened else "open it in a browser"
+        print(f"{visible(str(options.output))}: {size}, everything inside; {hint}.")
 
 
 def with_data(data: list[Path], options: LabOptions, show: Any) -> Any:
@@ -65,7 +65,7 @@ def with_data(data: list[Path], options: LabOptions, show: Any) -> Any:
 
 
 def can_open() -> bool:
-    """Is somebody there, with a screen? A text browser would take the terminal over, so Linux needs a display."""
+    """Is there a user with a screen? On Linux without a display, a text browser would take over the terminal."""
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         return False
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):

@@ -58,39 +58,39 @@ def look(options: LookOptions) -> None:
         # every malformed record is counted, and labels of any kind can be looked at
         reader = opened(options.data, options, on_error="skip", many_classes=True, text_labels=True)
         with refusing_data():
-            found = looked_at(reader, options.max_examples, options.text_labels)
-    if found is None:
+            overview = looked_at(reader, options.max_examples, options.text_labels)
+    if overview is None:
         skipped = f" ({describe_skipped(reader)})" if reader.skipped else ""
         raise no_examples_error(f"{name_of(reader)}{skipped}")
     if options.json:
-        print(as_json({"data": json_paths(reader.files), **to_dict(found, reader, options)}), end="")
+        print(as_json({"data": json_paths(reader.files), **to_dict(overview, reader, options)}), end="")
     else:
-        show(found, reader, options, screen())
+        show(overview, reader, options, screen())
 
 
-def to_dict(found: "Looked", reader: "Reader", options: LookOptions) -> dict[str, Any]:
-    """Everything, for JSON."""
-    columns = None if found.columns is None else [column.to_dict() for column in found.columns]
+def to_dict(overview: "Looked", reader: "Reader", options: LookOptions) -> dict[str, Any]:
+    """Return everything, for JSON."""
+    columns = None if overview.columns is None else [column.to_dict() for column in overview.columns]
     return {
         "format": reader.format,
-        "examples": found.n,
-        "more_examples": found.more,
+        "examples": overview.n,
+        "more_examples": overview.more,
         "columns": columns,
-        "features": None if found.X is None else features(found.X),
-        "classes": [{"class": label, "examples": n, "share": n / found.n} for label, n in found.class_counts()],
-        "duplicates": found.duplicates(),
-        "contradictions": len(found.contradicting()),
-        "leaks": [{**leak._asdict(), "what": leak.in_words()} for leak in found.leaks],
+        "features": None if overview.X is None else features(overview.X),
+        "classes": [{"class": label, "examples": n, "share": n / overview.n} for label, n in overview.class_counts()],
+        "duplicates": overview.duplicates(),
+        "contradictions": len(overview.contradicting()),
+        "leaks": [{**leak._asdict(), "what": leak.in_words()} for leak in overview.leaks],
         "skipped": reader.skipped,
         "complaints": reader.complaints,
         "notices": reader.notices,
-        "warnings": warnings(found, reader, options),
-        "next": [{"command": command, "why": why} for command, why in suggestions(found, reader, options)],
+        "warnings": warnings(overview, reader, options),
+        "next": [{"command": command, "why": why} for command, why in suggestions(overview, reader, options)],
     }
 
 
 def features(X: Any) -> dict[str, Any]:
-    """What can be said of examples that are not a table."""
+    """Return the numbers of features of examples that are not a table."""
     import numpy as np
     import scipy.sparse as sp
 
@@ -102,153 +102,163 @@ def features(X: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ---- what to mind
+# ---- warnings and suggestions
 
 
-def warnings(found: "Looked", reader: "Reader", options: LookOptions) -> list[str]:
-    """What may be wrong with the data, each with what to do."""
+def warnings(overview: "Looked", reader: "Reader", options: LookOptions) -> list[str]:
+    """Return what may be wrong with the data, with what to do."""
     from perceptrons.data.labels import not_classes
 
-    said = [f"{leak.in_words()}. If it is not known before the label, leave it out: --ignore {leak.column}"
-            for leak in found.leaks]  # fmt: skip
-    said += _misfits(found)
-    label = next((column.facts.name for column in found.columns or () if column.kind == "label"), None)
-    counts = found.class_counts()
-    if (what := None if _many(found, options) else not_classes(found.classes, found.n, label)) is not None:
-        said.append(what)
-    if len(counts) == 1 and found.by_label is None:
-        said.append(f"there is only one class, {plain(counts[0][0])}: a classifier needs at least two")
+    messages = [f"{leak.in_words()}. If it is not known before the label, leave it out: --ignore {leak.column}"
+            for leak in overview.leaks]  # fmt: skip
+    messages += _misfits(overview)
+    label = next((column.facts.name for column in overview.columns or () if column.kind == "label"), None)
+    counts = overview.class_counts()
+    problem = not_classes(overview.classes, overview.n, label)
+    if problem is not None and not _accepts_many_classes(overview, options):
+        messages.append(problem)
+    if len(counts) == 1 and overview.by_label is None:
+        messages.append(f"there is only one class, {plain(counts[0][0])}: a classifier needs at least two")
     if reader.skipped:
         stops = "" if options.on_error else ": train stops at the first, unless you give --on-error skip"
-        said.append(f"{describe_skipped(reader)}{stops}")
-    contradicting = found.contradicting()
+        messages.append(f"{describe_skipped(reader)}{stops}")
+    contradicting = overview.contradicting()
     if len(contradicting):
-        best = _most_right(found)
-        said.append(
+        best = _best_accuracy(overview)
+        messages.append(
             f"{count(len(contradicting), 'row equals', 'rows equal')} another row with a different label: no model "
             f"can be right on all of them, so the best possible accuracy is {nearly(best)}"
         )
-    return [f"{one[0].upper()}{one[1:]}." for one in said] + _scales(found, options)
+    return [f"{message[0].upper()}{message[1:]}." for message in messages] + _scales(overview, options)
 
 
-def _many(found: "Looked", options: LookOptions) -> bool:
-    """May there be any number of labels?"""
-    return options.many_classes or found.by_label is not None
+def _accepts_many_classes(overview: "Looked", options: LookOptions) -> bool:
+    """Is any number of labels accepted?"""
+    return options.many_classes or overview.by_label is not None
 
 
-def _misfits(found: "Looked") -> list[str]:
-    """Columns that look otherwise in all rows than in those by which train decides."""
+def _misfits(overview: "Looked") -> list[str]:
+    """Return warnings about columns whose type in the first rows is not that of all rows."""
     from perceptrons.data.table_reader import KIND_ROWS
 
-    strange = Counter(one.column for one in found.invalid)
-    first = {one.column: one for one in reversed(found.invalid)}
-    said = [f"column {name!r}: {count(n, 'value does', 'values do')} not fit the type that train infers from the "
-    f"first rows. The first: {first[name].message}" for name, n in strange.items()]  # fmt: skip
-    for column in found.columns or ():
-        if column.changes and column.facts.name not in strange:
+    n_invalid_of = Counter(value.column for value in overview.invalid)
+    first = {value.column: value for value in reversed(overview.invalid)}
+    messages = [f"column {name!r}: {count(n, 'value does', 'values do')} not fit the type that train infers from the "
+    f"first rows. The first: {first[name].message}" for name, n in n_invalid_of.items()]  # fmt: skip
+    for column in overview.columns or ():
+        if column.changes and column.facts.name not in n_invalid_of:
             first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
-            looks = f"looks like {first_rows} in the first {KIND_ROWS:,} rows, from which train infers its type"
-            said.append(f"column {column.facts.name!r} {looks}, but like {all_rows} in all rows")
-    return said
+            difference = f"looks like {first_rows} in the first {KIND_ROWS:,} rows, from which train infers its type"
+            messages.append(f"column {column.facts.name!r} {difference}, but like {all_rows} in all rows")
+    return messages
 
 
-def _most_right(found: "Looked") -> float:
-    """The share of rows that a function of the features can get right."""
+def _best_accuracy(overview: "Looked") -> float:
+    """Return the best accuracy that any function of the features can have on these rows."""
     import numpy as np
 
-    pairs, times = np.unique(np.stack([found.equal, found.labels]), axis=1, return_counts=True)
-    best = np.zeros(found.equal.max() + 1, np.int64)
+    pairs, times = np.unique(np.stack([overview.equal, overview.labels]), axis=1, return_counts=True)
+    best = np.zeros(overview.equal.max() + 1, np.int64)
     np.maximum.at(best, pairs[0], times)
-    return float(best.sum() / found.n)
+    return float(best.sum() / overview.n)
 
 
-def _scales(found: "Looked", options: LookOptions) -> list[str]:
-    """Numbers of very different sizes, and who scales them."""
+def _scales(overview: "Looked", options: LookOptions) -> list[str]:
+    """Return a warning about numbers of very different sizes."""
     from perceptrons.theory.scales import UNEVEN, scaler_for
 
-    if found.columns is None:
-        scaler = scaler_for(found.X)
+    if overview.columns is None:
+        scaler = scaler_for(overview.X)
         advice = f"scale them before training, for instance with scikit-learn's {scaler}"
         return [f"The features differ widely in scale: {advice}."] if scaler else []
     sizes = [(max(abs(column.facts.low or 0), abs(column.facts.high or 0)), column.facts.name)
-             for column in found.columns if column.used and column.facts.low is not None]  # fmt: skip
-    sizes = [one for one in sizes if one[0] > 0]
+             for column in overview.columns if column.used and column.facts.low is not None]  # fmt: skip
+    sizes = [item for item in sizes if item[0] > 0]
     if not sizes or max(sizes)[0] <= UNEVEN * min(sizes)[0]:
         return []
-    (most, large), (least, small) = max(sizes), min(sizes)
-    chosen = options.scale or "auto"
-    then = "with --scale none, their weights cannot be compared" if chosen == "none" else (
-        f"train scales them (--scale {chosen})")  # fmt: skip
+    (maximum, largest), (minimum, smallest) = max(sizes), min(sizes)
+    scale = options.scale or "auto"
+    consequence = "with --scale none, their weights cannot be compared" if scale == "none" else (
+        f"train scales them (--scale {scale})")  # fmt: skip
     return [
-        f"Numbers have very different scales: {large!r} reaches {number(most)}, {small!r} only {number(least)}; {then}."
+        f"Numbers have very different scales: {largest!r} reaches {number(maximum)}, {smallest!r} only "
+        f"{number(minimum)}; {consequence}."
     ]
 
 
-def suggestions(found: "Looked", reader: "Reader", options: LookOptions) -> list[tuple[str, str]]:
-    """Commands that make sense now, each with its reason."""
+def suggestions(overview: "Looked", reader: "Reader", options: LookOptions) -> list[tuple[str, str]]:
+    """Return commands to try next, each with its reason."""
     from perceptrons.data.labels import not_classes
 
     def command_for(name: str, **changes: Any) -> str:
         return command_text(["perceptrons", name, *options.data], replace(options, **changes), READING)
 
-    if not _many(found, options) and not_classes(found.classes, found.n) is not None:
-        if found.columns is not None:
+    if not _accepts_many_classes(overview, options) and not_classes(overview.classes, overview.n) is not None:
+        if overview.columns is not None:
             return [(f"{command_for('look', label_column=None)} --label-column NAME", "name the column of the labels")]
         return [(command_for("train", many_classes=True), "accept this many classes")]
-    texts = [column.facts.name for column in found.columns or () if column.kind == "text" and not column.used]
-    told: dict[str, Any] = {"text_column": [*(options.text_column or ()), *texts]}
+    texts = [column.facts.name for column in overview.columns or () if column.kind == "text" and not column.used]
+    changes: dict[str, Any] = {"text_column": [*(options.text_column or ()), *texts]}
     if reader.skipped and options.on_error is None:
-        told["on_error"] = "skip"
-    why = "also learn from the words of the text" if texts else "train, and test on held-out examples"
-    said = [(command_for("train", **told), why)]
-    suspicious = [leak.column for leak in found.leaks]
-    if suspicious:
-        told["ignore"] = [*(options.ignore or ()), *suspicious]
-        said.append((command_for("train", **told), "leave out columns that give the label away"))
-    if found.by_label is not None:
-        return said
-    return [*said, (command_for("diagnose"), "prove whether a hyperplane can separate the classes")]
+        changes["on_error"] = "skip"
+    reason = "also learn from the words of the text" if texts else "train, and test on held-out examples"
+    commands = [(command_for("train", **changes), reason)]
+    leaking = [leak.column for leak in overview.leaks]
+    if leaking:
+        changes["ignore"] = [*(options.ignore or ()), *leaking]
+        commands.append((command_for("train", **changes), "leave out columns that give the label away"))
+    if overview.by_label is not None:
+        return commands
+    return [*commands, (command_for("diagnose"), "prove whether a hyperplane can separate the classes")]
 
 
 # ---- for people
 
 
-def show(found: "Looked", reader: "Reader", options: LookOptions, console: "Console") -> None:
-    """The report for people."""
+def show(overview: "Looked", reader: "Reader", options: LookOptions, console: "Console") -> None:
+    """Print the overview."""
     from rich.padding import Padding
     from rich.text import Text
 
     from perceptrons.data.labels import not_classes
 
-    of = f"{count(len(found.columns), 'column')}" if found.columns is not None else f"{found.X.shape[1]:,} features"
-    first = "the first " if found.more else ""
-    classes = count(len(found.classes), "class", "classes")
-    if found.by_label is not None:
-        classes = f"{count(len(found.classes), 'label')}, {sum(found.by_label) / found.n:.2f} per example"
-    console.print(f"{name_of(reader)}: {first}{count(found.n, 'example')}, {of}, {classes}", markup=False)
-    if found.columns is not None:
-        show_columns(found.columns, console)
+    of = (
+        f"{count(len(overview.columns), 'column')}"
+        if overview.columns is not None
+        else f"{overview.X.shape[1]:,} features"
+    )
+    first = "the first " if overview.more else ""
+    classes = count(len(overview.classes), "class", "classes")
+    if overview.by_label is not None:
+        classes = f"{count(len(overview.classes), 'label')}, {sum(overview.by_label) / overview.n:.2f} per example"
+    console.print(f"{name_of(reader)}: {first}{count(overview.n, 'example')}, {of}, {classes}", markup=False)
+    if overview.columns is not None:
+        show_columns(overview.columns, console)
     else:
-        show_features(found, console)
+        show_features(overview, console)
     show_classes(
-        found, console, CLASSES if _many(found, options) or not_classes(found.classes, found.n) is None else FEW
+        overview,
+        console,
+        CLASSES
+        if _accepts_many_classes(overview, options) or not_classes(overview.classes, overview.n) is None
+        else FEW,
     )
     if reader.notices:
         console.print(heading("Left out by train"))
         for notice in reader.notices:
             console.print(Padding(Text(f"{notice[0].upper()}{notice[1:]}."), (0, 0, 0, 2), expand=False))
-    said = warnings(found, reader, options)
-    if repeated := found.duplicates():
-        said.append(f"{count(repeated, 'row repeats', 'rows repeat')} an earlier row with the same label "
-                    f"({percent(repeated / found.n)}).")  # fmt: skip
-    console.print(heading("Warnings" if said else "No warnings"))
-    for one in said:
-        console.print(Padding(Text(one, style="yellow"), (0, 0, 0, 2), expand=False))
-    show_suggestions(suggestions(found, reader, options), console)
+    messages = warnings(overview, reader, options)
+    if repeated := overview.duplicates():
+        messages.append(f"{count(repeated, 'row repeats', 'rows repeat')} an earlier row with the same label "
+                    f"({percent(repeated / overview.n)}).")  # fmt: skip
+    console.print(heading("Warnings" if messages else "No warnings"))
+    for message in messages:
+        console.print(Padding(Text(message, style="yellow"), (0, 0, 0, 2), expand=False))
+    show_suggestions(suggestions(overview, reader, options), console)
 
 
 def show_columns(columns: list["Column"], console: "Console") -> None:
-    """Two lines per column: what it is, how much is missing, and what its values are."""
+    """Print two lines per column: its kind, missing values, and a summary of its values."""
     console.print(heading("Columns"))
     table = grid(("column", "left"), ("kind", "left"), ("values", "left"), ("", "left"))
     table.columns[3].no_wrap = False
@@ -258,14 +268,14 @@ def show_columns(columns: list["Column"], console: "Console") -> None:
         distinct = f"{facts.distinct:,} distinct" if facts.distinct else ""
         out = "" if column.used or column.kind == "label" else "left out"
         about = ", ".join(part for part in (out, distinct, lacking) if part)
-        lines = "\n".join(line for line in (about, in_words(column)) if line)
+        lines = "\n".join(line for line in (about, describe_values(column)) if line)
         table.row(plain(facts.name, 18), column.kind, spark(column.counts, console), lines)
     console.print(table)
     if len(columns) > COLUMNS:
         console.print(f"and {count(len(columns) - COLUMNS, 'column')} more (use --json for all)", style="dim")
 
 
-def in_words(column: "Column") -> str:
+def describe_values(column: "Column") -> str:
     """The values of a column: 18 to 90, mean 41.2, deviation 12.3."""
     facts = column.facts
     if column.span is not None:
@@ -289,28 +299,28 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
-def show_features(found: "Looked", console: "Console") -> None:
-    """What can be said of examples that are not a table."""
-    said = features(found.X)
+def show_features(overview: "Looked", console: "Console") -> None:
+    """Print the numbers of features of examples that are not a table."""
+    facts = features(overview.X)
     console.print(
-        f"{said['occurring']:,} of the features occur; an example has {said['nonzeros_least']:,} to "
-        f"{said['nonzeros_most']:,} that are not 0, {number(said['nonzeros_mean'])} on average"
+        f"{facts['occurring']:,} of the features occur; an example has {facts['nonzeros_least']:,} to "
+        f"{facts['nonzeros_most']:,} that are not 0, {number(facts['nonzeros_mean'])} on average"
     )
-    if said["empty"]:
-        console.print(f"{count(said['empty'], 'example has', 'examples have')} no feature at all", style="yellow")
+    if facts["empty"]:
+        console.print(f"{count(facts['empty'], 'example has', 'examples have')} no feature at all", style="yellow")
 
 
-def show_classes(found: "Looked", console: "Console", at_most: int) -> None:
-    """How many examples each class has."""
-    counts = found.class_counts()
-    thing = "class" if found.by_label is None else "label"
+def show_classes(overview: "Looked", console: "Console", at_most: int) -> None:
+    """Print how many examples each class has."""
+    counts = overview.class_counts()
+    thing = "class" if overview.by_label is None else "label"
     console.print(heading(f"Examples by {thing}"))
     table = grid((thing, "left"), ("examples", "right"), ("share", "right"), ("", "left"))
     for label, n in counts[:at_most]:
-        table.row(plain(label), f"{n:,}", percent(n / found.n), bar(n / counts[0][1], 24, console))
+        table.row(plain(label), f"{n:,}", percent(n / overview.n), bar(n / counts[0][1], 24, console))
     console.print(table)
     if len(counts) > at_most:
         console.print(f"and {count(len(counts) - at_most, 'class', 'classes')} more (use --json for all)", style="dim")
-    if len(counts) > 1 and found.by_label is None:
-        right = f"right in {percent(counts[0][1] / found.n)} of the rows"
+    if len(counts) > 1 and overview.by_label is None:
+        right = f"right in {percent(counts[0][1] / overview.n)} of the rows"
         console.print(f"Always predicting {plain(counts[0][0])} would be {right}.", markup=False)

@@ -178,28 +178,28 @@ def command(function: Callable[[OptionsType], None]) -> Callable[..., None]:
 
 def _fields_in_order(options_class: Any) -> list[Field[Any]]:
     """Return arguments first, then options by panel. The fields of a class come before those of its bases."""
-    by_name = {one.name: one for one in fields(options_class)}
+    by_name = {each.name: each for each in fields(options_class)}
     names = dict.fromkeys(name for base in options_class.__mro__ for name in inspect.get_annotations(base))
     in_order = [by_name[name] for name in names]
-    return sorted(in_order, key=lambda one: (bool(one.metadata["flags"]), PANELS.index(_panel(one))))
+    return sorted(in_order, key=lambda each: (bool(each.metadata["flags"]), PANELS.index(_panel(each))))
 
 
-def _panel(one: Field[Any]) -> str | None:
-    panel: str | None = one.metadata["settings"].get("rich_help_panel")
+def _panel(each: Field[Any]) -> str | None:
+    panel: str | None = each.metadata["settings"].get("rich_help_panel")
     return panel
 
 
-def _parameter(one: Field[Any]) -> inspect.Parameter:
+def _parameter(each: Field[Any]) -> inspect.Parameter:
     """Return a field as a parameter that typer understands."""
-    flags, default, settings = one.metadata["flags"], one.metadata["default"], one.metadata["settings"]
-    kind: Any = one.type
+    flags, default, settings = each.metadata["flags"], each.metadata["default"], each.metadata["settings"]
+    kind: Any = each.type
     if "parser" in settings:  # what is parsed is a string; typer knows no unions
         kind = str if default is not None else str | None
     if _has_path(kind):
         settings = {**settings, "readable": False}  # typer's own check would come first, in other words than ours
     make: Any = typer.Option if flags else typer.Argument
     annotation: Any = Annotated[kind, make(*flags, show_default=False, **settings)]
-    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _has_path(kind: Any) -> bool:
@@ -208,7 +208,7 @@ def _has_path(kind: Any) -> bool:
 
 def field_names(*groups: Any) -> tuple[str, ...]:
     """Return the names of the options in these groups."""
-    return tuple(one.name for group in groups for one in fields(group))
+    return tuple(each.name for group in groups for each in fields(group))
 
 
 def given(options: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -222,10 +222,10 @@ def typed(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def command_text(words: Iterable[Any], options: Any, names: Iterable[str], without: Iterable[str] = ()) -> str:
+def command_text(first_words: Iterable[Any], options: Any, names: Iterable[str], without: Iterable[str] = ()) -> str:
     """Return a command to type: these words, and the named options that are not at their defaults, without some."""
-    parts = [str(word) for word in words]
-    by_name = {one.name: one for one in fields(options)}
+    parts = [str(word) for word in first_words]
+    by_name = {each.name: each for each in fields(options)}
     for name, value in given(options, dict.fromkeys(names)).items():
         if value == by_name[name].default or name in without:
             continue

@@ -171,7 +171,7 @@ def name_labels(model: "AnyModel", table: "Table", options: TrainOptions) -> Non
 
 
 def by_class(content: Any, label_of: dict[str, Any]) -> Any:
-    """The same by classes; keys that are none stay as they are."""
+    """Replace keys of JSON by the labels of classes; other keys stay."""
     if not isinstance(content, dict):
         return content
     return {label_of.get(key, key): by_class(value, label_of) for key, value in content.items()}

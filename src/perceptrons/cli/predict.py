@@ -74,15 +74,15 @@ def predict(options: PredictOptions) -> None:
         data = [STDIN]
     reader = opened(data, options, like=model, need_labels=False, prompt=STDIN in data)
     # the frames of an error hold the records, so they would keep the reader's thread and its file
-    with _written(options.output) as out, closing(records_of(reader)) as records:
+    with _open_output(options.output) as out, closing(records_of(reader)) as records:
         columns = Columns(model, options.scores, options.probabilities)
         write_answers(model, records, out, columns, options.json, _names_files(reader), options.top)
     say_skipped(reader)
 
 
 @contextmanager
-def _written(path: Path | None) -> Iterator[IO[str]]:
-    """Where answers go."""
+def _open_output(path: Path | None) -> Iterator[IO[str]]:
+    """Yield the file for the predictions."""
     if path is None:
         yield sys.stdout
         return
@@ -93,7 +93,7 @@ def _written(path: Path | None) -> Iterator[IO[str]]:
 def records_of(
     reader: "Reader",
 ) -> Generator[tuple[Any, Any, list[tuple[int, "Skipped"]], list[str] | None], None, None]:
-    """The features of the blocks, their lines if known, and the records that were skipped.
+    """Yield the features of the blocks, their lines if known, and the records that were skipped.
 
     Each of these has the number of examples before it. For folders also the names of the files, one for each example.
     """
@@ -106,14 +106,14 @@ def records_of(
         if outcome is None:
             return
         block, skipped = outcome
-        before = [0] * len(skipped)
+        positions = [0] * len(skipped)
         if block is not None and block.lines is not None:
-            before = block.lines.searchsorted([one.line for one in skipped]).tolist()
+            positions = block.lines.searchsorted([record.line for record in skipped]).tolist()
         names = None
         if block is not None and block.lines is not None and isinstance(block.path, HasPlaces):
             names = [block.path.place(line, 1) for line in block.lines.tolist()]
         X, lines = (None, None) if block is None else (block.X, None if names else block.lines)
-        yield X, lines, list(zip(before, skipped, strict=True)), names
+        yield X, lines, list(zip(positions, skipped, strict=True)), names
 
 
 def _names_files(reader: "Reader") -> bool:
@@ -124,7 +124,7 @@ def _names_files(reader: "Reader") -> bool:
 
 
 class Columns:
-    """What is written beside each label: the scores, the probabilities, both or nothing."""
+    """The columns beside the labels: scores, probabilities, both or none."""
 
     def __init__(self, model: "AnyModel", scores: bool, probabilities: bool):
         from perceptrons.inspection.evaluation import several_labels
@@ -133,13 +133,13 @@ class Columns:
         classes = model.classes_.tolist()
         self._all = [str(label) for label in classes]
         self._scored = self._all if len(classes) > 2 or several_labels(model) else self._all[-1:]
-        words = [label_word(label) for label in classes]
-        scored = words[-len(self._scored) :] if scores else []
+        label_texts = [label_word(label) for label in classes]
+        scored = label_texts[-len(self._scored) :] if scores else []
         self.heading = [f"score of {word}" for word in scored]
-        self.heading += [f"probability of {word}" for word in words] if probabilities else []
+        self.heading += [f"probability of {word}" for word in label_texts] if probabilities else []
 
     def of(self, points: "np.ndarray") -> tuple[list[Any], list[Any], list[list[float]]]:
-        """For every row of scores: the scores and the probabilities by class (None: not asked for), and both listed."""
+        """Return scores and probabilities by class for every row (None if they are not shown), and both as lists."""
         from perceptrons.inspection import evaluation
 
         scored: list[Any] = [None] * len(points)
@@ -159,7 +159,7 @@ def write_answers(
     model: "AnyModel", records: Iterable[Any], out: IO[str], columns: Columns, as_json: bool, files: bool = False,
     top: int | None = None,
 ) -> None:  # fmt: skip
-    """A line for every record, in order; what is there is written out before more is waited for.
+    """Write a line for every record, in order, as soon as it is known.
 
     A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores and probabilities
     (null unless asked for), line and file (null where there are none) and error (null unless the record was skipped).
@@ -168,9 +168,9 @@ def write_answers(
     from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 
     classes = model.classes_.tolist()
-    words = [label_word(label) for label in classes]
-    several, between = several_labels(model), _separator(model)
-    if top is not None and len(classes) < 3 and not several:
+    label_texts = [label_word(label) for label in classes]
+    is_multilabel, separator = several_labels(model), _separator(model)
+    if top is not None and len(classes) < 3 and not is_multilabel:
         raise BadInputError(f"--top {top}: the model has only two classes: use --scores instead.")
     if columns.heading and not as_json:
         out.write("\t".join(["label", *columns.heading, *["file"] * files]) + "\n")
@@ -180,33 +180,33 @@ def write_answers(
         if X is not None:
             with columns_matched(), refusing(ValueError):
                 points = model.decision_function(X)
-            labels = _numbers(winners(model, points), several) if top is None else _best(points, top)
+            labels = _numbers(winners(model, points), is_multilabel) if top is None else _best(points, top)
             scored, probable, rows = columns.of(points)
             if as_json:
-                listed = several or top is not None
+                listed = is_multilabel or top is not None
                 named = [[classes[k] for k in label] if listed else classes[label] for label in labels]
                 none = [None] * len(named)
                 numbers = none if places is None else places.tolist()
                 lines = list(map(_json_line, named, scored, probable, numbers, names or none))
-            elif several or top is not None:
-                lines = [between.join(words[k] for k in label) for label in labels]
+            elif is_multilabel or top is not None:
+                lines = [separator.join(label_texts[k] for k in label) for label in labels]
             else:
-                lines = [words[k] for k in labels]
+                lines = [label_texts[k] for k in labels]
             if columns.heading and not as_json:
                 pairs = zip(lines, rows, strict=True)
                 lines = ["\t".join([text, *(f"{point:.6g}" for point in row)]) for text, row in pairs]
             if names is not None and not as_json:
                 lines = [f"{line}\t{label_word(name)}" for line, name in zip(lines, names, strict=True)]
-        written, done = list[str](), 0
-        for before, one in skipped:
-            written += [*lines[done:before], _skipped(one, len(columns.heading), as_json)]
-            done = before
-        out.write("\n".join([*written, *lines[done:]]) + "\n")
+        output_lines, n_done = list[str](), 0
+        for position, record in skipped:
+            output_lines += [*lines[n_done:position], _skipped(record, len(columns.heading), as_json)]
+            n_done = position
+        out.write("\n".join([*output_lines, *lines[n_done:]]) + "\n")
         out.flush()
 
 
 def _separator(model: "AnyModel") -> str:
-    """What is printed between several labels: what was between them in the cells that the model learned from."""
+    """Return the text between several labels: the same as in the training data."""
     return (getattr(model, "source_", None) or {}).get("label_separator") or ","
 
 
@@ -233,6 +233,6 @@ def _skipped(one: "Skipped", n_columns: int, as_json: bool) -> str:
 def _json_line(
     label: Any, scores: Any, probabilities: Any, line: int | None, file: str | None, error: str | None = None
 ) -> str:
-    said = {"label": label, "scores": scores, "probabilities": probabilities}
-    said |= {"line": line, "file": file, "error": error}
-    return as_text.dumps(said, allow_nan=False)
+    content = {"label": label, "scores": scores, "probabilities": probabilities}
+    content |= {"line": line, "file": file, "error": error}
+    return as_text.dumps(content, allow_nan=False)

@@ -34,11 +34,11 @@ MAX_SHARDS_SHOWN = 8  # shards, each of which is shown
 
 
 class UnreadError(Exception):
-    """Nobody reads what is printed, and nothing else was asked for."""
+    """The output is not read any more, and training has no other result."""
 
 
 class StreamProgress:
-    """Is called by `fit_stream` as it goes; the first epoch predicts every example before it learns from it.
+    """Shows the progress of `fit_stream`, which calls it.
 
     lines: print the table, below the title? live: show the live line? needed: is something
     written at the end, so that training must continue even if nobody reads the output?
@@ -71,35 +71,35 @@ class StreamProgress:
             self._show_live(self._describe(event, self._live))
 
     def start(self) -> None:
-        """Before the first block is there: a first run has to wait for compilation."""
+        """Show that reading begins; the first block may have to wait for compilation."""
         self._show_live("Reading ...")
 
     def skip_shown(self) -> None:
-        """A run resumes from a checkpoint: what was printed before is not printed again."""
+        """Skip what was printed before the checkpoint that the run resumes from."""
         if getattr(self._model, "progress_", None):  # which checkpoints need not hold
             examples, mistakes = self._model.progress_[-1]
             self._line = {"examples": examples, "mistakes": mistakes, "seconds": None}
 
     def end(self) -> None:
-        """The last line of the table, for all examples of the first epoch."""
+        """Print the last line of the table, for all examples of the first epoch."""
         self._print_title()
         if self._last and self._last["epoch"] == 1 and self._last["examples"] > self._line["examples"]:
             self._print_line(self._last)
 
     def speak(self, message: str) -> None:
-        """A line on stderr, in place of the live line."""
+        """Print a line on stderr in place of the live line."""
         self.erase()
         say(message)
 
     def erase(self) -> None:
-        """Take the live line away."""
+        """Erase the live line."""
         if self._is_drawn:
             sys.stderr.write(ERASE_LINE)
             sys.stderr.flush()
             self._is_drawn = False
 
     def _print_title(self) -> None:
-        """The title, when it is clear that there is something to learn from."""
+        """Print the title, once there is something to learn from."""
         if not self._has_title:
             self._has_title = True
             self.erase()
@@ -109,7 +109,7 @@ class StreamProgress:
                 self._print(line)
 
     def _check_reader(self) -> None:
-        """Stop if nobody reads any more, even when there is nothing to print for long."""
+        """Stop if the pipe is closed, even if nothing is printed for a long time."""
         if self._console is None or self._needed or time.monotonic() < self._next_check:
             return
         self._next_check = time.monotonic() + SECONDS_BETWEEN_DRAWS
@@ -144,15 +144,15 @@ class StreamProgress:
 
     def _describe(self, event: dict[str, Any], console: "Console") -> str:
         error = percent(event["mistakes"] / (n_predictions(self._model) * event["examples"]), 2)
-        words = [f"epoch {event['epoch']}{self._of_all()}"]
+        parts = [f"epoch {event['epoch']}{self._of_all()}"]
         if self._total:
-            words.append(f"{bar(min(1.0, event['examples'] / self._total), 16, console):16}")
-        words += [
+            parts.append(f"{bar(min(1.0, event['examples'] / self._total), 16, console):16}")
+        parts += [
             f"{event['examples']:,} examples",
             f"{speed(event['examples'], event['seconds'])}/s",
             f"error {error}",
         ]
-        return "  ".join(words)
+        return "  ".join(parts)
 
     def _of_all(self) -> str:
         return "" if self._epochs is None else f" of {self._epochs}"
@@ -165,7 +165,7 @@ class StreamProgress:
 
 
 def _is_unread(stream: Any) -> bool:
-    """Has the program that reads the pipe ended? Where a system cannot tell, the next line printed will."""
+    """Is the pipe closed? If the system cannot tell, printing the next line will."""
     try:
         poll = select.poll()
         poll.register(stream.fileno(), 0)
@@ -184,12 +184,12 @@ def speed(n: int, seconds: float) -> str:
 
 
 class MixingProgress(StreamProgress):
-    """Is called by `perceptrons.distributed.fit` as it goes."""
+    """Shows the progress of `perceptrons.distributed.fit`, which calls it."""
 
     workers = 0
     n_shards_wanted = 0  # shards, so that every thread of the workers has one
     skipped = 0  # malformed records
-    file_notices: list[str] | tuple[str, ...] = ()  # what somebody should be told of them
+    file_notices: list[str] | tuple[str, ...] = ()  # about the files
     complaints: tuple[str, ...] = ()
 
     def __call__(self, event: dict[str, Any]) -> None:
@@ -207,14 +207,14 @@ class MixingProgress(StreamProgress):
             self._show_live(self._describe(event, self._live))
 
     def set_workers(self, threads: dict[str, int], shards: int | None) -> None:
-        """Know the workers, and how many threads each has. shards: as asked for."""
+        """Set the number of threads of each worker. shards: the option."""
         self.workers, self.n_shards_wanted = len(threads), sum(threads.values()) if shards is None else 0
 
     def skip_shown(self) -> None:
-        """Epochs before the checkpoint are not shown again."""
+        """Do nothing: epochs before the checkpoint are not shown again."""
 
     def end(self) -> None:
-        """If there was nothing left to learn, the title at least."""
+        """Print the title at least, if there was nothing left to learn."""
         self._print_title()
 
     def _print_epoch(self, event: dict[str, Any]) -> None:
@@ -222,14 +222,14 @@ class MixingProgress(StreamProgress):
             self._has_heading = True
             self._print(heading(f"Mistakes during training{apart(self._model)}"))
             self._print(_row((title for title, _ in MIXED_COLUMNS), MIXED_COLUMNS) + "   by shard", "dim")
-        wrong = event["mistakes"]
-        cells = (f"{event['epoch']}", f"{sum(wrong):,}", f"{event['seconds']:.2f}")
-        self._print(f"{_row(cells, MIXED_COLUMNS)}   {by_shard(wrong)}")
+        mistakes = event["mistakes"]
+        cells = (f"{event['epoch']}", f"{sum(mistakes):,}", f"{event['seconds']:.2f}")
+        self._print(f"{_row(cells, MIXED_COLUMNS)}   {by_shard(mistakes)}")
 
     def _describe(self, event: dict[str, Any], console: "Console") -> str:
-        done, shards = event["done"], event["shards"]
-        words = [f"epoch {event['epoch']}{self._of_all()}", f"{bar(done / shards, 16, console):16}"]
-        return "  ".join([*words, f"{done:,} of {count(shards, 'shard')} done", f"{event['seconds']:.0f} s"])
+        n_done, shards = event["done"], event["shards"]
+        parts = [f"epoch {event['epoch']}{self._of_all()}", f"{bar(n_done / shards, 16, console):16}"]
+        return "  ".join([*parts, f"{n_done:,} of {count(shards, 'shard')} done", f"{event['seconds']:.0f} s"])
 
 
 def by_shard(numbers: list[int]) -> str:
@@ -240,7 +240,7 @@ def by_shard(numbers: list[int]) -> str:
 
 
 class ReportedCheckpoint(Checkpoint):
-    """A checkpoint that says what it continues from; mixed: of the weights of a cluster, between two epochs."""
+    """A checkpoint that says where it resumes. is_mixed: it holds the mixed weights of a cluster."""
 
     def __init__(
         self, path: Path, options: LongRunOptions, progress: StreamProgress, *, quiet: bool, is_mixed: bool = False
@@ -251,7 +251,7 @@ class ReportedCheckpoint(Checkpoint):
     def begin(self, model: Any) -> dict[str, Any] | None:
         place = super().begin(model)
         if place is not None and ("orders" if self._is_mixed else "blocks") not in place:
-            return place  # of another kind of run, which is refused
+            return place  # refused later: it is of another kind of run
         if place is not None:
             check_mixed_place(place) if self._is_mixed else check_place(place, model.history_)
             self._progress.skip_shown()
@@ -270,13 +270,13 @@ class ReportedCheckpoint(Checkpoint):
             return [*lines, f"The checkpoint was saved after {count(n, 'epoch')}."]
         if self._is_mixed:
             return [*lines, f"Resuming with epoch {n + 1}."]
-        done = model.history_[-1]["examples"] if model.history_ and place["blocks"] else 0
-        return [*lines, f"Resuming in epoch {n}, after {count(done, 'example')}."]
+        n_done = model.history_[-1]["examples"] if model.history_ and place["blocks"] else 0
+        return [*lines, f"Resuming in epoch {n}, after {count(n_done, 'example')}."]
 
 
 @contextmanager
 def watching(progress: StreamProgress, checkpoint: ReportedCheckpoint | None, path: Any) -> Iterator[None]:
-    """Somebody looks on while it learns, who may leave or interrupt it. path: of the checkpoint, as it was given."""
+    """Show the progress of training, which may be interrupted. path: the checkpoint, as given by the user."""
     try:
         progress.start()
         with refusing_data(), saying_warnings(progress.speak):

@@ -84,20 +84,20 @@ def report(options: ReportOptions) -> None:
             from perceptrons.report import report as make
         reader = opened(data, options, like=fitted)
         with refusing_data():
-            read = first_examples(reader, fitted.n_features_in_, options.max_examples)
+            sample = first_examples(reader, fitted.n_features_in_, options.max_examples)
         say_skipped(reader)
-        if read is None:
+        if sample is None:
             raise no_examples_error(reader.files[0])
         names = [("data", str(path), checksum(path)) for path in reader.files[:20]]
-        again = command_text(["perceptrons", "report", model, *data], options, REPEATED)
-        again = f"{again} -o {shlex.quote(str(output))}"
-        origin = Origin(again, (("model", str(model), checksum(model)), *names), read.more)
+        command = command_text(["perceptrons", "report", model, *data], options, REPEATED)
+        command = f"{command} -o {shlex.quote(str(output))}"
+        origin = Origin(command, (("model", str(model), checksum(model)), *names), sample.more)
         about = data[0].name if len(data) == 1 else f"{len(reader.files)} files"
         with refusing(ValueError, TypeError, about=data[0]):
             page = make(
-                fitted, read.X, read.y, examples=read.texts(reader), feature_names=names_as_files(fitted),
+                fitted, sample.X, sample.y, examples=sample.texts(reader), feature_names=names_as_files(fitted),
                 image_shape=shape, features=options.features,
-                lines=named_lines(reader.files, read.of_file, read.lines), max_seconds=options.max_seconds,
+                lines=named_lines(reader.files, sample.of_file, sample.lines), max_seconds=options.max_seconds,
                 origin=origin,
                 title=f"{model.name} on {about}" if options.title is None else options.title,
             )  # fmt: skip
@@ -112,7 +112,7 @@ def checksum(path: "DataPath") -> str:
     from perceptrons.data.text import Folder
 
     if isinstance(path, Folder):
-        listed = [f"{checksum(path.member(number))} {one.name}" for number, one in enumerate(path.members, 1)]
+        listed = [f"{checksum(path.member(number))} {member.name}" for number, member in enumerate(path.members, 1)]
         return hashlib.sha256("\n".join(sorted(listed)).encode("utf-8", "surrogateescape")).hexdigest()
     assert isinstance(path, Path)
     with refusing_to_open(path), path.open("rb") as file:

@@ -36,7 +36,7 @@ def screen(stderr: bool = False) -> "Screen":
 
 
 class Waiting:
-    """A spinner on stderr with a line that changes; nothing where nobody watches."""
+    """A spinner on stderr with a line that changes; only on a terminal."""
 
     def __init__(self, text: str, shown: bool):
         self._status: Any = screen(stderr=True).status(visible(text)) if shown and sys.stderr.isatty() else None
@@ -61,7 +61,7 @@ def as_json(content: dict[str, Any]) -> str:
 
 
 def bar(share: float, width: int, console: "Console") -> str:
-    """A bar of at most `width` characters for a share of 1; anything above 0 leaves a trace."""
+    """Return a bar of at most `width` characters for a share of 1; any share above 0 is visible."""
     if console.options.ascii_only:
         return "#" * max(round(share * width), int(share > 0))
     eighths = max(round(share * width * 8), int(share > 0))
@@ -69,18 +69,18 @@ def bar(share: float, width: int, console: "Console") -> str:
 
 
 def score_bar(score: float, width: int, console: "Console") -> str:
-    """A bar from 0 to 1 for a score; none for a score below 0, which is worse than chance."""
+    """Return a bar for a score from 0 to 1; a score below 0, which is worse than chance, has none."""
     return bar(max(0.0, score), width, console)
 
 
 def spark(counts: list[int], console: "Console") -> str:
-    """A histogram of one line, a character for each count; anything above 0 leaves a trace."""
-    heights, most = ASCII_HEIGHTS if console.options.ascii_only else HEIGHTS, max(counts, default=0)
-    return "".join(heights[max(round(8 * n / most), int(n > 0))] for n in counts)
+    """Return a histogram of one line, with one character per count; any count above 0 is visible."""
+    heights, maximum = ASCII_HEIGHTS if console.options.ascii_only else HEIGHTS, max(counts, default=0)
+    return "".join(heights[max(round(8 * n / maximum), int(n > 0))] for n in counts)
 
 
 def visible(text: str) -> str:
-    """Text whose control characters, those that would steer a terminal, are written as in Python; lines stay."""
+    """Escape the control characters of a text as Python does; line breaks stay."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
@@ -98,30 +98,30 @@ def saying_warnings(speak: Callable[[str], None] = say, quiet: bool = False) -> 
         warnings.filterwarnings("ignore", r"\w+ stopped at max_iter=")  # commands say themselves why training stopped
         if quiet:
             warnings.simplefilter("ignore", UserWarning)
-        before = warnings.showwarning
+        show_before = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, UserWarning):
                 speak(str(message))
             else:
-                before(message, category, *where, **more)
+                show_before(message, category, *where, **more)
 
         warnings.showwarning = show
         yield
 
 
 def plain(label: Any, at_most: int = 28) -> str:
-    """A label or name as a piece of one line: control characters escaped, cut if long."""
+    """Return a label or name for one line: control characters are escaped, and long ones are cut."""
     return short(str(label), at_most)
 
 
 def label_word(label: Any) -> str:
-    """A label, or several with commas, whole, as a line for programs."""
-    return ",".join(plain(one, at_most=sys.maxsize) for one in (label if isinstance(label, list) else [label]))
+    """Return a label, or several with commas, uncut, for programs."""
+    return ",".join(plain(item, at_most=sys.maxsize) for item in (label if isinstance(label, list) else [label]))
 
 
 def signed(weight: float) -> "Text":
-    """A weight, green if it speaks for the class, red if against."""
+    """Return a weight as text, green if it is evidence for the class, red if against."""
     from rich.text import Text
 
     text = f"{weight:+.3g}"
@@ -131,7 +131,7 @@ def signed(weight: float) -> "Text":
 
 
 def metric_text(name: str, value: float, digits: int = 1) -> str:
-    """A value of a metric: shares in percent, others as numbers."""
+    """Return a value of a metric: shares in percent, others as numbers."""
     from perceptrons.inspection.metrics import shown  # with NumPy, which help does without
 
     return shown(name, value, digits)
@@ -144,7 +144,7 @@ def heading(text: str) -> "Text":
 
 
 def facts_grid(facts: Iterable[tuple[str, str]]) -> "Grid":
-    """What there is to say of a thing, a line for each."""
+    """Return a table of names and values, one line per fact."""
     table = grid(("", "left"), ("", "left"))
     table.columns[0].style = "dim"
     table.columns[1].no_wrap = False
@@ -153,12 +153,12 @@ def facts_grid(facts: Iterable[tuple[str, str]]) -> "Grid":
     return table
 
 
-def show_suggestions(found: list[tuple[str, str]], console: "Console") -> None:
-    """Commands that make sense now, each with its reason."""
+def show_suggestions(commands: list[tuple[str, str]], console: "Console") -> None:
+    """Print commands to try next, each with its reason."""
     console.print(heading("What to try next"))
-    for command, why in found:
+    for command, reason in commands:
         console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
-        indented = fill(why, console.width, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        indented = fill(reason, console.width, initial_indent=" " * 6, subsequent_indent=" " * 6)
         console.print(indented, markup=False, style="dim")
 
 

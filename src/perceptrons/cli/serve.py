@@ -125,12 +125,12 @@ def _run(options: ServeOptions, folder: Path, address: Any, token: str | None) -
     )
     limits = Limits(body=options.max_body, examples=options.max_examples)
 
-    def said(url: str) -> None:
+    def announce(url: str) -> None:
         if not options.quiet:
             say(f"Serving {options.model or folder} at {url} (log in {folder}). Ctrl-C ends it.")
 
     with refusing(OSError, about=f"{options.host}:{options.port}"):
-        error = run(Service(store, writer, follow, options.accept_older), address, limits, token, said)
+        error = run(Service(store, writer, follow, options.accept_older), address, limits, token, announce)
     if error is not None:
         raise BadInputError(str(error)) from error
 

@@ -173,7 +173,7 @@ class TrainingResult:
 
 
 def show(result: TrainingResult, console: "Console") -> None:
-    """The report for people."""
+    """Print the result."""
     model = result.model
     classes = model.classes_.tolist()
     if result.how == "whole":
@@ -198,10 +198,12 @@ def show(result: TrainingResult, console: "Console") -> None:
     if result.how != "whole":
         last = result.progress[-1]
         n, k = last["examples"], n_predictions(model)
-        wrong = f"{last['mistakes']:,} of {n:,} predicted wrongly before learning from them"
+        mistakes = f"{last['mistakes']:,} of {n:,} predicted wrongly before learning from them"
         if k > 1:
-            wrong = f"{last['mistakes']:,} of {n * k:,} predictions were wrong, each made before learning{apart(model)}"
-        console.print(f"Progressive error {percent(last['error'], 2)} ({wrong})", markup=False)
+            mistakes = (
+                f"{last['mistakes']:,} of {n * k:,} predictions were wrong, each made before learning{apart(model)}"
+            )
+        console.print(f"Progressive error {percent(last['error'], 2)} ({mistakes})", markup=False)
     show_skipped(result.reader, console)
     if model.threshold_ is not None:
         console.print(describe_threshold(model, result.threshold), markup=False)
@@ -268,13 +270,13 @@ def _describe_folds(result: TrainingResult, ascii_only: bool) -> str:
 
 
 def _unknown(quality: "Quality") -> str:
-    """About test examples whose labels the training set does not have."""
+    """Describe test examples whose labels the training set does not have."""
     examples = count(quality.n_unknown, "test example has a label", "test examples have labels")
     return f"{examples} that the training set does not have (counted as wrong): {listed(quality.unknown, 5)}"
 
 
 def _show_sets(of: str, quality: LabelQuality, console: "Console") -> None:
-    """How good the model is where examples may have several labels."""
+    """Print the quality of a model whose examples may have several labels."""
     labels = f"{count(quality.n_labels, 'label')} of {count(quality.total, 'example')}"
     text = f"{of} {sets_in_words(quality, *SHOWN)} ({labels})"
     console.print(text, markup=False, style="bold" if of == "Test" else None)
@@ -283,12 +285,12 @@ def _show_sets(of: str, quality: LabelQuality, console: "Console") -> None:
 
 
 def describe_stop(model: "AnyModel | SequencePerceptron", seconds: float) -> str:
-    """After how long, and why."""
+    """Return how long training took, and why it stopped."""
     return f"Stopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}"
 
 
 def show_cluster(facts: dict[str, Any], console: "Console") -> None:
-    """How many workers there were, how many shards, and how they were mixed."""
+    """Print the numbers of workers and shards, and how these were mixed."""
     shards = "1 shard"
     if facts["shards"] > 1:
         shards = f"{count(facts['shards'], 'shard')}, {COUNTED[facts['mixing']]}"
@@ -308,7 +310,7 @@ def _show_features(result: TrainingResult, console: "Console") -> None:
 
 
 def mistakes_table(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
-    """A bar per epoch, and its updates if they are others; of very many epochs the first, some, and the last."""
+    """Return a table of mistakes by epoch, with updates if they differ; of very many epochs some are left out."""
     rows = model.history_
     validated = rows[0]["validation_accuracy"] is not None
     updates = any(row["updates"] != row["mistakes"] for row in rows)
@@ -317,10 +319,10 @@ def mistakes_table(model: "AnyModel | SequencePerceptron", console: "Console") -
     more += [("phrase F1", "right")] * by_phrases
     table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
     longest = max(8, min(32, console.width - 18 - 28 * validated - 15 * by_phrases - 9 * updates))
-    most = max(1, *(row["mistakes"] for row in rows))
+    maximum = max(1, *(row["mistakes"] for row in rows))
     for place in shown_epochs(len(rows)):
         row = rows[place]
-        cells = [f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / most, longest, console)]
+        cells = [f"{row['epoch']}", f"{row['mistakes']:,}", bar(row["mistakes"] / maximum, longest, console)]
         if updates:
             cells.append(f"{row['updates']:,}")
         if validated:
@@ -332,7 +334,7 @@ def mistakes_table(model: "AnyModel | SequencePerceptron", console: "Console") -
 
 
 def show_skipped(reader: Any, console: "Console") -> None:
-    """How many records were skipped, if any, with the first reasons."""
+    """Print how many records were skipped, if any, with the first reasons."""
     if reader.skipped:
         console.print(f"{describe_skipped(reader)}", style="yellow", markup=False, soft_wrap=True)
         for complaint in reader.complaints[1:COMPLAINTS]:
@@ -371,9 +373,15 @@ def pictures(model: "AnyModel", console: "Console") -> Text | None:
     for row in range(SIDE):
         text.append("\n")
         for k in shown:
-            for share in strength[k, row]:
-                mark = SHADES[int(np.ceil(4 * share))] if share > 0.1 else "·" if share < -0.1 else " "
-                text.append(mark * 2, style="green" if share > 0 else "red")
+            for strength_of_pixel in strength[k, row]:
+                mark = (
+                    SHADES[int(np.ceil(4 * strength_of_pixel))]
+                    if strength_of_pixel > 0.1
+                    else "·"
+                    if strength_of_pixel < -0.1
+                    else " "
+                )
+                text.append(mark * 2, style="green" if strength_of_pixel > 0 else "red")
             text.append(" " * GAP * (k != shown[-1]))
     return text
 
@@ -428,14 +436,14 @@ def suggestions(result: TrainingResult) -> list[tuple[str, str]]:
 
 def _majority(result: TrainingResult) -> tuple[Any, float] | None:
     """The commonest class and its share, if always predicting it would be as accurate as the model."""
-    measured: list[Any] = [result.test] if result.test is not None else [*result.folds] or [result.train]
-    qualities = [quality for quality in measured if isinstance(quality, Quality)]
+    qualities_measured: list[Any] = [result.test] if result.test is not None else [*result.folds] or [result.train]
+    qualities = [quality for quality in qualities_measured if isinstance(quality, Quality)]
     return qualities[0].commonest if qualities and is_no_better_than_majority(qualities) else None
 
 
-def _better_features(result: TrainingResult, share: float) -> list[tuple[str, str]]:
-    """What to try where a model is no better than always predicting the commonest class. share: of that class."""
-    if share >= UNEQUAL and result.model.class_weight is None and result.how == "whole":
+def _better_features(result: TrainingResult, commonest_share: float) -> list[tuple[str, str]]:
+    """Return what to try if a model is no better than always predicting the commonest class."""
+    if commonest_share >= UNEQUAL and result.model.class_weight is None and result.how == "whole":
         commands = [(f"{result.repeat()} --class-weight balanced", "give examples of rare classes more weight")]
     elif result.how == "whole" and not is_kernel(result.model):
         commands = [(_with_kernel(result), "try a curved decision boundary")]
@@ -443,9 +451,9 @@ def _better_features(result: TrainingResult, share: float) -> list[tuple[str, st
         commands = []
     if result.data == "digits" or result.options.example is not None:
         return commands
-    look = result.repeat_reading("look")
-    why = "see what is in the columns; text or names are read with --text-column NAME --chars 1-4"
-    return [(look, why), *commands]
+    look_command = result.repeat_reading("look")
+    reason = "see what is in the columns; text or names are read with --text-column NAME --chars 1-4"
+    return [(look_command, reason), *commands]
 
 
 def _better_settings(result: TrainingResult) -> list[tuple[str, str]]:
@@ -457,7 +465,7 @@ def _better_settings(result: TrainingResult) -> list[tuple[str, str]]:
     is_perfect = train is not None and round(train.accuracy, 3) == 1.0  # shown as 100.0%
     is_unfinished = model.stop_reason_ == "max_iter" and not is_perfect
     if is_unfinished and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
-        return _curved(result)
+        return _try_kernel(result)
     majority = _majority(result)
     features = _better_features(result, majority[1]) if majority else []
     if is_unfinished:
@@ -467,8 +475,8 @@ def _better_settings(result: TrainingResult) -> list[tuple[str, str]]:
     if features:
         return features
     if train and test and train.accuracy - test.accuracy > 0.03 and not (model.early_stopping or test.n_unknown):
-        why = "it fits the training set better than the test set (overfitting): stop earlier"
-        return [(f"{result.repeat()} --early-stopping", why)]
+        reason = "it fits the training set better than the test set (overfitting): stop earlier"
+        return [(f"{result.repeat()} --early-stopping", reason)]
     if model.combine == "average":
         final = "coefficients" if is_kernel(model) else "weights"
         return [
@@ -478,13 +486,13 @@ def _better_settings(result: TrainingResult) -> list[tuple[str, str]]:
 
 
 def more_epochs_are_vain(mistakes: np.ndarray) -> bool:
-    """Has the best epoch of the second half hardly fewer mistakes than that of the first, after many epochs?"""
+    """Did the second half of many epochs hardly reduce the mistakes?"""
     half = len(mistakes) // 2
     return len(mistakes) >= MANY and mistakes[half:].min() > HARDLY * mistakes[:half].min()
 
 
-def _curved(result: TrainingResult) -> list[tuple[str, str]]:
-    """What to do where no straight boundary gets better: prove it, and bend the boundary."""
+def _try_kernel(result: TrainingResult) -> list[tuple[str, str]]:
+    """Return what to try if more epochs do not help: a proof, and a kernel."""
     commands = []
     if result.options.data:
         commands.append((result.repeat_reading("diagnose"), "prove whether a hyperplane can separate the classes"))

@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.selection import Recipe
 
-SHOWN = 12  # settings at most
-WIDEST = 24  # characters of a bar
+MAX_SETTINGS_SHOWN = 12
+MAX_BAR_WIDTH = 24  # characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,33 +135,33 @@ def tune(options: TuneOptions) -> None:
     parts, folds, reason = _parts(table, hold_out, options)
     threshold = _threshold(table, options)
     with waiting, refusing_selection(name_of(table)):
-        found = recipe(
+        result = recipe(
             model, table.X, labels_of(table), settings, **parts, retrain=not options.no_retrain,
             random_state=options.seed, split="time" if options.time_order else None, groups=groups, keys=table.keys,
             metric=options.metric, force=options.force, ledger=ledger, n_jobs=options.jobs, folds=folds,
             threshold=threshold,
             tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
         )  # fmt: skip
-    table.teach(found.model)
+    table.teach(result.model)
     if options.output is not None:
-        save_model(found.model, options.output)
+        save_model(result.model, options.output)
     if options.json:
         saved = None if options.output is None else str(options.output)
         data = [str(path) for path in options.data]
         warnings = [
             *reason,
-            *warnings_about_test_set(found.parts.test, table, options),
-            *_majority_warnings(found, table),
+            *warnings_about_test_set(result.parts.test, table, options),
+            *_majority_warnings(result, table),
         ]
-        print(as_json({"data": data, "model": saved, **summary(found), "warnings": warnings}), end="")
+        print(as_json({"data": data, "model": saved, **summary(result), "warnings": warnings}), end="")
     elif not options.quiet:
-        warnings = [*reason, *warnings_about_test_set(found.parts.test, table, options)]
-        after = [*_majority_warnings(found, table), *advice(found, table)]
-        show(found, describe_table(table), options.output, screen(), advice=after, warnings=warnings)
+        warnings = [*reason, *warnings_about_test_set(result.parts.test, table, options)]
+        notes = [*_majority_warnings(result, table), *advice(result, table)]
+        show(result, describe_table(table), options.output, screen(), advice=notes, warnings=warnings)
 
 
 def model_to_tune(options: TuneOptions) -> "Perceptron | KernelPerceptron":
-    """The model whose settings are to be found."""
+    """The model whose settings are to be result."""
     from perceptrons import KernelPerceptron, Perceptron
 
     parameters = {**given(options, ("combine", "kernel", "max_iter")), "random_state": options.seed}
@@ -192,11 +192,11 @@ def _parts(table: "Table", hold_out: HoldOut, options: TuneOptions) -> tuple[dic
     return {**parts, "test": 0}, FOLDS, [f"{reason}, so hyperparameters are chosen by {FOLDS}-fold cross-validation."]
 
 
-def summary(found: "Recipe") -> dict[str, Any]:
-    """Everything as JSON knows it."""
-    model = found.model
+def summary(result: "Recipe") -> dict[str, Any]:
+    """Return everything, for JSON."""
+    model = result.model
     return {
-        **found.to_dict(),
+        **result.to_dict(),
         "kind": type(model).__name__,
         "classes": model.classes_.tolist(),
         "n_features": model.n_features_in_,
@@ -205,104 +205,104 @@ def summary(found: "Recipe") -> dict[str, Any]:
     }
 
 
-def advice(found: "Recipe", table: "Table") -> list[str]:
-    """What may help more than any setting."""
+def advice(result: "Recipe", table: "Table") -> list[str]:
+    """Return advice that may help more than any setting."""
     from perceptrons.theory.scales import scaler_for
 
-    if scaler_for(table.X, found.model) is None:
+    if scaler_for(table.X, result.model) is None:
         return []
     return ["The features differ widely in scale: scaling them may help more than any hyperparameter."]
 
 
-def _majority_warnings(found: "Recipe", table: "Table") -> list[str]:
+def _majority_warnings(result: "Recipe", table: "Table") -> list[str]:
     """Warnings about a model that is no better than always predicting the commonest class."""
-    if table.several or found.metric != "accuracy":
+    if table.several or result.metric != "accuracy":
         return []
-    if found.parts.test is None or found.test_score is None:
-        return majority_warnings(table.y, found.dev_score)
-    return majority_warnings(found.parts.test.taken()[1], found.test_score)
+    if result.parts.test is None or result.test_score is None:
+        return majority_warnings(table.y, result.dev_score)
+    return majority_warnings(result.parts.test.taken()[1], result.test_score)
 
 
 def show(
-    found: "Recipe", about: str, output: Path | None, console: "Console", thing: str = "example",
+    result: "Recipe", about: str, output: Path | None, console: "Console", thing: str = "example",
     advice: Sequence[str] = (), warnings: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """The report for people. about: the data; thing: what there is of them; warnings: about the test set."""
-    sizes = found.sizes
+    sizes = result.sizes
     console.print(about, markup=False)
     tested = f"{sizes['test']:,} for the test" if sizes["test"] else "no test set"
-    folds = len(found.best.folds)
-    held = f"in {folds} folds for cross-validation" if folds else f"{sizes['dev']:,} for validation"
-    console.print(f"{sizes['train']:,} for training, {held}, {tested} (split {found.parts.how})", markup=False)
-    by = f"mean {found.metric} over {folds} folds" if folds else f"{found.metric} on the validation set"
-    console.print(heading(f"Settings tried, by {by}"), _settings(found, console))
-    if len(found.best.curve) > 1:
-        console.print(heading(f"The best setting, by epoch: {found.best.describe()}"), _curve(found, console))
-    both = found.retrained and not folds
-    again = f"the training and validation {thing}s together" if both else f"the training {thing}s"
-    console.print(f"\nTrained with it on {again}.", markup=False)
-    if getattr(found.model, "threshold_", None) is not None:
-        console.print(describe_threshold(found.model, found.threshold), markup=False)
-    if found.calibrated is not None:
+    folds = len(result.best.folds)
+    validation = f"in {folds} folds for cross-validation" if folds else f"{sizes['dev']:,} for validation"
+    console.print(f"{sizes['train']:,} for training, {validation}, {tested} (split {result.parts.how})", markup=False)
+    by = f"mean {result.metric} over {folds} folds" if folds else f"{result.metric} on the validation set"
+    console.print(heading(f"Settings tried, by {by}"), _settings(result, console))
+    if len(result.best.curve) > 1:
+        console.print(heading(f"The best setting, by epoch: {result.best.describe()}"), _curve(result, console))
+    used_validation = result.retrained and not folds
+    data = f"the training and validation {thing}s together" if used_validation else f"the training {thing}s"
+    console.print(f"\nTrained with it on {data}.", markup=False)
+    if getattr(result.model, "threshold_", None) is not None:
+        console.print(describe_threshold(result.model, result.threshold), markup=False)
+    if result.calibrated is not None:
         from perceptrons.modelfile.summary import calibration_in_words
 
-        console.print(f"Probabilities {calibration_in_words(found.model)}", markup=False)
+        console.print(f"Probabilities {calibration_in_words(result.model)}", markup=False)
     for warning in warnings:
         console.print(warning, markup=False, style="yellow")
-    for line, style in _outcome(found, thing):
+    for line, style in _outcome(result, thing):
         console.print(line, markup=False, style=style)
     for line in advice:
         console.print(line, markup=False, style="yellow")
     if output is not None:
         console.print(f"\nSaved as {output}", markup=False, soft_wrap=True)
-        again = f"perceptrons inspect {shlex.quote(str(output))}"
-        show_suggestions([(again, "show the most important features")], console)
+        command = f"perceptrons inspect {shlex.quote(str(output))}"
+        show_suggestions([(command, "show the most important features")], console)
 
 
-def _outcome(found: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
-    """What the test says, and what weakens it."""
+def _outcome(result: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
+    """Yield lines about the test score and its limits, each with a style."""
     from perceptrons.selection.test_set_ledger import RERUN
 
-    if found.test_score is None or found.test_interval is None:
+    if result.test_score is None or result.test_interval is None:
         yield (
             "There was no test. The validation score chose the best of several settings, so it is too optimistic.",
             None,
         )
     else:
-        low, high, level, _ = found.test_interval
+        low, high, level, _ = result.test_interval
         digits = 1 if thing == "example" else 2  # a test set has many more tokens than sentences
-        score, least, most = (metric_text(found.metric, value, digits) for value in (found.test_score, low, high))
-        tested = f"{count(found.sizes['test'], thing)}{', used once' * (found.looks == 1)}"
-        sure = f"with {level:.0%} confidence from {least} to {most}"
-        yield f"Test {found.metric} {score}, {sure} ({tested})", "bold"
-    if found.twice:
-        yield f"{found.twice:,} of the test {thing}s also occur in the training or validation set.", "yellow"
-    if found.rerun:
+        score, lower, upper = (metric_text(result.metric, value, digits) for value in (result.test_score, low, high))
+        tested = f"{count(result.sizes['test'], thing)}{', used once' * (result.looks == 1)}"
+        confidence = f"with {level:.0%} confidence from {lower} to {upper}"
+        yield f"Test {result.metric} {score}, {confidence} ({tested})", "bold"
+    if result.twice:
+        yield f"{result.twice:,} of the test {thing}s also occur in the training or validation set.", "yellow"
+    if result.rerun:
         yield RERUN, None
-    if found.looks > 1:
-        forced = f"Forced: these test {thing}s have been used {found.looks} times"
+    if result.looks > 1:
+        forced = f"Forced: these test {thing}s have been used {result.looks} times"
         yield f"{forced}, so the score may be too optimistic. The model file records this.", "yellow"
 
 
-def _settings(found: "Recipe", console: "Console") -> Any:
-    rows = sorted(found.settings, key=lambda setting: -setting.score)
-    table = grid(("", "left"), (found.metric, "right"), ("", "left"), ("seconds", "right"))
-    for setting in rows[:SHOWN]:
+def _settings(result: "Recipe", console: "Console") -> Any:
+    rows = sorted(result.settings, key=lambda setting: -setting.score)
+    table = grid(("", "left"), (result.metric, "right"), ("", "left"), ("seconds", "right"))
+    for setting in rows[:MAX_SETTINGS_SHOWN]:
         name = plain(setting.describe(), max(12, min(44, console.width - 36)))
-        length = score_bar(setting.score, WIDEST // 2, console)
-        cells = [name, metric_text(found.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
-        table.row(*cells, style="bold" if setting is found.best else None)
-    if len(rows) > SHOWN:
-        table.row(f"and {len(rows) - SHOWN} more (--json has all)", "", "", "")
+        length = score_bar(setting.score, MAX_BAR_WIDTH // 2, console)
+        cells = [name, metric_text(result.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
+        table.row(*cells, style="bold" if setting is result.best else None)
+    if len(rows) > MAX_SETTINGS_SHOWN:
+        table.row(f"and {len(rows) - MAX_SETTINGS_SHOWN} more (--json has all)", "", "", "")
     return table
 
 
-def _curve(found: "Recipe", console: "Console") -> Any:
-    curve, best = found.best.curve, (found.best.epochs or 1) - 1
-    table = grid(("epoch", "right"), (found.metric, "right"), ("", "left"))
+def _curve(result: "Recipe", console: "Console") -> Any:
+    curve, best = result.best.curve, (result.best.epochs or 1) - 1
+    table = grid(("epoch", "right"), (result.metric, "right"), ("", "left"))
     for place in sorted({*shown_epochs(len(curve)), min(best, len(curve) - 1)}):
-        length = score_bar(curve[place], WIDEST, console)
-        cells = [f"{place + 1}", metric_text(found.metric, curve[place], 2), length]
+        length = score_bar(curve[place], MAX_BAR_WIDTH, console)
+        cells = [f"{place + 1}", metric_text(result.metric, curve[place], 2), length]
         table.row(*cells, style="bold" if place == best else None)
     return table
 
@@ -316,11 +316,11 @@ def _check_folds(options: TuneOptions) -> None:
 
 
 def _threshold(table: "Table", options: TuneOptions) -> Any:
-    """As `recipe` takes it: costs by the classes of the data."""
+    """Return the threshold as `recipe` takes it, with costs by the classes of the data."""
     assert table.y is not None
     if table.classes is not None and options.threshold is not None:
         raise BadInputError(
             f"--threshold is for two classes, but {name_of(table)} has several labels per example: leave it out."
         )
-    known = {str(label): label for label in table.y.tolist()} if is_threshold_chosen(options) else {}
-    return by_class(threshold_criterion(options), known) if is_threshold_chosen(options) else options.threshold
+    label_of = {str(label): label for label in table.y.tolist()} if is_threshold_chosen(options) else {}
+    return by_class(threshold_criterion(options), label_of) if is_threshold_chosen(options) else options.threshold

@@ -69,26 +69,26 @@ def _check_place() -> None:
 
     numba would take another folder in its place, such as that of the package, where other users could not find it.
     """
-    if not (chosen := os.environ.get("NUMBA_CACHE_DIR")):
+    if not (folder := os.environ.get("NUMBA_CACHE_DIR")):
         return
     try:
-        os.makedirs(chosen, exist_ok=True)
-        with tempfile.TemporaryFile(dir=chosen):
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise BadInputError(
-            f"{chosen}: compiled code cannot be saved there ({error.strerror}): {WHAT_TO_SET}"
+            f"{folder}: compiled code cannot be saved there ({error.strerror}): {WHAT_TO_SET}"
         ) from error
 
 
 def _run(arguments: list[str]) -> None:
     from perceptrons.cli import main
 
-    said = io.StringIO()
-    with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), redirect_stderr(said):
+    errors = io.StringIO()
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), redirect_stderr(errors):
         code = main(arguments)
     if code:
-        raise BadInputError(f"perceptrons {' '.join(arguments)} ended with code {code}: {said.getvalue().strip()}")
+        raise BadInputError(f"perceptrons {' '.join(arguments)} ended with code {code}: {errors.getvalue().strip()}")
 
 
 def write_files(folder: Path) -> None:
@@ -101,8 +101,8 @@ def write_files(folder: Path) -> None:
     pixels, labels = table.X[:, 20 : 20 + PIXELS].astype(str), np.asarray(table.y)
     rows = [[*row, f"digit {label}"] for row, label in zip(pixels, labels, strict=True)]
     head = [f"pixel{number}" for number in range(PIXELS)] + ["label"]
-    for name, few in (("digits", rows), ("table", [row for row in rows if row[-1] in ("digit 0", "digit 1")])):
-        (folder / f"{name}.csv").write_text("\n".join(map(",".join, [head, *few])) + "\n")
+    for name, table_rows in (("digits", rows), ("table", [row for row in rows if row[-1] in ("digit 0", "digit 1")])):
+        (folder / f"{name}.csv").write_text("\n".join(map(",".join, [head, *table_rows])) + "\n")
     with gzip.open(SMS, "rt", encoding="utf-8") as file:
         messages = [line.rstrip("\n").split("\t", 1) for line in file][:MESSAGES]
     (folder / "messages.txt").write_text("".join(f"{label}\t{text}\n" for label, text in messages))

@@ -1,4 +1,4 @@
-"""Reads the sentences of a file as the options say: the input columns of a tagger, and the column of the labels."""
+"""Reads the sentences of a file: the input columns of a tagger, and the column of the labels."""
 
 from dataclasses import replace
 from itertools import chain
@@ -28,7 +28,7 @@ UNIVERSAL_TAGS = frozenset((
 
 
 def column_file(path: Path, options: TokenFileOptions) -> "ColumnFile":
-    """A file, read as the options say it."""
+    """Read a file of columns."""
     from perceptrons.data.conll import read_conll
 
     separator = None if options.separator is None else SEPARATORS.get(options.separator, options.separator)
@@ -39,33 +39,33 @@ def column_file(path: Path, options: TokenFileOptions) -> "ColumnFile":
 
 
 def corpus_to_begin(path: Path, options: LabelledFileOptions) -> "Corpus":
-    """What a new tagger is to learn from."""
+    """Return the sentences that a new tagger learns from."""
     from perceptrons.data.corpus import column_names
 
     file = column_file(path, options)
-    where = label_index(file, options.label)
-    places = input_columns(file, options.columns, where)
-    return _corpus(file, places, column_names(file, places), where)
+    label = label_index(file, options.label)
+    places = input_columns(file, options.columns, label)
+    return _corpus(file, places, column_names(file, places), label)
 
 
 def corpus_for(tagger: "SequencePerceptron", path: Path, options: LabelledFileOptions) -> "Corpus":
-    """Labelled sentences for a tagger that there is."""
+    """Return labelled sentences for an existing tagger."""
     file = column_file(path, options)
-    where = learned_column(file, tagger, "--label") if options.label is None else label_index(file, options.label)
+    label = learned_column(file, tagger, "--label") if options.label is None else label_index(file, options.label)
     names = tagger.templates.parsed()[1]
-    return _corpus(file, find_columns(file, names, options.columns, where), names, where)
+    return _corpus(file, find_columns(file, names, options.columns, label), names, label)
 
 
 def corpus_like(corpus: "Corpus", path: Path, options: LabelledFileOptions) -> "Corpus":
-    """Labelled sentences from another file, to test on."""
+    """Return labelled sentences from another file, to test on."""
     file = column_file(path, options)
     same = options.label is None and file.format == corpus.file.format == "conllu"
-    where = corpus.label if same and corpus.label is not None else label_index(file, options.label)
-    return _corpus(file, find_columns(file, corpus.names, options.columns, where), corpus.names, where)
+    label = corpus.label if same and corpus.label is not None else label_index(file, options.label)
+    return _corpus(file, find_columns(file, corpus.names, options.columns, label), corpus.names, label)
 
 
 def corpus_to_tag(tagger: "SequencePerceptron", path: Path, options: TokenFileOptions, columns: str | None) -> "Corpus":
-    """Sentences for a tagger, without labels."""
+    """Return sentences for a tagger, without labels."""
     file, names = column_file(path, options), tagger.templates.parsed()[1]
     return _corpus(file, find_columns(file, names, columns), names, None)
 
@@ -82,7 +82,7 @@ def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int 
 
 
 def check_labels(corpus: "Corpus") -> None:
-    """Refuse to learn what are no labels: all the same, or nearly all different."""
+    """Refuse labels that are all the same, or nearly all different."""
     labels = set(chain.from_iterable(corpus.labels))
     about, n = f"{corpus.file.path}: {corpus.label_name}", corpus.n_tokens
     if len(labels) == 1:
@@ -98,7 +98,7 @@ def check_labels(corpus: "Corpus") -> None:
 
 
 def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: OnBadLabel) -> tuple["Corpus", "Healed | None"]:
-    """The corpus with labels in an order that --allowed allows only, by the way that --on-bad-label names."""
+    """Return the corpus without label sequences that --allowed forbids, by the method of --on-bad-label."""
     from perceptrons.sequence.allowed import check_way, heal_lists
 
     with refusing(ValueError):
@@ -109,24 +109,24 @@ def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: OnBadLabel) -> tup
         _refuse_broken(corpus, allowed)
         return corpus, None
     labels, healed = heal_lists(corpus.labels, allowed, on_bad_label)
-    kept = corpus if healed.kept is None else corpus.part(healed.kept.tolist())
-    if not kept.sentences:
+    retained = corpus if healed.kept is None else corpus.part(healed.kept.tolist())
+    if not retained.sentences:
         raise BadInputError(
             f"{corpus.file.path}: every sentence has a label that --allowed forbids, so --on-bad-label skip leaves "
             "no training data: check --label and --allowed."
         )
-    return replace(kept, labels=labels), healed
+    return replace(retained, labels=labels), healed
 
 
 def _refuse_broken(corpus: "Corpus", allowed: Any) -> None:
-    """Refuse labels that break what --allowed says, naming the line."""
-    broken = corpus.first_broken(allowed)
-    if broken is not None:
-        token, what = broken
+    """Refuse labels that --allowed forbids, and name the line."""
+    violation = corpus.first_broken(allowed)
+    if violation is not None:
+        token, problem = violation
         rule = f"--allowed {allowed}" if isinstance(allowed, str) else "the tagger"
         ways = "skip or repair" if isinstance(allowed, str) else "skip"
         raise BadInputError(
-            f"{corpus.place(token)}: {what}, which {rule} forbids: correct the label, add --on-bad-label {ways}, or "
+            f"{corpus.place(token)}: {problem}, which {rule} forbids: correct the label, add --on-bad-label {ways}, or "
             "leave --allowed out."
         )
 
@@ -150,7 +150,7 @@ def choose_metric(corpus: "Corpus", metric: TaggerMetric | None) -> TaggerMetric
 
 
 def column_index(file: "ColumnFile", option: str, column: str) -> int:
-    """The place, counted from 0, of the column that an option names."""
+    """Return the index, from 0, of the column that an option names."""
     from perceptrons.data import DataFileError
 
     with refusing(DataFileError, about=f"{option} {plain(column)}"):
@@ -158,14 +158,14 @@ def column_index(file: "ColumnFile", option: str, column: str) -> int:
 
 
 def label_index(file: "ColumnFile", column: str | None) -> int:
-    """Where the label is: in the last column, or where CoNLL-U has universal parts of speech."""
+    """Return the column of the label: the last one, or that of universal parts of speech in CoNLL-U."""
     if column is None:
         column = "upos" if file.format == "conllu" else "-1"
     return column_index(file, "--label", column)
 
 
 def input_columns(file: "ColumnFile", columns: str | None, label: int) -> list[int]:
-    """Where the columns are that a new tagger is to see."""
+    """Return the columns that a new tagger learns from."""
     if columns is not None:
         places = _parse_columns(file, columns)
     else:
@@ -185,7 +185,7 @@ def input_columns(file: "ColumnFile", columns: str | None, label: int) -> list[i
 
 
 def find_columns(file: "ColumnFile", names: list[str], columns: str | None, label: int | None = None) -> list[int]:
-    """Where the columns are that a tagger knows by these names; label: where the label is, which it must not see."""
+    """Return the columns that a tagger knows by these names. label: the column of the label, which it must not see."""
     places = _find_by_name(file, names) if columns is None else _parse_columns(file, columns)
     if len(places) != len(names):
         number = count(len(places), "column")
@@ -198,7 +198,7 @@ def find_columns(file: "ColumnFile", names: list[str], columns: str | None, labe
 
 
 def output_column(file: "ColumnFile", tagger: "SequencePerceptron", column: str | None) -> int | None:
-    """Where predictions go; None: into a new column behind the last."""
+    """Return the column for predictions, or None for a new last column."""
     if column is not None:
         is_new = file.format == "columns" and column.strip() == str(file.n_columns + 1)
         return None if is_new else column_index(file, "--into", column)
@@ -208,7 +208,7 @@ def output_column(file: "ColumnFile", tagger: "SequencePerceptron", column: str 
 
 
 def learned_column(file: "ColumnFile", tagger: "SequencePerceptron", option: str) -> int:
-    """The column that a tagger has learned, as it says itself, or as its labels tell: files from before do not say."""
+    """Return the column that a tagger predicts. Old model files do not name it, so its labels decide then."""
     from perceptrons.data.conll import CONLLU
 
     learned = getattr(tagger, "label_column_", None)
@@ -237,7 +237,7 @@ def _parse_columns(file: "ColumnFile", columns: str) -> list[int]:
 
 
 def _find_by_name(file: "ColumnFile", names: list[str]) -> list[int]:
-    """Where a tagger's columns are by their names, or else a refusal."""
+    """Return the columns of a tagger by their names; refuse if they are missing."""
     from perceptrons.data.corpus import column_places
 
     places = column_places(file, names)
@@ -266,12 +266,12 @@ def _refuse_label_as_input(file: "ColumnFile", places: list[int], label: int) ->
 
 
 def templates_file(templates: str | None) -> Path | None:
-    """The file that the option names, if it is no set."""
+    """Return the file of --templates, or None if it names a set."""
     return None if templates is None or templates in TEMPLATE_SETS else Path(templates)
 
 
 def read_templates(text: str | None, columns: list[str]) -> "FeatureTemplates":
-    """The templates for these columns; none given: the rich set."""
+    """Return the templates for these columns; by default the rich set."""
     from perceptrons import FeatureTemplates
 
     path = templates_file(text)
@@ -288,9 +288,9 @@ def _read_template_file(path: Path, columns: list[str]) -> list[str]:
     try:
         lines = path.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        what = f"{error.strerror}".lower() if isinstance(error, OSError) else "not UTF-8 text"
+        reason = f"{error.strerror}".lower() if isinstance(error, OSError) else "not UTF-8 text"
         raise BadInputError(
-            f"--templates {path}: {what}: give {', '.join(TEMPLATE_SETS)}, or a file with one template per line."
+            f"--templates {path}: {reason}: give {', '.join(TEMPLATE_SETS)}, or a file with one template per line."
         ) from error
     texts = []
     for number, line in enumerate(lines, 1):

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import refusing
-from perceptrons.cli.evaluate import MANY, show_classes, show_confusion, show_confusions
+from perceptrons.cli.evaluate import MAX_CLASSES_SHOWN, show_classes, show_confusion, show_confusions
 from perceptrons.cli.options import CLUSTER_PARAMETERS, command_text
 from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_suggestions
 from perceptrons.cli.training_result import describe_stop, mistakes_table, show_cluster
@@ -157,8 +157,8 @@ def show_quality(result: TaggerQuality, console: "Console", title: str = "Accura
         console.print(f"Words not seen in training {result.new_words.in_words('tokens')}", markup=False)
     console.print(f"Sentences without a mistake {result.sentences.in_words('sentences')}", markup=False)
     if result.quality.n_unknown:
-        strange = f"{count(result.quality.n_unknown, 'token')} with labels that the tagger does not know"
-        console.print(f"{strange}, counted as mistakes: {listed(result.quality.unknown, 5)}", markup=False)
+        unknown = f"{count(result.quality.n_unknown, 'token')} with labels that the tagger does not know"
+        console.print(f"{unknown}, counted as mistakes: {listed(result.quality.unknown, 5)}", markup=False)
     if result.phrases is not None:
         _show_phrases(result.phrases, console, full)
     elif full:
@@ -171,11 +171,11 @@ def show_quality(result: TaggerQuality, console: "Console", title: str = "Accura
 def _show_phrases(phrases: PhraseScores, console: "Console", full: bool) -> None:
     by_type = sorted(phrases.by_type.items(), key=lambda pair: -pair[1].n_true)
     title = "Phrases (right if start, end and type are right)"
-    if len(by_type) > MANY:
-        title = f"{title}; the {MANY} most frequent of {len(by_type)} types (use --json for all)"
+    if len(by_type) > MAX_CLASSES_SHOWN:
+        title = f"{title}; the {MAX_CLASSES_SHOWN} most frequent of {len(by_type)} types (use --json for all)"
     columns = [(name, "right") for name in ("precision", "recall", "F1", "count", "found")]
     table = grid(("type", "left"), *columns)
-    for kind, of in by_type[:MANY]:
+    for kind, of in by_type[:MAX_CLASSES_SHOWN]:
         table.row(plain(kind) or "(none)", *_phrase_cells(of))
     table.row("all", *_phrase_cells(phrases), style="bold")
     if full:

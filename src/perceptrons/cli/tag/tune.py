@@ -87,7 +87,7 @@ def tune(options: TagTuneOptions) -> None:
     tagger.templates = read_templates(options.templates, corpus.names)
     waiting = Waiting("Trying settings ...", shown=not (options.quiet or options.json))
     with waiting, refusing_selection(str(corpus.file.path)):
-        found = recipe(
+        result = recipe(
             tagger, corpus.sentences, corpus.labels, with_templates(settings, corpus.names),
             dev=make_part(options.dev, options.dev_share, corpus, options),
             test=make_part(options.test, options.test_share, corpus, options), retrain=not options.no_retrain,
@@ -95,16 +95,16 @@ def tune(options: TagTuneOptions) -> None:
             metric=choose_metric(corpus, options.metric), force=options.force, ledger=ledger, n_jobs=options.jobs,
             tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
         )  # fmt: skip
-    found.model.label_column_ = corpus.label_column
+    result.model.label_column_ = corpus.label_column
     if options.output is not None:
-        save_model(found.model, options.output)
+        save_model(result.model, options.output)
     if options.json:
         saved = None if options.output is None else str(options.output)
-        print(as_json({"data": str(options.file), "model": saved, **found.to_dict(), **facts(found.model)}), end="")
+        print(as_json({"data": str(options.file), "model": saved, **result.to_dict(), **facts(result.model)}), end="")
     elif not options.quiet:
         about = [f"{corpus.file.path}: {count(len(corpus.sentences), 'sentence')}, {count(corpus.n_tokens, 'token')}"]
         about += [] if healed is None else [healed.in_words()]
-        show(found, "\n".join(about), options.output, screen(), "sentence")
+        show(result, "\n".join(about), options.output, screen(), "sentence")
 
 
 def tagger_to_tune(options: TagTuneOptions) -> "SequencePerceptron":
