@@ -1,4 +1,4 @@
-"""The kernel perceptron. Read `estimator.py` for what it offers, `passes/dual.py` for the rule, `sweep.py` for how."""
+"""The kernel perceptron. Interface: `estimator.py`; rule: `passes/dual.py`; training: `sweep.py`."""
 
 from perceptrons.kernel.estimator import KernelPerceptron
 

@@ -1,4 +1,4 @@
-"""Arrays of NumPy, PyTorch, CuPy and other libraries of the array API: where they live, and X checked there."""
+"""Arrays of NumPy, PyTorch, CuPy and other libraries of the array API: their devices, and checks of X there."""
 
 import sys
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from perceptrons.engine.rows import Rows, Sparse
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.inputs import check_matrix
 
-LIBRARIES = ("torch", "cupy", "array_api_strict")  # their arrays can be written to, as the sweeps do
-AT_ONCE = 1024  # rows of a precomputed matrix looked at together
+LIBRARIES = ("torch", "cupy", "array_api_strict")  # their arrays can be written to, as training does
+CHECKED_ROWS = 1024  # of a precomputed matrix, at once
 
 
 @dataclass(frozen=True)
 class Place:
-    """A library's functions, by the names of the array API, and one of its devices."""
+    """An array library, with the names of the array API, and one of its devices."""
 
     xp: Any
     device: Any
@@ -29,23 +29,23 @@ class Place:
         return self.xp is np
 
     def put(self, array: np.ndarray, dtype: Any = None) -> Any:
-        """A copy of an array of numbers, here; NumPy's is not copied. dtype: float32 or float64."""
-        kind = array.dtype if dtype is None else np.dtype(dtype)
+        """Return a NumPy array on this device, without a copy if that is the host. dtype: float32 or float64."""
+        dtype = array.dtype if dtype is None else np.dtype(dtype)
         if self.is_host:
-            return np.asarray(array, kind)
-        return self.xp.asarray(np.ascontiguousarray(array, kind), device=self.device)
+            return np.asarray(array, dtype)
+        return self.xp.asarray(np.ascontiguousarray(array, dtype), device=self.device)
 
     def zeros(self, shape: tuple[int, ...], dtype: str) -> Any:
-        here = {} if self.is_host else {"device": self.device}
-        return self.xp.zeros(shape, dtype=getattr(self.xp, dtype), **here)
+        device = {} if self.is_host else {"device": self.device}
+        return self.xp.zeros(shape, dtype=getattr(self.xp, dtype), **device)
 
-    def take(self, array: Any, which: np.ndarray, axis: int = 0) -> Any:
-        """Some rows (axis 0) or columns (axis 1), as a copy."""
+    def take(self, array: Any, index: np.ndarray, axis: int = 0) -> Any:
+        """Return a copy of some rows (axis 0) or columns (axis 1)."""
         if self.is_host:
-            return array[which] if axis == 0 else array[:, which]
-        if library(array) == "torch":  # take by the standard allows for negative numbers, which costs as much again
-            return array.index_select(axis, self.put(which))
-        return self.xp.take(array, self.put(which), axis=axis)
+            return array[index] if axis == 0 else array[:, index]
+        if library(array) == "torch":  # the standard's take supports negative indices, which doubles its time
+            return array.index_select(axis, self.put(index))
+        return self.xp.take(array, self.put(index), axis=axis)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"library": self.xp.__name__, "device": self.device}  # modules cannot be pickled, their names can
@@ -63,13 +63,13 @@ HOST = Place(np, "cpu")
 
 
 def library(X: Any) -> str:
-    """The library of an array that is worked on where it is; "" for all that is NumPy's or becomes so."""
+    """Return the library of an array that stays on its device; "" for what is or becomes a NumPy array."""
     name = type(X).__module__.split(".")[0]
     return name if name in LIBRARIES and hasattr(X, "shape") and not sp.issparse(X) else ""
 
 
 def place_of(X: Any) -> Place:
-    """Where X is."""
+    """Return the library and the device of X."""
     if not library(X):
         return HOST
     try:
@@ -83,7 +83,7 @@ def place_of(X: Any) -> Place:
 
 
 def to_host(array: Any) -> Any:
-    """An array of any library as one of NumPy's; anything else as it is."""
+    """Return an array of any library as a NumPy array, and anything else as it is."""
     name = library(array)
     if name == "torch":
         return array.detach().cpu().numpy()
@@ -96,28 +96,28 @@ def to_host(array: Any) -> Any:
 
 
 def check_namespace(estimator: Any, X: Any, method: str) -> None:
-    """scikit-learn's convention, where its array_api_dispatch is on: predict where the model was fitted."""
-    home, here = learner_of(estimator).home, place_of(X)
-    if home is not None and get_config()["array_api_dispatch"] and home != here:
+    """Raise ValueError if X is elsewhere than the X of fit and scikit-learn's array_api_dispatch is on."""
+    home, place = learner_of(estimator).home, place_of(X)
+    if home is not None and get_config()["array_api_dispatch"] and home != place:
         raise ValueError(
             f"Inputs passed to {type(estimator).__name__}.{method}() must use the same namespace and the same device "
-            f"as those passed to fit(): that was {home}, but this is {here}. Without array_api_dispatch the model "
+            f"as those passed to fit(): that was {home}, but this is {place}. Without array_api_dispatch the model "
             "follows X."
         )
 
 
 def dtype_name(array: Any) -> str:
-    """'float32' and so on, whatever the library calls it."""
+    """Return the name of a dtype, such as 'float32', in any library."""
     return str(array.dtype).rsplit(".", 1)[-1]
 
 
 def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> Any:
-    """X as a matrix of finite float32 or float64 numbers, not copied where it is one. dtype: the model's, if any."""
+    """Return X as a matrix of finite float32 or float64 numbers, copied only if needed. dtype: that of the model."""
     if estimator.kernel == "precomputed" and sp.issparse(X):
         raise TypeError("Sparse data were passed as precomputed kernel, which is not supported: use X.toarray().")
     if not library(X):
         X = check_matrix(estimator, X, reset=reset, dtype=None if dtype is None else np.dtype(dtype))
-        if sp.issparse(X) and not X.has_canonical_format:  # a column that stands twice spoils norms
+        if sp.issparse(X) and not X.has_canonical_format:  # duplicate entries would spoil norms
             X = X.copy()
             X.sum_duplicates()
         return X
@@ -146,13 +146,15 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
         return X
     if not (np.isfinite(float(place.xp.sum(X))) or bool(place.xp.all(place.xp.isfinite(X)))):
         row, column = (int(at[0]) for at in np.nonzero(~np.isfinite(to_host(X))))
-        what = "NaN" if np.isnan(float(X[row, column])) else "infinity"
-        raise ValueError(f"Input X contains {what} at row {row}, column {column}. Remove or replace such values first.")
+        value = "NaN" if np.isnan(float(X[row, column])) else "infinity"
+        raise ValueError(
+            f"Input X contains {value} at row {row}, column {column}. Remove or replace such values first."
+        )
     return X
 
 
 def _float_type(name: str) -> str:
-    """float32 stays float32, small types become it exactly, all else is float64; as in training/inputs.py."""
+    """Return float32 for it and smaller types, else float64; as in training/inputs.py."""
     small = ("float32", "float16", "bfloat16", "bool", "int8", "uint8", "int16", "uint16")
     return "float32" if name in small else "float64"
 
@@ -175,27 +177,27 @@ def check_precomputed(X: Any, place: Place, n_train: int | None) -> None:
         )
     if n_train is None:
         largest = max(abs(float(place.xp.max(X))), abs(float(place.xp.min(X))))
-        for begin in range(0, rows, AT_ONCE):
-            end = min(rows, begin + AT_ONCE)
-            strip, other = X[begin:end, :], X[:, begin:end].T
-            allowed = (1e-4 if dtype_name(X) == "float32" else 1e-8) * largest
-            if float(place.xp.max(place.xp.abs(strip - other))) > allowed:
+        for start in range(0, rows, CHECKED_ROWS):
+            stop = min(rows, start + CHECKED_ROWS)
+            strip, transposed = X[start:stop, :], X[:, start:stop].T
+            tolerance = (1e-4 if dtype_name(X) == "float32" else 1e-8) * largest
+            if float(place.xp.max(place.xp.abs(strip - transposed))) > tolerance:
                 check_symmetric(np.asarray(to_host(X)), "The precomputed kernel matrix")
 
 
-def check_symmetric(G: np.ndarray, what: str) -> None:
+def check_symmetric(G: np.ndarray, name: str) -> None:
     """Raise ValueError unless G[i, j] = G[j, i] up to rounding."""
-    wrong = np.abs(G - G.T) > (1e-4 if G.dtype == np.float32 else 1e-8) * np.abs(G).max(initial=0.0)
-    if wrong.any():
-        i, j = (int(at[0]) for at in np.nonzero(wrong))
+    is_wrong = np.abs(G - G.T) > (1e-4 if G.dtype == np.float32 else 1e-8) * np.abs(G).max(initial=0.0)
+    if is_wrong.any():
+        i, j = (int(at[0]) for at in np.nonzero(is_wrong))
         raise ValueError(
-            f"{what} is not symmetric: K[{i}, {j}] = {G[i, j]:g}, but K[{j}, {i}] = {G[j, i]:g}. A kernel is a dot "
+            f"{name} is not symmetric: K[{i}, {j}] = {G[i, j]:g}, but K[{j}, {i}] = {G[j, i]:g}. A kernel is a dot "
             "product, so it must be symmetric."
         )
 
 
 def row_matrix(rows: Rows, n_features: int | None) -> Any:
-    """One example as a matrix of one row."""
+    """Return one example as a matrix of one row."""
     if isinstance(rows, Sparse):
         shape = (1, n_features if n_features is not None else int(rows.columns.max(initial=-1)) + 1)
         return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape)
@@ -203,7 +205,7 @@ def row_matrix(rows: Rows, n_features: int | None) -> Any:
 
 
 def one_row(x: Any) -> Any:
-    """One row of kernel values as a matrix."""
+    """Return one row of kernel values as a matrix."""
     X = np.atleast_2d(np.asarray(x))
     if X.ndim != 2 or X.shape[0] != 1:
         raise ValueError(f"One example has the shape (n_fitted,), not {np.shape(x)}.")

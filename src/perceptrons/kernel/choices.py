@@ -1,4 +1,4 @@
-"""The parameters of `KernelPerceptron`: what each may be, and which do not go together."""
+"""The parameters of `KernelPerceptron`: the domain of each, and which cannot be combined."""
 
 from operator import attrgetter
 from typing import Any, Literal, get_args
@@ -15,7 +15,7 @@ OnFull = Literal["remove_random", "forget_oldest", "project"]
 
 
 class Function(Kind):
-    """Anything that can be called."""
+    """A function."""
 
     def fits(self, value: Any) -> bool:
         return callable(value)
@@ -39,14 +39,14 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
 }
 
 
-# what learning and predicting one example depends on; compared before each, so that a change is noticed
-OF_ONE_EXAMPLE = attrgetter(
+# parameters that learning and predicting one example depend on; compared before each, to notice a change
+SINGLE_EXAMPLE_CHOICES = attrgetter(
     "kernel", "gamma", "degree", "coef0", "combine", "multiclass", "eta0", "budget", "on_full",
 )  # fmt: skip
 
 
 def check_choices(estimator: Any) -> None:
-    """Raise ValueError for a parameter outside its domain, or for two that do not go together."""
+    """Raise ValueError for a parameter outside its domain, or for two that cannot be combined."""
     check_parameters(estimator, DOMAINS)
     if estimator.budget is not None and estimator.combine == "vote":
         raise ValueError(
@@ -72,22 +72,24 @@ def check_single(target: Target) -> None:
 def check_unchanged(estimator: Any) -> None:
     """Raise ValueError if parameters are no longer those that the model was first trained with."""
     e, learner, kernel = estimator, learner_of(estimator), learner_of(estimator).kernel
-    by_number = kernel.name in WITH_GAMMA and not isinstance(e.gamma, str)
-    for now, then, what in (
+    has_gamma = kernel.name in WITH_GAMMA and not isinstance(e.gamma, str)
+    for value, fitted_value, name in (
         (e.kernel, kernel.name, "kernel"),
         (e.multiclass, learner.scheme, "multiclass"),
         (e.budget, learner.budget, "budget"),
         (e.on_full if e.budget is not None else learner.on_full, learner.on_full, "on_full"),
         (e.degree if kernel.name == "poly" else kernel.degree, kernel.degree, "degree"),
         (e.coef0 if kernel.name in ("poly", "sigmoid") else kernel.coef0, kernel.coef0, "coef0"),
-        (e.gamma if by_number else kernel.gamma, kernel.gamma, "gamma"),
+        (e.gamma if has_gamma else kernel.gamma, kernel.gamma, "gamma"),
     ):
-        if now != then:
-            raise ValueError(f"The model was created with {what}={then!r}, but it is now {now!r}: fit it again.")
+        if value != fitted_value:
+            raise ValueError(
+                f"The model was created with {name}={fitted_value!r}, but it is now {value!r}: fit it again."
+            )
 
 
 def learns_by_blocks(estimator: Any) -> bool:
-    """Can it learn from examples after others? AttributeError otherwise, so that `hasattr` says so."""
+    """Return whether the model can learn block by block; raise AttributeError otherwise, as `hasattr` needs."""
     if estimator.kernel == "precomputed":
         raise AttributeError(
             "partial_fit and learn_one need kernel values between new and old examples, which a precomputed matrix "
@@ -97,7 +99,7 @@ def learns_by_blocks(estimator: Any) -> bool:
 
 
 def refuse_precomputed(estimator: Any, method: str) -> None:
-    """Raise ValueError where kernel values of examples that are not known yet would be needed."""
+    """Raise ValueError for a method that needs kernel values of new examples."""
     if estimator.kernel == "precomputed":
         raise ValueError(
             f"{method} needs kernel values between new and old examples, which a precomputed matrix does not "

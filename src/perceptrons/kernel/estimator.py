@@ -28,9 +28,9 @@ from perceptrons.kernel.arrays import (
     row_matrix,
     to_host,
 )
-from perceptrons.kernel.budgeted import training_set
+from perceptrons.kernel.budgeted import prepare_fit
 from perceptrons.kernel.choices import (
-    OF_ONE_EXAMPLE,
+    SINGLE_EXAMPLE_CHOICES,
     KernelCombine,
     KernelMulticlass,
     OnFull,
@@ -200,7 +200,7 @@ class_weight, warm_start, verbose, probability, classes
             if self.early_stopping or self.probability is not None:
                 train, held_out = validation_split(target.codes, weight, self.validation_fraction, learner.seed)
         with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
-            fit = training_set(
+            fit = prepare_fit(
                 learner, X, target, weight, float(self.eta0), combine=self.combine,
                 held_out=held_out if self.early_stopping else None,
                 cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or self.early_stopping,
@@ -288,7 +288,7 @@ class_weight, warm_start, verbose, probability, classes
             self.n_features_in_ = self._learner.n_features
         with Uninterrupted():
             self._name_features(x, new)
-            self._learn_block(self._placed_row(rows), target, weight, first)
+            self._learn_block(self._row_at_place(rows), target, weight, first)
         return self
 
     # ---- predicting
@@ -298,11 +298,11 @@ class_weight, warm_start, verbose, probability, classes
 
         Scores are not probabilities. With combine="vote", they are shares of the votes.
         """
-        return self._answers(X, "decision_function")[0]
+        return self._scores_and_rows(X, "decision_function")[0]
 
     def predict(self, X: Any) -> Any:
         """Return the class with the highest score for every row of X; for two classes, according to `threshold_`."""
-        scores, X = self._answers(X, "predict")
+        scores, X = self._scores_and_rows(X, "predict")
         labels = self._labels(to_host(scores))
         return place_of(X).put(labels) if labels.dtype.kind in "biuf" else labels
 
@@ -318,18 +318,18 @@ class_weight, warm_start, verbose, probability, classes
         refuse_precomputed(self, "predict_one")
         rows, new = self._one_row(to_host(x))
         learner = self._learner
-        scores = learner.decision(learner.kernel.points(self._placed_row(known_part(rows, new))), self.combine)
+        scores = learner.decision(learner.kernel.points(self._row_at_place(known_part(rows, new))), self.combine)
         return self._labels(to_host(scores)).tolist()[0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, the share of examples predicted correctly."""
-        labels = self._labels(to_host(self._answers(X, "score")[0]))
+        labels = self._labels(to_host(self._scores_and_rows(X, "score")[0]))
         from sklearn.metrics import accuracy_score  # slow to import, and no command needs it
 
         return float(accuracy_score(to_host(y), labels, sample_weight=to_host(sample_weight)))
 
-    def _answers(self, X: Any, method: str) -> tuple[Any, Any]:
-        """Scores where X is, and X as it was read."""
+    def _scores_and_rows(self, X: Any, method: str) -> tuple[Any, Any]:
+        """Return the scores on the device of X, and X as it was read."""
         check_is_fitted(self)
         check_choices(self)
         check_namespace(self, X, method)
@@ -337,14 +337,14 @@ class_weight, warm_start, verbose, probability, classes
         return self._learner.decision(self._learner.kernel.points(X), self.combine), X
 
     def _by_scores(self, X: Any, method: str, function: Callable[[np.ndarray], np.ndarray]) -> Any:
-        scores, X = self._answers(X, method)
+        scores, X = self._scores_and_rows(X, method)
         return place_of(X).put(function(to_host(scores)))
 
     def _labels(self, scores: np.ndarray) -> np.ndarray:
         return self._learner.classes[self._winners(scores)]
 
     def _read(self, X: Any) -> Any:
-        """X to predict, checked; kernel values with the training examples where the kernel is precomputed."""
+        """Check X for prediction: examples, or kernel values with the training examples."""
         if self.kernel == "precomputed" and len(getattr(X, "shape", ())) == 2:
             check_precomputed(X, place_of(X), self.n_features_in_)
         return read_matrix(self, X, reset=False, dtype=self._learner.dtype)
@@ -353,11 +353,11 @@ class_weight, warm_start, verbose, probability, classes
 
     gamma_ = property(lambda self: self._fitted().kernel.gamma)
     n_support_ = property(lambda self: self._fitted().n_support)
-    support_ = property(lambda self: self._placed(self._fitted().where.now.copy()))
-    dual_coef_last_ = property(lambda self: self._placed(self._fitted().coef.T.copy()))
-    dual_coef_average_ = property(lambda self: self._placed(np.ascontiguousarray(self._fitted().average.T)))
-    survival_counts_ = property(lambda self: self._placed(self._fitted().survivals()))
-    update_support_ = property(lambda self: self._placed(self._fitted().log[:, 1].astype(np.int64)))
+    support_ = property(lambda self: self._to_place(self._fitted().train_rows.values.copy()))
+    dual_coef_last_ = property(lambda self: self._to_place(self._fitted().coef.T.copy()))
+    dual_coef_average_ = property(lambda self: self._to_place(np.ascontiguousarray(self._fitted().average.T)))
+    survival_counts_ = property(lambda self: self._to_place(self._fitted().survival_counts()))
+    update_support_ = property(lambda self: self._to_place(self._fitted().log[:, 1].astype(np.int64)))
 
     @property
     def support_vectors_(self) -> Any:
@@ -376,7 +376,7 @@ class_weight, warm_start, verbose, probability, classes
         return self.dual_coef_last_ if self.combine == "last" else self.dual_coef_average_
 
     def explain(self, x: Any) -> Explanation:
-        """What each support vector adds to the score of each class: coefficient times kernel value.
+        """Return what each support vector adds to the score of each class: coefficient times kernel value.
 
         Parameters
         ----------
@@ -402,7 +402,7 @@ class_weight, warm_start, verbose, probability, classes
             X = self._read(one_row(to_host(x)))
         else:
             rows, unknown = self._example(to_host(x))
-            X = self._placed_row(rows)
+            X = self._row_at_place(rows)
         return learner.explanation(learner.kernel.points(X), self.combine, unknown)
 
     def vote_shares(self, X: Any) -> np.ndarray:
@@ -424,7 +424,7 @@ class_weight, warm_start, verbose, probability, classes
             "kernel with sklearn's Nystroem before a perceptrons.Perceptron, whose to_sklearn() works."
         )
 
-    def _placed(self, array: np.ndarray) -> Any:
+    def _to_place(self, array: np.ndarray) -> Any:
         return self._learner.support.place.put(array)
 
     # ---- what scikit-learn asks
@@ -436,7 +436,7 @@ class_weight, warm_start, verbose, probability, classes
         tags.array_api_support = True
         return tags
 
-    # ---- the small steps of learning
+    # ---- parts of learning
 
     def _begin(self, classes: np.ndarray, X: Any) -> None:
         gamma = scale_gamma(self.gamma, X) if self.kernel in WITH_GAMMA else 1.0
@@ -449,11 +449,11 @@ class_weight, warm_start, verbose, probability, classes
         self._tell(None)
 
     def _learn_block(self, X: Any, target: Target, weight: np.ndarray | None, first: bool) -> None:
-        """One pass over the examples in their order. If a new model fails before its first visit, it is dropped."""
+        """Learn from the examples in their order. A new model that fails before its first visit is dropped."""
         learner = self._learner
         with Uninterrupted() as hold:
             try:
-                fit = training_set(learner, X, target, weight, float(self.eta0), once=True)
+                fit = prepare_fit(learner, X, target, weight, float(self.eta0), is_single_pass=True)
                 for _ in fit.visit(np.arange(len(target.codes))):
                     hold.let()
             except BaseException:
@@ -461,13 +461,13 @@ class_weight, warm_start, verbose, probability, classes
                     del self._learner
                 raise
 
-    def _placed_row(self, rows: Any) -> Any:
-        """One example as a matrix, where the model is."""
+    def _row_at_place(self, rows: Any) -> Any:
+        """Return one example as a matrix on the device of the model."""
         X, place = row_matrix(rows, self._learner.n_features), self._learner.support.place
         return X if place.is_host or sp.issparse(X) else place.put(X)
 
     def _choices_now(self) -> Any:
-        return OF_ONE_EXAMPLE(self)
+        return SINGLE_EXAMPLE_CHOICES(self)
 
     _check_choices = check_choices
 

@@ -1,4 +1,4 @@
-"""Kernels: K(x, z) for two blocks of examples at once, wherever they are."""
+"""Kernels: K(x, z) for two blocks of examples at once, on any device."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -16,47 +16,47 @@ KernelName = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", 
 NAMES = get_args(KernelName)
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")
 WITH_NORMS = ("rbf", "cosine")
-TOO_FAR = 1e-4  # squared distances may be off by so much, times gamma, before float32 is too short for them
-CHUNK = 2**24  # bytes of kernel values computed at once in NumPy's memory: few calls of BLAS, not far from the cache
-CHUNK_ON_DEVICE = 2**26
-PAIRS = 2**22  # numbers held at once beside kernel values: squares of coordinates, or their differences
+MAX_DISTANCE_ERROR = 1e-4  # of squared distances in float32, times gamma; beyond it they need float64
+CHUNK_BYTES = 2**24  # of kernel values computed at once on the host: few calls of BLAS, not far from the cache
+DEVICE_CHUNK_BYTES = 2**26
+MAX_TEMPORARY_VALUES = 2**22  # beside kernel values: squares of coordinates, or their differences
 
 
 @dataclass
 class Points:
-    """Examples as kernels want them: rows, and their squared norms where the kernel needs those.
+    """Examples with their squared norms if the kernel needs them.
 
-    Of a precomputed kernel: the whole matrix, and which rows and columns of it they are.
+    For a precomputed kernel: the whole matrix, and the rows and columns of it that the examples are.
     """
 
     rows: Any  # array (n, d) or CSR
     place: Place = HOST
     norms: Any = None  # float64 (n,)
-    far: bool = False  # so far from the origin that distances need float64
+    needs_float64: bool = False  # so far from the origin that distances in float32 are too inexact
     index: np.ndarray | None = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0]) if self.index is None else len(self.index)
 
-    def take(self, which: np.ndarray) -> "Points":
-        """Some of them, as a copy."""
+    def take(self, rows: np.ndarray) -> "Points":
+        """Return a copy of some examples."""
         if self.index is not None:
-            return Points(self.rows, self.place, index=self.index[which])
-        norms = None if self.norms is None else self.place.take(self.norms, which)
-        return Points(self.place.take(self.rows, which), self.place, norms, self.far)
+            return Points(self.rows, self.place, index=self.index[rows])
+        norms = None if self.norms is None else self.place.take(self.norms, rows)
+        return Points(self.place.take(self.rows, rows), self.place, norms, self.needs_float64)
 
-    def part(self, begin: int, end: int) -> "Points":
-        """Neighbours, not copied where they are dense."""
-        end = min(end, len(self))
+    def slice(self, start: int, stop: int) -> "Points":
+        """Return a range of examples, not copied where they are dense."""
+        stop = min(stop, len(self))
         if self.index is not None:
-            return Points(self.rows, self.place, index=self.index[begin:end])
-        norms = None if self.norms is None else self.norms[begin:end]
-        rows = self.rows[begin:end] if self.place.is_host else self.rows[begin:end, :]
-        return Points(rows, self.place, norms, self.far)
+            return Points(self.rows, self.place, index=self.index[start:stop])
+        norms = None if self.norms is None else self.norms[start:stop]
+        rows = self.rows[start:stop] if self.place.is_host else self.rows[start:stop, :]
+        return Points(rows, self.place, norms, self.needs_float64)
 
 
-def not_finite_yet() -> Any:
-    """No warnings of values that are not finite: whoever adds them up looks, and raises `too_large`."""
+def ignore_overflow() -> Any:
+    """Do not warn about values that are not finite: the caller checks the result, and raises `overflow_error`."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
@@ -67,37 +67,39 @@ class Kernel:
         self.name, self.gamma, self.degree, self.coef0 = name, gamma, degree, coef0
 
     def points(self, rows: Any) -> Points:
-        """Rows, with their norms if this kernel needs them."""
+        """Return rows with their norms if this kernel needs them."""
         place = place_of(rows)
         if self.name == "precomputed":
             return Points(rows, place, index=np.arange(rows.shape[0]))
         if self.name not in WITH_NORMS:
             return Points(rows, place)
-        norms = squares(rows, place)
+        norms = squared_norms(rows, place)
         largest = float(place.xp.max(norms)) if norms.shape[0] else 0.0
-        far = dtype_name(rows) == "float32" and self.name == "rbf" and self.gamma * largest * 1e-7 > TOO_FAR
-        return Points(rows, place, norms, far)
+        needs_float64 = (
+            dtype_name(rows) == "float32" and self.name == "rbf" and self.gamma * largest * 1e-7 > MAX_DISTANCE_ERROR
+        )
+        return Points(rows, place, norms, needs_float64)
 
     def __call__(self, A: Points, B: Points) -> Any:
-        """K(a, b) for all a in A and b in B: an array (len(A), len(B)) of the type of A, where A is."""
+        """Return K(a, b) for all a in A and b in B, (len(A), len(B)), in the dtype and on the device of A."""
         if self.name == "precomputed":
-            return _cells(A, B)
+            return _precomputed_values(A, B)
         if not isinstance(self.name, str):
-            return self._called(A, B)
-        with not_finite_yet():
-            return self._named(A, B)
+            return self._callable_values(A, B)
+        with ignore_overflow():
+            return self._named_values(A, B)
 
-    def _named(self, A: Points, B: Points) -> Any:
+    def _named_values(self, A: Points, B: Points) -> Any:
         if self.name == "laplacian":
             return self._laplacian(A, B)
-        K = _dot(A, B, wide=A.far or B.far)
+        K = _dot(A, B, wide=A.needs_float64 or B.needs_float64)
         xp = A.place.xp
         if self.name == "rbf":
             K *= -2.0
             K += xp.asarray(A.norms, dtype=K.dtype)[:, None]
             K += xp.asarray(B.norms, dtype=K.dtype)[None, :]
             K *= -self.gamma
-            K = _into(xp.exp, _at_most_zero(K, xp), xp)
+            K = _apply(xp.exp, _at_most_zero(K, xp), xp)
             return K if dtype_name(K) == dtype_name(A.rows) else xp.asarray(K, dtype=A.rows.dtype)
         if self.name == "cosine":
             K /= xp.asarray(_or_one(xp.sqrt(A.norms), xp), dtype=K.dtype)[:, None]
@@ -106,21 +108,21 @@ class Kernel:
             if self.gamma != 1.0:
                 K *= self.gamma
             K += self.coef0
-            K = power(K, self.degree) if self.name == "poly" else _into(xp.tanh, K, xp)
+            K = power(K, self.degree) if self.name == "poly" else _apply(xp.tanh, K, xp)
         return K
 
-    def own(self, A: Points) -> np.ndarray:
-        """K(x, x), where it costs next to nothing; 1 where it does not. To compare scores of examples by."""
+    def self_values(self, A: Points) -> np.ndarray:
+        """Return K(x, x) if it is cheap, else 1: a scale by which scores of examples can be compared."""
         if self.name == "precomputed":
             return np.abs(np.diagonal(to_host(A.rows))).astype(np.float64)
         if self.name not in ("linear", "poly"):
             return np.ones(len(A))
-        own = to_host(squares(A.rows, A.place))
+        squares = to_host(squared_norms(A.rows, A.place))
         with np.errstate(over="ignore"):
-            return own if self.name == "linear" else np.abs(self.gamma * own + self.coef0) ** self.degree
+            return squares if self.name == "linear" else np.abs(self.gamma * squares + self.coef0) ** self.degree
 
-    def too_large(self, dtype: str) -> ValueError:
-        """What to raise where values are not finite: why, and what to do."""
+    def overflow_error(self, dtype: str) -> ValueError:
+        """Return the error for values that are not finite."""
         name = self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "the kernel")
         return ValueError(
             f"Values of the kernel {name!r} are too large for {dtype}, or not numbers: scale the features, for "
@@ -132,31 +134,28 @@ class Kernel:
         if A.place.is_host:
             from sklearn.metrics.pairwise import manhattan_distances  # slow to import
 
-            K = manhattan_distances(_short(A.rows), _short(B.rows))
+            K = manhattan_distances(_with_int32_indices(A.rows), _with_int32_indices(B.rows))
             K *= -self.gamma
             return np.exp(K, out=K).astype(A.rows.dtype, copy=False)
-        xp, size = A.place.xp, max(1, PAIRS // max(1, len(B) * int(A.rows.shape[1])))
+        xp, size = A.place.xp, max(1, MAX_TEMPORARY_VALUES // max(1, len(B) * int(A.rows.shape[1])))
         parts = [
-            xp.sum(xp.abs(A.part(i, i + size).rows[:, None, :] - B.rows[None, :, :]), axis=2)
+            xp.sum(xp.abs(A.slice(i, i + size).rows[:, None, :] - B.rows[None, :, :]), axis=2)
             for i in range(0, len(A), size)
         ]
         return xp.exp(-self.gamma * xp.concat(parts, axis=0))
 
-    def _called(self, A: Points, B: Points) -> Any:
-        """The user's function, with its answer checked."""
-        K = self.name(_untouchable(A.rows), _untouchable(B.rows))  # type: ignore[operator]
+    def _callable_values(self, A: Points, B: Points) -> Any:
+        """Return the values of the user's function, checked."""
+        K = self.name(_read_only(A.rows), _read_only(B.rows))  # type: ignore[operator]
         name = getattr(self.name, "__name__", "the kernel")
         if isinstance(K, np.ma.MaskedArray):
             raise ValueError(f"{name} returned a masked array: fill it first.")
-        K = (
-            K.toarray()
-            if sp.issparse(K)
-            else K.detach()
-            if hasattr(K, "detach")
-            else K
-            if library(K)
-            else np.asarray(K)
-        )
+        if sp.issparse(K):
+            K = K.toarray()
+        elif hasattr(K, "detach"):
+            K = K.detach()
+        elif not library(K):
+            K = np.asarray(K)
         shape = getattr(K, "shape", None)
         if shape is None or tuple(shape) != (len(A), len(B)):
             raise ValueError(
@@ -178,28 +177,28 @@ class Kernel:
         return K
 
 
-def chunks(points: Points, width: int, bytes_at_once: int = 0) -> Iterator[tuple[int, Points]]:
-    """The points in pieces, with where each begins, so that kernel values with `width` others are not too many."""
-    at_once = bytes_at_once or (CHUNK if points.place.is_host else CHUNK_ON_DEVICE)
-    size = max(64, at_once // (8 * max(1, width)))
-    for begin in range(0, len(points), size):
-        yield begin, points.part(begin, begin + size)
+def chunks(points: Points, width: int, max_bytes: int = 0) -> Iterator[tuple[int, Points]]:
+    """Yield the points in pieces with the start of each, so that kernel values with `width` others fit in max_bytes."""
+    max_bytes = max_bytes or (CHUNK_BYTES if points.place.is_host else DEVICE_CHUNK_BYTES)
+    size = max(64, max_bytes // (8 * max(1, width)))
+    for start in range(0, len(points), size):
+        yield start, points.slice(start, start + size)
 
 
-def squares(rows: Any, place: Place) -> Any:
-    """Squared norms of rows, in float64; a copy of some rows at a time."""
+def squared_norms(rows: Any, place: Place) -> Any:
+    """Return squared norms of rows in float64, computed some rows at a time."""
     xp, n, d = place.xp, int(rows.shape[0]), int(rows.shape[1])
-    norms, size = place.zeros((n,), "float64"), max(1, PAIRS // max(1, 0 if sp.issparse(rows) else d))
-    for begin in range(0, n, size):
-        part = Points(rows, place).part(begin, begin + size).rows
-        end = begin + int(part.shape[0])
+    norms, size = place.zeros((n,), "float64"), max(1, MAX_TEMPORARY_VALUES // max(1, 0 if sp.issparse(rows) else d))
+    for start in range(0, n, size):
+        part = Points(rows, place).slice(start, start + size).rows
+        stop = start + int(part.shape[0])
         wide = part.astype(np.float64) if place.is_host else xp.asarray(part, dtype=xp.float64)
-        norms[begin:end] = row_norms(wide, squared=True) if place.is_host else xp.sum(wide * wide, axis=1)
+        norms[start:stop] = row_norms(wide, squared=True) if place.is_host else xp.sum(wide * wide, axis=1)
     return norms
 
 
 def power(K: Any, degree: int) -> Any:
-    """K ** degree by squaring, in place: a fraction of the time of pow, and the same bits on every device."""
+    """Return K ** degree by squaring in place: faster than pow, and the same bits on every device."""
     if degree == 1:
         return K
     odd = K * 1.0 if degree % 2 else None
@@ -211,7 +210,7 @@ def power(K: Any, degree: int) -> Any:
 
 
 def scale_gamma(gamma: float | str, X: Any) -> float:
-    """gamma as a number: "scale" and "auto" as scikit-learn's SVC means them."""
+    """Return gamma as a number; "scale" and "auto" are those of scikit-learn's SVC."""
     if not isinstance(gamma, str):
         return float(gamma)
     n_features = int(X.shape[1])
@@ -226,14 +225,14 @@ def scale_gamma(gamma: float | str, X: Any) -> float:
 
 
 def _moments(X: Any, n: int) -> tuple[float, float]:
-    """Mean and variance of all n numbers, in float64; a copy of some rows at a time."""
+    """Return mean and variance of all n numbers in float64, computed some rows at a time."""
     if sp.issparse(X):
         values = X.data.astype(np.float64)
         mean = float(values.sum()) / max(1, n)
         return mean, (float(((values - mean) ** 2).sum()) + (n - len(values)) * mean * mean) / max(1, n)
     place = place_of(X)
-    xp, size = place.xp, max(1, PAIRS // max(1, int(X.shape[1])))
-    parts = [Points(X, place).part(begin, begin + size).rows for begin in range(0, int(X.shape[0]), size)]
+    xp, size = place.xp, max(1, MAX_TEMPORARY_VALUES // max(1, int(X.shape[1])))
+    parts = [Points(X, place).slice(start, start + size).rows for start in range(0, int(X.shape[0]), size)]
     mean = sum(float(xp.sum(part, dtype=xp.float64)) for part in parts) / max(1, n)
     squares = (xp.sum((xp.asarray(part, dtype=xp.float64) - mean) ** 2) for part in parts)
     return mean, sum(float(total) for total in squares) / max(1, n)
@@ -249,40 +248,40 @@ def _dot(A: Points, B: Points, wide: bool) -> Any:
     return xp.asarray(A.rows, dtype=xp.float64) @ xp.asarray(B.rows, dtype=xp.float64).T
 
 
-def _cells(A: Points, B: Points) -> Any:
-    """Cells of a precomputed matrix: neighbours are cut out of it first, without a copy."""
+def _precomputed_values(A: Points, B: Points) -> Any:
+    """Return cells of a precomputed matrix; ranges are sliced first, without a copy."""
     assert A.index is not None
     assert B.index is not None
     matrix = A.rows
-    columns, rows = _span(B.index), _span(A.index)
+    columns, rows = _as_slice(B.index), _as_slice(A.index)
     if columns is not None:
         matrix = matrix[:, columns]
     matrix = A.place.take(matrix, A.index) if rows is None else matrix[rows, :]
     return A.place.take(matrix, B.index, axis=1) if columns is None else matrix
 
 
-def _span(index: np.ndarray) -> slice | None:
-    """The index as a slice, if it is one."""
+def _as_slice(index: np.ndarray) -> slice | None:
+    """Return the index as a slice, if it is one."""
     if len(index) and index[-1] - index[0] == len(index) - 1 and bool((np.diff(index) == 1).all()):
         return slice(int(index[0]), int(index[-1]) + 1)
     return None
 
 
-def _untouchable(rows: Any) -> Any:
-    """Rows that a user's function cannot change: they may be the data, or the model."""
+def _read_only(rows: Any) -> Any:
+    """Return rows that a user's function cannot change, since they may be the data, or the model."""
     return read_only(rows) if isinstance(rows, np.ndarray) else rows
 
 
-def _short(rows: Any) -> Any:
-    """A CSR matrix with indices of 32 bits, which is all that scikit-learn's Manhattan distance takes."""
+def _with_int32_indices(rows: Any) -> Any:
+    """Return a CSR matrix with 32-bit indices, which is all that scikit-learn's Manhattan distance takes."""
     if not sp.issparse(rows) or rows.indices.dtype == rows.indptr.dtype == np.int32:
         return rows
     parts = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
     return sp.csr_matrix(parts, shape=rows.shape, copy=False)
 
 
-def _into(function: Any, K: Any, xp: Any) -> Any:
-    """function(K), in place where the library can."""
+def _apply(function: Any, K: Any, xp: Any) -> Any:
+    """Return function(K), computed in place where the library can."""
     return function(K, out=K) if xp is np else function(K)
 
 

@@ -1,4 +1,4 @@
-"""The support vectors: each stored once, sparse ones sparse, on whatever device they came from."""
+"""The support vectors: each stored once, sparse ones sparse, on the device they came from."""
 
 from typing import Any
 
@@ -9,133 +9,135 @@ from perceptrons.kernel.arrays import HOST, Place, dtype_name, to_host
 from perceptrons.kernel.kernels import Kernel, Points
 
 
-class Growing:
-    """A NumPy array that rows are added to at its end, with room to spare: adding one by one costs no copy each."""
+class GrowableArray:
+    """A NumPy array with spare rows at its end, so that appending row by row does not copy it each time."""
 
-    def __init__(self, first: np.ndarray):
-        self._room, self.used = first, len(first)
+    def __init__(self, values: np.ndarray):
+        self._buffer, self.n_used = values, len(values)
 
     @property
-    def now(self) -> np.ndarray:
-        return self._room[: self.used]
+    def values(self) -> np.ndarray:
+        return self._buffer[: self.n_used]
 
-    def room(self, n: int) -> np.ndarray:
-        """The array with its spare rows, at least n in all."""
-        if n > len(self._room):
-            room = np.zeros((max(n, 2 * self.used), *self._room.shape[1:]), self._room.dtype)
-            room[: self.used] = self.now
-            self._room = room
-        return self._room
+    def reserve(self, n: int) -> np.ndarray:
+        """Return the buffer with its spare rows, at least n rows in all."""
+        if n > len(self._buffer):
+            buffer = np.zeros((max(n, 2 * self.n_used), *self._buffer.shape[1:]), self._buffer.dtype)
+            buffer[: self.n_used] = self.values
+            self._buffer = buffer
+        return self._buffer
 
-    def append(self, more: np.ndarray) -> None:
-        needed = self.used + len(more)
-        self.room(needed)[self.used : needed] = more
-        self.used = needed
+    def append(self, rows: np.ndarray) -> None:
+        n = self.n_used + len(rows)
+        self.reserve(n)[self.n_used : n] = rows
+        self.n_used = n
 
 
 class Support:
-    """Rows that are added, replaced, and read as `Points` of the kernel in any place."""
+    """Rows that are appended, replaced, and read as `Points` of the kernel on any device."""
 
     def __init__(self, kernel: Kernel, n_features: int):
         self.kernel, self.n_features = kernel, n_features
         self._parts: list[Points] = []
-        self._growing: tuple[Growing, Growing | None] | None = None  # dense rows in NumPy's memory, and their norms
-        self._elsewhere: Points | None = None  # a copy where the last X to predict was
+        self._dense: tuple[GrowableArray, GrowableArray | None] | None = None  # dense rows on the host, and norms
+        self._copy: Points | None = None  # on the device of the last X to predict
         self.place = HOST
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_growing": None, "_elsewhere": None}  # copies would not know of each other
+        return {**self.__dict__, "_dense": None, "_copy": None}  # unpickled, these would not share memory with the rows
 
     def __len__(self) -> int:
         return sum(len(part) for part in self._parts)
 
     def append(self, points: Points) -> None:
-        """Add examples behind those that are there."""
         if not len(points):
             return
         if self._parts:
-            self.points()  # as wide as the new ones
-        self._elsewhere = None
-        if points.index is not None:  # of a precomputed kernel: its matrix belongs to the user
+            self.points()  # makes them as wide as the new ones
+        self._copy = None
+        if points.index is not None:  # of a precomputed kernel, whose matrix belongs to the user
             points = Points(None, points.place, index=points.index)
         if not self._parts:
             self.place = points.place
         elif points.place != self.place:
-            points = self._moved(points, self.place)
+            points = self._move(points, self.place)
         if self.place.is_host and not sp.issparse(points.rows) and points.index is None:
             self._append_dense(points)
         else:
-            self._growing = None
+            self._dense = None
             self._parts.append(points)
 
     def _append_dense(self, points: Points) -> None:
-        if self._growing is None and self._parts:
-            before = self.points()
-            if sp.issparse(before.rows):
+        if self._dense is None and self._parts:
+            present = self.points()
+            if sp.issparse(present.rows):
                 self._parts.append(points)
                 return
-            points = _joined([before, points])
-        if self._growing is None:
-            self._growing = Growing(points.rows), None if points.norms is None else Growing(points.norms)
+            points = _concatenate([present, points])
+        if self._dense is None:
+            norms = None if points.norms is None else GrowableArray(points.norms)
+            self._dense = GrowableArray(points.rows), norms
         else:
-            for growing, more in zip(self._growing, (points.rows, points.norms), strict=True):
-                if growing is not None:
-                    growing.append(more)
-        rows, norms = self._growing
-        far = points.far or any(part.far for part in self._parts)
-        self._parts = [Points(rows.now, HOST, None if norms is None else norms.now, far)]
+            for array, values in zip(self._dense, (points.rows, points.norms), strict=True):
+                if array is not None:
+                    array.append(values)
+        rows, norms = self._dense
+        needs_float64 = points.needs_float64 or any(part.needs_float64 for part in self._parts)
+        self._parts = [Points(rows.values, HOST, None if norms is None else norms.values, needs_float64)]
 
     def replace(self, slots: np.ndarray, points: Points) -> None:
-        """Put examples in the place of others; slots from len(self) on are new."""
-        new = slots >= len(self)
-        old = np.flatnonzero(~new)
+        """Overwrite the support vectors in these slots; slots from len(self) on are appended."""
+        is_new = slots >= len(self)
+        old = np.flatnonzero(~is_new)
         if len(old):
-            rest = self.points()
-            order = np.arange(len(self))
-            order[slots[old]] = len(self) + np.arange(len(old))
-            if self._growing is not None and not sp.issparse(points.rows) and points.place.is_host:
-                rows, norms = self._growing
-                rows.now[slots[old]] = points.rows[old]
+            present = self.points()
+            if self._dense is not None and not sp.issparse(points.rows) and points.place.is_host:
+                rows, norms = self._dense
+                rows.values[slots[old]] = points.rows[old]
                 if norms is not None:
-                    norms.now[slots[old]] = points.norms[old]
-                self._parts[0].far |= points.far
+                    norms.values[slots[old]] = points.norms[old]
+                self._parts[0].needs_float64 |= points.needs_float64
             else:
-                self._growing = None
-                self._parts = [_joined([rest, self._moved(points.take(old), self.place)]).take(order)]
-            self._elsewhere = None
-        self.append(points.take(np.flatnonzero(new)))
+                order = np.arange(len(self))
+                order[slots[old]] = len(self) + np.arange(len(old))
+                self._dense = None
+                self._parts = [_concatenate([present, self._move(points.take(old), self.place)]).take(order)]
+            self._copy = None
+        self.append(points.take(np.flatnonzero(is_new)))
 
     def points(self) -> Points:
-        """All of them, where they are kept."""
+        """Return all support vectors, on the device where they are stored."""
         if not self._parts:
             rows = sp.csr_matrix((0, self.n_features))
             return Points(rows, norms=np.zeros(0), index=np.zeros(0, np.intp))
-        parts = [_widened(part, self.n_features) for part in self._parts]
+        parts = [_widen(part, self.n_features) for part in self._parts]
         if len(parts) > 1 or parts[0] is not self._parts[0]:
-            self._parts, self._growing, self._elsewhere = [_joined(parts)], None, None
+            self._set_parts([_concatenate(parts)])
         return self._parts[0]
 
     def at(self, place: Place) -> Points:
-        """All of them, where somebody wants to work with them; a copy there is kept until they change."""
+        """Return all support vectors on another device; a copy there is kept until they change."""
         points = self.points()
         if place == self.place or not self._parts:
             return points
-        if self._elsewhere is None or self._elsewhere.place != place:
-            self._elsewhere = self._moved(self.points(), place)
-        return self._elsewhere
+        if self._copy is None or self._copy.place != place:
+            self._copy = self._move(points, place)
+        return self._copy
 
-    def settle(self, place: Place) -> None:
-        """Keep them here from now on."""
+    def move_to(self, place: Place) -> None:
+        """Store the support vectors on this device from now on."""
         if self._parts and place != self.place:
-            self._parts, self._growing, self._elsewhere = [self.at(place)], None, None
+            self._set_parts([self.at(place)])
         self.place = place
 
     def reset(self, points: Points) -> None:
-        """Hold just these."""
-        self._parts = [points] if len(points) else []
-        self._growing = self._elsewhere = None
+        """Replace all support vectors by these."""
+        self._set_parts([points] if len(points) else [])
 
-    def _moved(self, points: Points, place: Place) -> Points:
+    def _set_parts(self, parts: list[Points]) -> None:
+        self._parts, self._dense, self._copy = parts, None, None
+
+    def _move(self, points: Points, place: Place) -> Points:
         if points.place == place:
             return points
         if points.index is not None:
@@ -146,28 +148,28 @@ class Support:
         return self.kernel.points(rows)
 
 
-def _joined(parts: list[Points]) -> Points:
-    """One block after the other; sparse if any is."""
+def _concatenate(parts: list[Points]) -> Points:
+    """Join parts; the result is sparse if any part is."""
     place = parts[0].place
     if parts[0].index is not None:
         return Points(None, place, index=np.concatenate([part.index for part in parts]))
-    join = np.concatenate if place.is_host else place.xp.concat
+    concatenate = np.concatenate if place.is_host else place.xp.concat
     if any(sp.issparse(part.rows) for part in parts):
         rows = sp.vstack([sp.csr_matrix(part.rows) for part in parts], format="csr")
     else:
-        rows = join([part.rows for part in parts])
-    norms = None if parts[0].norms is None else join([part.norms for part in parts])
-    return Points(rows, place, norms, any(part.far for part in parts))
+        rows = concatenate([part.rows for part in parts])
+    norms = None if parts[0].norms is None else concatenate([part.norms for part in parts])
+    return Points(rows, place, norms, any(part.needs_float64 for part in parts))
 
 
-def _widened(points: Points, n_features: int) -> Points:
-    """With zero columns for features that came later; only sparse examples meet such."""
+def _widen(points: Points, n_features: int) -> Points:
+    """Add columns of zeros for features that came later, which only sparse examples meet."""
     rows, place = points.rows, points.place
     if points.index is not None or rows.shape[1] == n_features:
         return points
     if not place.is_host:
-        more = place.zeros((len(points), n_features - int(rows.shape[1])), dtype_name(rows))
-        return Points(place.xp.concat([rows, more], axis=1), place, points.norms, points.far)
+        zeros = place.zeros((len(points), n_features - int(rows.shape[1])), dtype_name(rows))
+        return Points(place.xp.concat([rows, zeros], axis=1), place, points.norms, points.needs_float64)
     rows = sp.csr_matrix(rows)
     wide = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], n_features), copy=False)
-    return Points(wide, points.place, points.norms, points.far)
+    return Points(wide, place, points.norms, points.needs_float64)

@@ -18,7 +18,7 @@ from perceptrons.kernel.arrays import to_host
 from perceptrons.kernel.choices import check_choices, check_unchanged
 from perceptrons.kernel.kernels import Kernel, Points
 from perceptrons.kernel.learner import KernelLearner
-from perceptrons.kernel.support_vectors import Growing
+from perceptrons.kernel.support_vectors import GrowableArray
 from perceptrons.modelfile.contents import (
     Content,
     array_in,
@@ -57,13 +57,13 @@ def check_can_resume(model: KernelPerceptron) -> None:
 def contents(model: KernelPerceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
     learner, n = learner_of(model), learner_of(model).n_support
-    arrays = {"where": learner.where.now, "coef": learner.coef, "late": learner.late}
+    arrays = {"where": learner.train_rows.values, "coef": learner.coef, "late": learner.lazy_sum}
     if learner.budget is None:
         arrays["log"] = learner.log
     else:
-        arrays |= {"numbers": learner.numbers, "born": learner.born.now}
+        arrays |= {"numbers": learner.budget_counters, "born": learner.entry_order.values}
         if learner.on_full != "remove_random":
-            arrays["inner"] = np.ascontiguousarray(learner.inner[:n, :n])
+            arrays["inner"] = np.ascontiguousarray(learner.budget_matrix[:n, :n])
     with np.errstate(over="ignore", invalid="ignore"):
         refuse_infinite(arrays | {"the average of coef": learner.average})
     points = learner.support.points()
@@ -74,7 +74,7 @@ def contents(model: KernelPerceptron) -> Content:
         "gamma": float(learner.kernel.gamma),
         "dtype": learner.dtype,
         "t": float(learner.t),
-        "far": bool(points.far),
+        "far": bool(points.needs_float64),
     }
     columns, calibration = columns_of(model), calibration_parts(model)
     return Content(header | columns.header | calibration.header, arrays | columns.arrays | calibration.arrays)
@@ -121,13 +121,14 @@ def _read_coefficients(learner: KernelLearner, arrays: dict[str, np.ndarray]) ->
     require(learner.t > 0 or not len(where), "examples, because there are support vectors")
     shape = (len(where), learner.n_rows)
     coef, late = (array_in(arrays, name, shape, np.float64) for name in ("coef", "late"))
-    learner.where, learner.coefs, learner.lates = Growing(where), Growing(coef), Growing(late)
+    learner.train_rows = GrowableArray(where)
+    learner.coef_array, learner.lazy_sum_array = GrowableArray(coef), GrowableArray(late)
     with np.errstate(over="ignore", invalid="ignore"):
         require(bool(np.isfinite(learner.average).all()), "finite averages")
 
 
 def _read_support(learner: KernelLearner, arrays: dict[str, np.ndarray], far: Any) -> None:
-    kernel, where = learner.kernel, learner.where.now
+    kernel, where = learner.kernel, learner.train_rows.values
     require(isinstance(far, bool), "a flag for examples that are far away")
     require(not far or (kernel.name == "rbf" and learner.dtype == "float32"), "distances that need float64")
     if not len(where):
@@ -137,7 +138,7 @@ def _read_support(learner: KernelLearner, arrays: dict[str, np.ndarray], far: An
         learner.support.append(Points(None, index=where.astype(np.intp)))
         return
     points = kernel.points(support_in(arrays, (len(where), learner.n_features), np.dtype(learner.dtype)))
-    points.far |= far  # examples that were seen with them may have been far
+    points.needs_float64 |= far  # examples that were seen with them may have been far
     learner.support.append(points)
 
 
@@ -152,11 +153,11 @@ def _read_log(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     require(not competing or bool((y != other).all()), "a log of mistakes")
     require(bool((log[:, 4] > 0).all()), "a log of steps above 0")
     for name, array in zip(
-        ("coef", "late"), learner.changes(log, log[:, 1].astype(np.intp), learner.n_support), strict=True
+        ("coef", "late"), learner.coefficient_changes(log, log[:, 1].astype(np.intp), learner.n_support), strict=True
     ):
         far_off = np.abs(array - arrays[name]) > 1e-9 * np.abs(array).max(initial=0.0)
         require(not far_off.any(), f"a log that comes to {name}")
-    learner.take_log(log)
+    learner.append_log(log)
 
 
 def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
@@ -169,20 +170,23 @@ def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
     require(len(np.unique(born)) == n and bool(((born >= 0) & (born < entered)).all()), "an order of entering")
     allowed = BUDGET_OF_FORGETTING * numbers[UPDATES]
     require(bool(numbers[FORGOTTEN] <= allowed + 1e-6 * (1 + allowed)), "no more forgotten than was learned")
-    learner.numbers, learner.born = numbers, Growing(born)
+    learner.budget_counters, learner.entry_order = numbers, GrowableArray(born)
     if learner.on_full == "remove_random":
         return
-    learner.inner = array_in(arrays, "inner", (n, n), np.float64)
+    learner.budget_matrix = matrix = array_in(arrays, "inner", (n, n), np.float64)
     if learner.on_full == "project":
-        factor = bool((np.diagonal(learner.inner) > 0).all()) and not np.triu(learner.inner, 1).any()
+        factor = bool((np.diagonal(matrix) > 0).all()) and not np.triu(matrix, 1).any()
         require(factor, "a Cholesky factor")
         # what lies within the others but for rounding is never let in: a diagonal next to 0 would make steps overflow
-        sizes = np.abs(learner.inner).max(axis=1, initial=0.0)
-        require(bool((1e10 * np.diagonal(learner.inner) >= sizes).all()), "a Cholesky factor of independent examples")
+        sizes = np.abs(matrix).max(axis=1, initial=0.0)
+        require(
+            bool((1e10 * np.diagonal(matrix) >= sizes).all()),
+            "a Cholesky factor of independent examples",
+        )
         require(
             bool((sizes >= 1e-100).all() and (sizes <= 1e100).all()), "a Cholesky factor of sizes that can be squared"
         )
     else:
-        require(bool((learner.inner == learner.inner.T).all()), "kernel values that are the same both ways")
-        top, value = (float(np.abs(array).max(initial=0.0)) for array in (learner.coef, learner.inner))
+        require(bool((matrix == matrix.T).all()), "kernel values that are the same both ways")
+        top, value = (float(np.abs(array).max(initial=0.0)) for array in (learner.coef, matrix))
         require(n * top * top * max(1.0, value) < LARGEST_FORGOTTEN, "coefficients whose forgetting can be counted")

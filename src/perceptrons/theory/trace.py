@@ -373,7 +373,7 @@ class _KernelVisitRecorder(_VisitRecorder):
         return 1
 
     def weights(self, learner: Any) -> TracedWeights:
-        places = learner.where.now
+        places = learner.train_rows.values
         present = np.flatnonzero((places >= 0) & (places < self.X.shape[0]))
         signs = np.where(self.class_codes(learner) == 1, 1.0, -1.0)
         alphas = []
