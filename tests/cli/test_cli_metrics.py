@@ -15,7 +15,7 @@ from perceptrons.cli import main
 from perceptrons.cli.options import METRICS as OF_OPTIONS
 from perceptrons.cli.options import THRESHOLDS
 from perceptrons.data import read
-from perceptrons.inspection import ranking
+from perceptrons.inspection import metrics
 from perceptrons.inspection.metrics import BY_ANSWERS, BY_SCORES, METRICS
 from perceptrons.selection import recipe
 from perceptrons.selection.splitting import folds_of
@@ -88,7 +88,7 @@ def test_train_says_in_one_line_how_good_it_is_on_the_test_set(run, folder):
 
 
 def test_areas_of_more_scores_than_are_kept_are_not_measured_and_that_is_said(run, folder, monkeypatch):
-    monkeypatch.setattr(ranking, "MOST_SCORES", 100)
+    monkeypatch.setattr(metrics, "MOST_SCORES", 100)
     found = json.loads(run("evaluate", folder / "two", folder / "two.csv", "--json")[1])
     assert found["roc_auc"] is found["average_precision"] is None
     assert found["matthews"] > 0

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.preprocessing import label_binarize
 
-from perceptrons.inspection import ranking
+from perceptrons.inspection import metrics
 from perceptrons.inspection.evaluation import Tally, measure, metrics_in_words, unranked
-from perceptrons.inspection.metrics import BY_ANSWERS, METRICS
-from perceptrons.inspection.ranking import KeptScores, cuts_of, ranking_of
+from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, KeptScores, cuts_of, ranking_of
 
 ANSWERED = {
     "accuracy": sk.accuracy_score,
@@ -115,7 +114,7 @@ def test_blocks_are_measured_as_the_whole_and_labels_that_are_not_known_are_not_
     assert metrics_in_words(whole.quality(), "f1", "roc_auc").startswith("F1 of spam ")
     assert ", ROC AUC 0." in metrics_in_words(whole.quality(), "f1", "roc_auc")
     assert not unranked(whole.quality())
-    monkeypatch.setattr(ranking, "MOST_SCORES", 50)
+    monkeypatch.setattr(metrics, "MOST_SCORES", 50)
     limited = Tally(classes)
     for start in range(0, 90, 7):
         piece = slice(start, start + 7)
@@ -128,7 +127,7 @@ def test_blocks_are_measured_as_the_whole_and_labels_that_are_not_known_are_not_
 
 
 def test_kept_scores_are_bounded(monkeypatch):
-    monkeypatch.setattr(ranking, "MOST_SCORES", 10)
+    monkeypatch.setattr(metrics, "MOST_SCORES", 10)
     kept = KeptScores()
     kept.add(np.zeros(5, int), np.zeros((5, 2)))
     assert not kept.too_many

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from perceptrons.data.reader import Reader
-    from perceptrons.inspection.evaluation import Quality
-    from perceptrons.inspection.label_quality import LabelQuality
+    from perceptrons.inspection.evaluation import LabelQuality, Quality
 
 MAX_CLASSES_SHOWN = 20  # of more, the tables show the worst
 
@@ -90,7 +89,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
 def _evaluate_sets(quality: "LabelQuality", options: EvaluateOptions, reader: "Reader") -> None:
     """Print the quality of a model whose examples may have several labels."""
-    from perceptrons.inspection.label_quality import BEST, SHOWN, sets_in_words
+    from perceptrons.inspection.evaluation import LABEL_SET_METRICS, PRECISIONS_AT_K, sets_in_words
 
     if quality.n_unknown and quality.n_unknown == quality.n_labels:
         refuse_strange(quality, reader.files[0], "label of the model", "--label-column")
@@ -105,9 +104,9 @@ def _evaluate_sets(quality: "LabelQuality", options: EvaluateOptions, reader: "R
         return
     console = screen()
     per_example = f"{quality.n_labels / quality.total:.2f} per example"
-    metrics = sets_in_words(quality, *SHOWN)
+    metrics = sets_in_words(quality, *LABEL_SET_METRICS)
     console.print(f"{metrics[0].upper()}{metrics[1:]}", markup=False)
-    if ranking_metrics := sets_in_words(quality, *BEST):
+    if ranking_metrics := sets_in_words(quality, *PRECISIONS_AT_K):
         console.print(f"{ranking_metrics[0].upper()}{ranking_metrics[1:]}", markup=False)
     console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}", markup=False)
     if quality.n_unknown:

@@ -75,8 +75,7 @@ def check_files(files: "Sequence[DataPath]") -> None:
 
 def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
     """Measure a model block by block; return None if there are no examples."""
-    from perceptrons.inspection.evaluation import measure_blocks, several_labels
-    from perceptrons.inspection.label_quality import measure_set_blocks
+    from perceptrons.inspection.evaluation import measure_blocks, measure_set_blocks, several_labels
 
     with refusing_data():
         return (measure_set_blocks if several_labels(model) else measure_blocks)(model, blocks)

@@ -310,7 +310,7 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
 
 def _show_votes(shares: "np.ndarray", console: "Console") -> None:
     """Print a histogram of the votes for the predicted class."""
-    from perceptrons.inspection.evaluation import BINS, histogram
+    from perceptrons.inspection.evaluation import HISTOGRAM_BINS, histogram
 
     console.print(heading(f"Share of votes for the predicted class: {percent(float(shares.mean()))} on average"))
     counts = histogram(shares).tolist()
@@ -318,7 +318,7 @@ def _show_votes(shares: "np.ndarray", console: "Console") -> None:
     first = next(place for place, number in enumerate(counts) if number)
     for place, number in list(enumerate(counts))[first:]:
         of_most = bar(number / max(counts), 32, console)
-        table.row(f"{100 * place // BINS}-{100 * (place + 1) // BINS}%", f"{number:,}", of_most)
+        table.row(f"{100 * place // HISTOGRAM_BINS}-{100 * (place + 1) // HISTOGRAM_BINS}%", f"{number:,}", of_most)
     console.print(table)
 
 
@@ -327,7 +327,7 @@ def _show_votes(shares: "np.ndarray", console: "Console") -> None:
 
 def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.inspection.tagger_summary import facts_in_words, feature_names, label_rows, transitions
+    from perceptrons.inspection.taggers import facts_in_words, feature_names, label_rows, transitions
     from perceptrons.modelfile.summary import model_summary
 
     label, n = options.label, options.top

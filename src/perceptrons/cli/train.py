@@ -63,8 +63,7 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
-    from perceptrons.inspection.evaluation import Quality
-    from perceptrons.inspection.label_quality import LabelQuality
+    from perceptrons.inspection.evaluation import LabelQuality, Quality
     from perceptrons.theory import Trace
 
 
@@ -539,8 +538,7 @@ def _show_progress(kind: Any, model: "AnyModel", options: TrainOptions, title: l
 
 
 def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Quality | LabelQuality":
-    from perceptrons.inspection.evaluation import answered, measure, probabilities
-    from perceptrons.inspection.label_quality import measure_sets
+    from perceptrons.inspection.evaluation import answered, measure, measure_sets, probabilities
 
     with refusing(ValueError):
         if table.classes is not None:

@@ -38,9 +38,18 @@ from perceptrons.cli.screen import (
 from perceptrons.data.bundled import SIDE
 from perceptrons.engine.wording import apart, n_predictions, settings, shown_epochs, why_it_stopped
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words
-from perceptrons.inspection.evaluation import Quality, beside, is_no_better_than_majority, metrics_in_words, unranked
+from perceptrons.inspection.evaluation import (
+    LABEL_SET_METRICS,
+    PRECISIONS_AT_K,
+    LabelQuality,
+    Quality,
+    beside,
+    is_no_better_than_majority,
+    metrics_in_words,
+    sets_in_words,
+    unranked,
+)
 from perceptrons.inspection.kernel_summary import kernel_in_words, support_in_words, support_names
-from perceptrons.inspection.label_quality import BEST, SHOWN, LabelQuality, sets_in_words
 from perceptrons.inspection.metrics import METRICS
 from perceptrons.inspection.names import names_in_files
 from perceptrons.inspection.weights import rows_of
@@ -278,9 +287,9 @@ def _unknown(quality: "Quality") -> str:
 def _show_sets(of: str, quality: LabelQuality, console: "Console") -> None:
     """Print the quality of a model whose examples may have several labels."""
     labels = f"{count(quality.n_labels, 'label')} of {count(quality.total, 'example')}"
-    text = f"{of} {sets_in_words(quality, *SHOWN)} ({labels})"
+    text = f"{of} {sets_in_words(quality, *LABEL_SET_METRICS)} ({labels})"
     console.print(text, markup=False, style="bold" if of == "Test" else None)
-    if of == "Test" and (best := sets_in_words(quality, *BEST)):
+    if of == "Test" and (best := sets_in_words(quality, *PRECISIONS_AT_K)):
         console.print(f"Test {best}", markup=False)
 
 

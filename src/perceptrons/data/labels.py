@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from perceptrons.engine.streaming.blocks import FILES
 from perceptrons.engine.training.labels import Target
 from perceptrons.features.values import is_label, no_label, shown
-from perceptrons.inspection.evaluation import WHOLE
+from perceptrons.inspection.evaluation import WHOLE_NUMBER
 
 if TYPE_CHECKING:
     from perceptrons.data.table import Block
@@ -191,11 +191,11 @@ class Labels:
         }
         valid = [text for number, text in enumerate(texts) if number not in faults]
         if self._whole is None and valid and not self.wait:
-            self._whole = all(WHOLE.fullmatch(text) for text in valid)
+            self._whole = all(WHOLE_NUMBER.fullmatch(text) for text in valid)
         if self.wait or not self._whole:
             return np.array(["" if number in faults else text for number, text in enumerate(texts)], str), faults
         for number, text in enumerate(texts):
-            if number not in faults and not WHOLE.fullmatch(text):
+            if number not in faults and not WHOLE_NUMBER.fullmatch(text):
                 message = "is not a whole number, unlike all labels before it"
                 faults[number] = (
                     f"label {shown(text)} {message}: if labels are text, give text_labels=True (--text-labels)"
@@ -218,7 +218,7 @@ class Labels:
         """Decide by the labels of these blocks."""
         if self._whole is None:
             texts = {text for block in blocks if is_written(block.classes) for text in block.labels()}
-            self._whole = all(map(WHOLE.fullmatch, texts)) if texts else None
+            self._whole = all(map(WHOLE_NUMBER.fullmatch, texts)) if texts else None
         self.wait, self._settled = False, self._whole is not None
 
     def settled(self, block: "Block") -> "Block":
@@ -248,14 +248,14 @@ def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> s
 
 def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
     """Return whole numbers if all labels look like it, else strings."""
-    if not keep_text and all(WHOLE.fullmatch(text) for text in set(texts)):
+    if not keep_text and all(WHOLE_NUMBER.fullmatch(text) for text in set(texts)):
         return whole_numbers(texts)
     return np.array(texts, dtype=str)
 
 
 def whole_numbers(texts: list[str]) -> np.ndarray:
     """Return labels as whole numbers; 0 for those that are none."""
-    return np.array([int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0 for text in texts], np.int64)
+    return np.array([int(text.partition(".")[0]) if WHOLE_NUMBER.fullmatch(text) else 0 for text in texts], np.int64)
 
 
 def is_written(classes: np.ndarray | None) -> bool:

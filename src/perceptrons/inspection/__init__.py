@@ -1,1 +1,1 @@
-"""What any fitted model can be asked: names, weights, evaluation, explanations; in words and as HTML."""
+"""Questions to any fitted model: names of features, weights, metrics, and summaries as text and JSON."""

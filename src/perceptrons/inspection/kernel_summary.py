@@ -1,4 +1,4 @@
-"""A kernel model in words and for machines: its kernel, and the support vectors with the largest coefficients."""
+"""A summary of a kernel model: its kernel, and the support vectors with the largest coefficients."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def kernel_facts(model: "KernelPerceptron") -> dict[str, Any]:
-    """The kernel and what it kept, for machines; gamma is null where the kernel has none."""
+    """Return the kernel and the number of support vectors for JSON; gamma is None if the kernel has none."""
     gamma = float(model.gamma_) if model.kernel in WITH_GAMMA else None
     return {"kernel": model.kernel, "gamma": gamma, "n_support": model.n_support_}
 
 
 def kernel_in_words(model: "KernelPerceptron") -> str:
-    """rbf, gamma 0.5 (scale)."""
+    """Return the kernel as text, such as "rbf, gamma 0.5 (scale)"."""
     words, gamma = [str(model.kernel)], kernel_facts(model)["gamma"]
     if gamma is not None:
         words.append(f"gamma {gamma:.4g}" + (f" ({model.gamma})" if isinstance(model.gamma, str) else ""))
@@ -31,7 +31,7 @@ def kernel_in_words(model: "KernelPerceptron") -> str:
 
 
 def support_in_words(model: "KernelPerceptron", n_examples: int | None = None) -> str:
-    """12 support vectors, 3.0% of all that it learned from."""
+    """Return the number of support vectors as text, such as "12 support vectors, 3.0% of the training examples"."""
     words = count(model.n_support_, "support vector")
     if model.budget is not None:
         return f"{words} (at most {model.budget:,})"
@@ -43,7 +43,7 @@ def support_in_words(model: "KernelPerceptron", n_examples: int | None = None) -
 
 
 def support_names(model: "KernelPerceptron", lines: np.ndarray | None = None) -> list[str]:
-    """How each is called: by its line, or its place among the examples learned from; else by its own number."""
+    """Return a name for each support vector: its line, its number among the training examples, or its own number."""
     rows = model.support_.tolist()
     if lines is not None:
         return [f"line {lines[row]}" for row in rows]
@@ -53,14 +53,14 @@ def support_names(model: "KernelPerceptron", lines: np.ndarray | None = None) ->
 def top_support(
     model: "KernelPerceptron", rows: list[Row], n: int, lines: np.ndarray | None = None
 ) -> list[dict[str, Any]]:
-    """The top support vectors of every row of coefficients, for machines: rows from 0, lines from 1, or null."""
+    """Return the top support vectors of every row of coefficients for JSON: rows from 0, lines from 1, or None."""
     places = model.support_.tolist()
-    found = []
+    by_class = []
     for row in rows:
         examples = []
         for _, number, coefficient, *_ in top(row, None, n):
             place = places[number] if places[number] >= 0 else None
             line = None if place is None or lines is None else int(lines[place])
             examples.append({"support": number, "row": place, "line": line, "coefficient": coefficient})
-        found.append({"class": row.classes[0], "examples": examples})
-    return found
+        by_class.append({"class": row.classes[0], "examples": examples})
+    return by_class

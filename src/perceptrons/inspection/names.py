@@ -1,10 +1,10 @@
-"""What the features of a model are called: by a frame or dicts, by a stream that kept names, or by their columns."""
+"""The names of features: of frames, of dicts, of files, or of columns."""
 
 from typing import Any
 
 from perceptrons.engine.training.feature_names import ColumnNames
 
-FEW = 1000  # up to this number, all names are listed
+MAX_LISTED_NAMES = 1000
 
 
 class FromZero:
@@ -18,7 +18,7 @@ Names = list[str] | ColumnNames | FromZero | None
 
 
 def names_in_files(model: Any) -> Names:
-    """How files call the features of a model; None: by their numbers from 1."""
+    """Return the names that files have for the features of a model; None: numbers from 1."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         return list(names)
@@ -29,7 +29,7 @@ def names_in_files(model: Any) -> Names:
 
 
 def name_of(names: Names, column: int) -> str:
-    """How a feature is called: by its name, or by its column as files count them, from 1."""
+    """Return the name of a feature, or its column as files count them, from 1."""
     if isinstance(names, ColumnNames):
         return names.called([column])[0].names[0]
     if names is None:
@@ -39,7 +39,7 @@ def name_of(names: Names, column: int) -> str:
 
 
 class NameLookup:
-    """What files call the features of a model, looked up as they are needed."""
+    """Looks up the names that files have for features when they are needed."""
 
     def __init__(self, names: Names):
         self._names = names
@@ -49,28 +49,28 @@ class NameLookup:
 
 
 def names_as_files(model: Any) -> NameLookup | None:
-    """Names as files have them; None where the model knows them by itself."""
+    """Return names as files have them; None if the model stores names itself."""
     names = names_in_files(model)
     return None if isinstance(names, ColumnNames) else NameLookup(names)
 
 
 def names_of_table(table: Any) -> list[str] | dict[int, str] | None:
-    """How the features of a table are called; of hashed ones by column, with - before those that count negatively."""
+    """Return the names of the features of a table; of hashed ones by column, with - for a negative sign."""
     names, columns = table.feature_names, table.columns
     if columns is None or columns.bits is None:
         return None if names is None else [name_of(names, k) for k in range(len(names))]
     places = sorted(set(columns.columns.tolist()))
-    called = ColumnNames(columns).called(places)
+    features = ColumnNames(columns).called(places)
     return {
         place: "-" * (one.signs[0] < 0) + one.names[0] + f" and {len(one.names) - 1} more" * (len(one.names) > 1)
-        for place, one in zip(places, called, strict=True)
+        for place, one in zip(places, features, strict=True)
     }
 
 
 def listed_names(model: Any) -> list[str] | None:
-    """All names in the order of the columns, if every column has one and they are not too many."""
+    """Return all names in the order of the columns, if every column has one and there are not too many."""
     names = names_in_files(model)
     if isinstance(names, ColumnNames):
         columns = names.columns
-        return columns.names() if columns.bits is None and columns.n_names <= FEW else None
+        return columns.names() if columns.bits is None and columns.n_names <= MAX_LISTED_NAMES else None
     return names if isinstance(names, list) else None

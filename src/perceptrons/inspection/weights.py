@@ -1,4 +1,4 @@
-"""The weights of a model, row by row and by feature name, or its coefficients by example: the largest matter most."""
+"""The weights of a model by row and feature name, or the coefficients of a kernel model by support vector."""
 
 import math
 from itertools import combinations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Weight(NamedTuple):
-    """One weight: of which feature, and its column counted from 0; others: features that share the column."""
+    """The weight of a feature. column: counted from 0. others: features that share the column."""
 
     feature: str
     column: int
@@ -36,10 +36,10 @@ class Weight(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of weights of a class, or of a pair of them; positive ones speak for the (last) one that it names."""
+    """The weights of a class, or of a pair of classes; positive ones are evidence for the last class of the row."""
 
     classes: tuple[Any, ...]
-    other: Any  # the class that negative weights speak for; None where they speak for all others
+    other: Any  # the class that negative weights are evidence for; None: all others
     weights: np.ndarray
     bias: float
 
@@ -51,17 +51,17 @@ class Row(NamedTuple):
         return " vs ".join(short(str(label), at_most) for label in self.classes)
 
     def named(self) -> dict[str, Any]:
-        """The class or the pair, for JSON."""
+        """Return the class or the pair for JSON."""
         return {self.thing: self.classes[0] if len(self.classes) == 1 else list(self.classes)}
 
     def is_about(self, label: str) -> bool:
-        """Is this the row, or one of the rows, that a user means?"""
+        """Return whether the row is about the label that a user gave."""
         names = [str(known) for known in self.classes]
         return label in names or label == " vs ".join(names)
 
 
 def dense_coef(model: Any) -> Any:
-    """The weights that predict as an array, also of a model whose `coef_` is sparse; for voting the averaged ones."""
+    """Return the weights that predict as an array, even if `coef_` is sparse; for voting, the averaged weights."""
     coef = model.coef_average_ if getattr(model, "combine", None) == "vote" else model.coef_
     return coef.toarray() if sp.issparse(coef) else coef
 
@@ -72,10 +72,10 @@ def constant_feature(model: "Perceptron") -> float:
 
 
 def rows_of(model: Any, mirrored: bool = True) -> list[Row]:
-    """The rows of weights: one a class, or a pair if classes were learned one against one.
+    """Return the rows of weights: one per class, or one per pair of classes for one-vs-one.
 
-    Two classes have one row, the second one's; the first one's is its opposite, and there if `mirrored`.
-    Voting has no single weights: the averaged ones stand for it. Of a kernel model, coefficients are the weights.
+    Two classes share one row, that of the second. With `mirrored`, the first has a row with the opposite weights.
+    A voting model has the averaged weights here, and a kernel model its coefficients.
     """
     voting = model.combine == "vote"
     if hasattr(model, "kernel"):
@@ -96,20 +96,24 @@ def rows_of(model: Any, mirrored: bool = True) -> list[Row]:
 
 
 def top(row: Row, names: Names, n: int, units: Units | None = None) -> list[Weight]:
-    """The n weights farthest from 0, the farthest first; none that are 0. units: of the features that were scaled."""
+    """Return the n largest weights by absolute value, without zeros. units: of the scaled features."""
     places = heaviest(row.weights, n)
-    if isinstance(names, ColumnNames):  # a feature may count negatively in its column: its weight is the opposite then
-        found = [
-            Weight(called.names[0], place, called.signs[0] * float(row.weights[place]), tuple(called.names[1:]))
-            for place, called in zip(places, names.called(places), strict=True)
+    if isinstance(names, ColumnNames):  # a feature with the sign -1 has the opposite of the weight of its column
+        weights = [
+            Weight(features.names[0], place, features.signs[0] * float(row.weights[place]), tuple(features.names[1:]))
+            for place, features in zip(places, names.called(places), strict=True)
         ]
-        return [one._replace(raw_weight=one.weight / units[one.feature].scale) if units and one.feature in units
-                else one for one in found]  # fmt: skip
+        return [
+            weight._replace(raw_weight=weight.weight / units[weight.feature].scale)
+            if units and weight.feature in units
+            else weight
+            for weight in weights
+        ]
     return [Weight(name_of(names, place), place, float(row.weights[place])) for place in places]
 
 
 def heaviest(weights: np.ndarray, n: int) -> list[int]:
-    """The places of the n numbers farthest from 0, the farthest first; none that are 0."""
+    """Return the indices of the n largest numbers by absolute value, the largest first, without zeros."""
     sizes = np.abs(weights)
     places = np.flatnonzero(sizes)
     if len(places) > n:
@@ -119,7 +123,7 @@ def heaviest(weights: np.ndarray, n: int) -> list[int]:
 
 
 def top_by_row(model: Any, rows: list[Row], n: int) -> list[dict[str, Any]]:
-    """The top weights of every row, for machines; where numbers were scaled, also in the units of the data."""
+    """Return the top weights of every row for JSON; for scaled numbers, also in the units of the data."""
     names, units, (columns, shifts) = names_in_files(model), units_of(model), centring(model)
     return [
         {
@@ -133,39 +137,40 @@ def top_by_row(model: Any, rows: list[Row], n: int) -> list[dict[str, Any]]:
 
 
 class ScaledWeights(NamedTuple):
-    """The scales of the features in some examples, and of a linear model its weights times their deviations."""
+    """The scales of features in some examples, and the weights of a linear model times their deviations."""
 
-    scaler: str | None  # to advise, if the features differ widely in scale
-    largest: np.ndarray  # by size, of each feature
+    scaler: str | None  # to recommend, if the scales of the features differ widely
+    largest: np.ndarray  # absolute value of each feature
     deviations: np.ndarray
-    rows: list[Row]  # of weights; none of a kernel model
+    rows: list[Row]  # of weights; empty for a kernel model
     names: Names
 
     def extremes(self) -> list[tuple[str, float]]:
-        """The features of the largest and the smallest values, and how large these get."""
-        there = np.flatnonzero(self.largest)
-        if not len(there):
+        """Return the features with the largest and the smallest values, and these values."""
+        nonzero = np.flatnonzero(self.largest)
+        if not len(nonzero):
             return []
-        ends = there[[self.largest[there].argmax(), self.largest[there].argmin()]].tolist()
+        ends = nonzero[[self.largest[nonzero].argmax(), self.largest[nonzero].argmin()]].tolist()
         return [(name_of(self.names, column), float(self.largest[column])) for column in ends]
 
     def heaviest(self, n: int) -> list[dict[str, Any]]:
-        """The features of the largest weight × deviation in any row, the largest first, with the row it is in."""
+        """Return the features with the largest weight × deviation in any row, the largest first, with that row."""
         if not self.rows:
             return []
         weights = np.array([row.weights for row in self.rows], dtype=np.float64)
-        which = np.abs(weights).argmax(axis=0)
-        usual = weights[which, np.arange(weights.shape[1])] * self.deviations
-        found = []
-        for one in top(Row(("",), None, usual, 0.0), self.names, n):
-            row, deviation = self.rows[which[one.column]], float(self.deviations[one.column])
-            found.append({
-                "feature": one.feature, "column": one.column, **row.named(),
-                "weight": one.weight / deviation, "deviation": deviation, "weight_times_deviation": one.weight,
+        row_numbers = np.abs(weights).argmax(axis=0)
+        products = weights[row_numbers, np.arange(weights.shape[1])] * self.deviations
+        entries = []
+        for product in top(Row(("",), None, products, 0.0), self.names, n):
+            row, deviation = self.rows[row_numbers[product.column]], float(self.deviations[product.column])
+            entries.append({
+                "feature": product.feature, "column": product.column, **row.named(),
+                "weight": product.weight / deviation, "deviation": deviation,
+                "weight_times_deviation": product.weight,
             })  # fmt: skip
-        return found
+        return entries
 
     def to_dict(self, n: int) -> dict[str, Any]:
-        """For JSON."""
+        """Return both for JSON."""
         ends = [{"feature": name, "largest_value": value} for name, value in self.extremes()]
         return {"uneven": self.scaler is not None, "extremes": ends, "weights": self.heaviest(n)}

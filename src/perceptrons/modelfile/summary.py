@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
-from perceptrons.inspection import tagger_summary
+from perceptrons.inspection import taggers as tagger_summary
 from perceptrons.inspection.audit import hashing_audit, hashing_in_words, never_in_words, never_updated, shared_in_words
 from perceptrons.inspection.evaluation import several_labels
 from perceptrons.inspection.kernel_summary import kernel_facts, kernel_in_words, support_in_words, top_support

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from perceptrons.engine.wording import count
-from perceptrons.inspection.ranking import Cuts, average_precision, cuts_by_class, roc_auc
+from perceptrons.inspection.metrics import Cuts, average_precision, cuts_by_class, roc_auc
 from perceptrons.plots import style
 from perceptrons.plots.model_facts import fitted_classes, ignore_missing_names, scores_of
 from perceptrons.theory.examples import codes_among

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.html import visible
-from perceptrons.inspection.metrics import METRICS, shown
-from perceptrons.inspection.ranking import average_precision, cuts_by_class, roc_auc
+from perceptrons.inspection.metrics import METRICS, average_precision, cuts_by_class, roc_auc, shown
 from perceptrons.modelfile.summary import calibration_in_words
 from perceptrons.plots import CurvesDisplay, calibration_of
 from perceptrons.report.page import Picture, Section, Table, user_text

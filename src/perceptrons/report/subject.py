@@ -15,9 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.feature_names import Units, names_of, units_of
 from perceptrons.engine.training.labels import read_target
-from perceptrons.inspection.evaluation import WHOLE, Quality, columns_matched, probabilities, several_labels, winners
-from perceptrons.inspection.label_quality import LabelQuality, LabelTally
-from perceptrons.inspection.ranking import ranking_of
+from perceptrons.inspection.evaluation import (
+    WHOLE_NUMBER,
+    LabelQuality,
+    LabelTally,
+    Quality,
+    columns_matched,
+    probabilities,
+    several_labels,
+    winners,
+)
+from perceptrons.inspection.metrics import ranking_of
 from perceptrons.inspection.reliability import Reliability
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -327,7 +335,7 @@ def _read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndar
     codes = []
     for label in target.classes.tolist():
         key = label
-        if are_integers and isinstance(label, str) and WHOLE.fullmatch(label):
+        if are_integers and isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
             key = int(label.partition(".")[0])  # +1 is 1
         code = index.get(key, index.get(str(key), len(labels)))
         labels += [label] * (code == len(labels))

@@ -12,8 +12,7 @@ from sklearn.metrics import f1_score, log_loss
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from perceptrons.engine.training.matrices import sound_csr
-from perceptrons.inspection.metrics import ANSWERS, METRICS, PROBABILITIES, SCORES
-from perceptrons.inspection.ranking import ranking_of
+from perceptrons.inspection.metrics import ANSWERS, METRICS, PROBABILITIES, SCORES, ranking_of
 from perceptrons.selection.splitting import at, is_single, len_of
 from perceptrons.sequence.phrases import PhraseCounts, counts_by_sentence
 

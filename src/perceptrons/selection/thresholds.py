@@ -8,8 +8,7 @@ import numpy as np
 from perceptrons.engine.training.labels import read_target
 from perceptrons.engine.training.rule import cost_matrix
 from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
-from perceptrons.inspection.metrics import BY_ANSWERS, METRICS
-from perceptrons.inspection.ranking import MOST_SCORES, cuts_of
+from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, MOST_SCORES, cuts_of
 from perceptrons.selection.search import last_step
 from perceptrons.selection.splitting import len_of
 

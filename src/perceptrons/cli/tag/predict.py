@@ -46,7 +46,7 @@ def predict(options: TagPredictOptions) -> None:
     corpus = corpus_to_tag(tagger, options.file, options, options.columns)
     from perceptrons.data import DataFileError
     from perceptrons.data.source import compression_of
-    from perceptrons.inspection.tagger_quality import tagged
+    from perceptrons.inspection.taggers import tagged
 
     if options.confidence and not options.json and corpus.file.format == "conllu":
         raise BadInputError(f"{corpus.file.path}: CoNLL-U has no column for --confidence: add --json, or leave it out.")

@@ -12,8 +12,7 @@ from perceptrons.cli.screen import count, grid, heading, listed, percent, plain,
 from perceptrons.cli.training_result import describe_stop, mistakes_table, show_cluster
 from perceptrons.engine.wording import settings
 from perceptrons.inspection.evaluation import beside
-from perceptrons.inspection.tagger_quality import TaggerQuality, measure_tagger
-from perceptrons.inspection.tagger_summary import facts
+from perceptrons.inspection.taggers import TaggerQuality, facts, measure_tagger
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 
 if TYPE_CHECKING:

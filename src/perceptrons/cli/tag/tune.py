@@ -78,7 +78,7 @@ def tune(options: TagTuneOptions) -> None:
     ledger = find_ledger(options)
     tagger = tagger_to_tune(options)
     settings = read_grid(options.grid, tagger)
-    from perceptrons.inspection.tagger_summary import facts
+    from perceptrons.inspection.taggers import facts
     from perceptrons.selection import recipe
 
     corpus = corpus_to_begin(options.file, options)
