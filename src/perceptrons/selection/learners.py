@@ -211,11 +211,11 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
         return [_kernel_grid(estimator.kernel, X)]
     if isinstance(estimator, SequencePerceptron):
         eta0 = float(estimator.eta0)
-        margins: dict[str, list[Any]] = {
+        tagger_grid: dict[str, list[Any]] = {
             "step": ["constant"],
             "margin": [factor * eta0 for factor in TAGGER_MARGIN_FACTORS],
         }
-        return [margins, {"step": ["pa1"], "C": list(TAGGER_CS)}] if eta0 == 1 else [margins]  # pa1 has no eta0
+        return [tagger_grid, {"step": ["pa1"], "C": list(TAGGER_CS)}] if eta0 == 1 else [tagger_grid]  # pa1 has no eta0
     if not isinstance(estimator, Perceptron):
         return [{}]
     square = mean_square(X)
