@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.hold_out import (
@@ -19,7 +19,14 @@ from perceptrons.cli.hold_out import (
     warnings_about_test_set,
 )
 from perceptrons.cli.inputs import check_seconds, name_of
-from perceptrons.cli.options import SPLIT, ExampleSplitOptions, OptionalDataArgument, ReadingOptions, command, option
+from perceptrons.cli.options import (
+    ComparisonOptions,
+    Demo,
+    ExampleSplitOptions,
+    OptionalDataArgument,
+    ReadingOptions,
+    command,
+)
 from perceptrons.cli.screen import as_json, grid, heading, metric_text, plain, say, score_bar, screen
 
 if TYPE_CHECKING:
@@ -31,30 +38,9 @@ if TYPE_CHECKING:
 MAX_BAR_WIDTH = 10  # characters
 
 
-Demo = Literal["too-correct", "copied-features"]
-
-
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(OptionalDataArgument, ReadingOptions, ExampleSplitOptions):
+class CompareOptions(OptionalDataArgument, ComparisonOptions, ReadingOptions, ExampleSplitOptions):
     """The options of `perceptrons compare`."""
-
-    learner: list[str] | None = option(
-        "--learner",
-        help="Compare only this learner, such as average, arow, kernel, logistic, svm. May be repeated.",
-        panel=SPLIT,
-        metavar="NAME",
-    )
-    max_seconds: float | None = option(
-        "--max-seconds",
-        help="Time limit in seconds for tuning each learner; slower learners are left out (default: no limit).",
-        metavar="S",
-    )
-    demo: Demo | None = option(
-        "--demo",
-        help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.",
-        panel=SPLIT,
-        metavar="NAME",
-    )
 
 
 @command

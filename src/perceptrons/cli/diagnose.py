@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perceptrons.cli.errors import refusing, refusing_data
 from perceptrons.cli.files import check_output, save_text
 from perceptrons.cli.inputs import check_seconds, json_paths, name_of, opened, read_all
-from perceptrons.cli.options import DataArgument, JsonOption, ReadingOptions, command, flag, option
+from perceptrons.cli.options import DataArgument, JsonOption, ProofOptions, ReadingOptions, command
 from perceptrons.cli.screen import Waiting, as_json, count, grid, heading, percent, plain, screen
 
 if TYPE_CHECKING:
@@ -27,17 +27,8 @@ LARGE = 0.3  # of R^2: below, no feature is worth naming
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiagnoseOptions(DataArgument, ReadingOptions, JsonOption):
+class DiagnoseOptions(DataArgument, ProofOptions, ReadingOptions, JsonOption):
     """The options of `perceptrons diagnose`."""
-
-    max_seconds: float = option(
-        "--max-seconds",
-        help="Time limit in seconds, half of it for the proof (default: 60).",
-        metavar="S",
-        default=60.0,
-    )
-    certificate: Path | None = option("--certificate", help="Write the proof to this file, as JSON.", metavar="FILE")
-    no_intercept: bool = flag("--no-intercept", "Consider only hyperplanes through the origin (no bias).")
 
 
 @command

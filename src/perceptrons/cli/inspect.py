@@ -9,13 +9,12 @@ from perceptrons.cli.files import is_kernel, is_tagger, load_any
 from perceptrons.cli.inputs import no_examples_error, opened
 from perceptrons.cli.options import (
     READING,
+    InspectionOptions,
     JsonOption,
     ModelArgument,
     ReadingOptions,
     command,
-    flag,
     given,
-    option,
     typed,
 )
 from perceptrons.cli.screen import (
@@ -54,26 +53,8 @@ in Python with examples X and y that it was not trained on:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InspectOptions(ModelArgument, ReadingOptions, JsonOption):
+class InspectOptions(ModelArgument, InspectionOptions, ReadingOptions, JsonOption):
     """The options of `perceptrons inspect`."""
-
-    top: int = option(
-        "--top",
-        help="Number of weights or support vectors to show per class (default: 10).",
-        metavar="N",
-        default=10,
-        min=1,
-    )
-    label: str | None = option("--class", help="Show only this class, or the pair 'A vs B'.", metavar="LABEL")
-    data: list[Path] | None = option(
-        "--data", help="Examples to compute feature scales and votes from. --example needs them.", metavar="DATA"
-    )
-    example: int | None = option(
-        "--example", help="Explain the prediction for the N-th example of DATA.", metavar="N", min=1
-    )
-    collisions: bool = flag(
-        "--collisions", "Hashed features: show the columns with a weight that several features share."
-    )
 
 
 @command

@@ -10,22 +10,13 @@ from typing import Any
 from perceptrons.cli.errors import refusing
 from perceptrons.cli.files import check_output, save_text
 from perceptrons.cli.inputs import opened, read_all
-from perceptrons.cli.options import OptionalDataArgument, QuietOption, ReadingOptions, command, flag, option
+from perceptrons.cli.options import LabPageOptions, OptionalDataArgument, QuietOption, ReadingOptions, command
 from perceptrons.cli.screen import Waiting, visible
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabOptions(OptionalDataArgument, ReadingOptions, QuietOption):
+class LabOptions(OptionalDataArgument, LabPageOptions, ReadingOptions, QuietOption):
     """The options of `perceptrons lab`."""
-
-    output: Path = option(
-        "-o",
-        "--output",
-        help="Write the page to this file (default: lab.html).",
-        metavar="PAGE",
-        default=Path("lab.html"),
-    )
-    no_open: bool = flag("--no-open", "Do not open the page in the browser.")
 
 
 @command

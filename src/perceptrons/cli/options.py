@@ -51,6 +51,7 @@ Calibrator = Literal["sigmoid", "temperature", "isotonic"]
 Penalty = Literal["l2", "l1", "elasticnet"]
 Init = Literal["zeros", "ones", "random"]
 ZeroScore = Literal["mistake", "correct", "positive", "negative"]
+Demo = Literal["too-correct", "copied-features"]
 METRICS = get_args(Metric)
 
 
@@ -422,6 +423,78 @@ class MaxExamplesOption:
     """A limit for commands that need a sample only."""
 
     max_examples: int = option("--max-examples", help="Read at most this many examples (default: 200,000).", metavar="N", default=200_000, min=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionOptions:
+    """What `predict` writes."""
+
+    scores: bool = flag("--scores", "Add the scores, separated by tabs, below a header line. Scores are not probabilities.")
+    probabilities: bool = flag("--probabilities", "Add the probability of every class, separated by tabs, below a header line. The model must be calibrated.")
+    top: int | None = option("--top", help="Print the N labels with the highest scores, highest first, instead of the predicted labels.", metavar="N", min=1)
+    output: Path | None = option("-o", "--output", help="Write to this file instead of standard output.", metavar="FILE")
+    json: bool = flag("--json", "Print one JSON object per line instead of text.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectionOptions:
+    """What `inspect` shows."""
+
+    top: int = option("--top", help="Number of weights or support vectors to show per class (default: 10).", metavar="N", default=10, min=1)
+    label: str | None = option("--class", help="Show only this class, or the pair 'A vs B'.", metavar="LABEL")
+    data: list[Path] | None = option("--data", help="Examples to compute feature scales and votes from. --example needs them.", metavar="DATA")
+    example: int | None = option("--example", help="Explain the prediction for the N-th example of DATA.", metavar="N", min=1)
+    collisions: bool = flag("--collisions", "Hashed features: show the columns with a weight that several features share.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProofOptions:
+    """What `diagnose` proves."""
+
+    max_seconds: float = option("--max-seconds", help="Time limit in seconds, half of it for the proof (default: 60).", metavar="S", default=60.0)
+    certificate: Path | None = option("--certificate", help="Write the proof to this file, as JSON.", metavar="FILE")
+    no_intercept: bool = flag("--no-intercept", "Consider only hyperplanes through the origin (no bias).")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPageOptions:
+    """The page that `report` writes."""
+
+    output: Path = option("-o", "--output", help="Write the page to this file (default: report.html).", metavar="PAGE", default=Path("report.html"))
+    features: tuple[str, str] | None = option("--features", help="Draw the decision boundary in the plane of these two features.", metavar="A B")
+    image_shape: str | None = option("--image-shape", help="Treat the features as pixels of images of this shape (default: guessed).", metavar="ROWSxCOLUMNS")
+    no_images: bool = flag("--no-images", "Do not treat the features as pixels.")
+    title: str | None = option("--title", help="Title of the page (default: the names of MODEL and DATA).", metavar="TEXT")
+    max_seconds: float = option("--max-seconds", help="Time limit in seconds for the proof and the mistake bound (default: 10).", metavar="S", default=10.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabPageOptions:
+    """The page that `lab` writes."""
+
+    output: Path = option("-o", "--output", help="Write the page to this file (default: lab.html).", metavar="PAGE", default=Path("lab.html"))
+    no_open: bool = flag("--no-open", "Do not open the page in the browser.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningOptions:
+    """What `tune` alone has."""
+
+    output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
+    folds: int | None = option("--folds", help="Cross-validation: choose hyperparameters by their mean score over K folds instead of one validation set.", panel=SPLIT, metavar="K", min=2)
+    grid: str | None = option("--grid", help='Hyperparameter values to try, as {"C": [0.1, 1]}, or a JSON file (default: a built-in grid).', panel=SPLIT, metavar="JSON")
+    combine: Combine | None = option("--combine", help="Weights to predict with: average, recent, last, vote or pocket (default: average).", panel=LEARN, metavar="WHICH")
+    kernel: Kernel | None = option("--kernel", help="Train a kernel perceptron, with a curved decision boundary: linear, poly, rbf, sigmoid, laplacian or cosine (default: no kernel).", panel=KERNELS, metavar="NAME")
+    max_iter: int | None = option("--max-iter", help="Maximum number of epochs (default: 1,000).", panel=STOP, metavar="N", min=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions:
+    """What `compare` alone has."""
+
+    learner: list[str] | None = option("--learner", help="Compare only this learner, such as average, arow, kernel, logistic, svm. May be repeated.", panel=SPLIT, metavar="NAME")
+    max_seconds: float | None = option("--max-seconds", help="Time limit in seconds for tuning each learner; slower learners are left out (default: no limit).", metavar="S")
+    demo: Demo | None = option("--demo", help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", panel=SPLIT, metavar="NAME")
 
 
 # fmt: on

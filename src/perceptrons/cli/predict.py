@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
 from perceptrons.cli.files import check_output, load_model
 from perceptrons.cli.inputs import STDIN, opened, say_skipped
-from perceptrons.cli.options import ModelArgument, OptionalDataArgument, ReadingOptions, command, flag, option
+from perceptrons.cli.options import ModelArgument, OptionalDataArgument, PredictionOptions, ReadingOptions, command
 from perceptrons.cli.screen import label_word
 
 if TYPE_CHECKING:
@@ -23,26 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictOptions(ModelArgument, OptionalDataArgument, ReadingOptions):
+class PredictOptions(ModelArgument, OptionalDataArgument, PredictionOptions, ReadingOptions):
     """The options of `perceptrons predict`."""
-
-    scores: bool = flag(
-        "--scores", "Add the scores, separated by tabs, below a header line. Scores are not probabilities."
-    )
-    probabilities: bool = flag(
-        "--probabilities",
-        "Add the probability of every class, separated by tabs, below a header line. The model must be calibrated.",
-    )
-    top: int | None = option(
-        "--top",
-        help="Print the N labels with the highest scores, highest first, instead of the predicted labels.",
-        metavar="N",
-        min=1,
-    )
-    output: Path | None = option(
-        "-o", "--output", help="Write to this file instead of standard output.", metavar="FILE"
-    )
-    json: bool = flag("--json", "Print one JSON object per line instead of text.")
 
 
 @command

@@ -16,10 +16,9 @@ from perceptrons.cli.options import (
     ModelArgument,
     QuietOption,
     ReadingOptions,
+    ReportPageOptions,
     command,
     command_text,
-    flag,
-    option,
 )
 from perceptrons.cli.screen import Waiting, visible
 
@@ -30,34 +29,8 @@ REPEATED = (*READING, "features", "image_shape", "no_images", "title", "max_seco
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions(ModelArgument, DataArgument, MaxExamplesOption, ReadingOptions, QuietOption):
+class ReportOptions(ModelArgument, DataArgument, ReportPageOptions, MaxExamplesOption, ReadingOptions, QuietOption):
     """The options of `perceptrons report`."""
-
-    output: Path = option(
-        "-o",
-        "--output",
-        help="Write the page to this file (default: report.html).",
-        metavar="PAGE",
-        default=Path("report.html"),
-    )
-    features: tuple[str, str] | None = option(
-        "--features", help="Draw the decision boundary in the plane of these two features.", metavar="A B"
-    )
-    image_shape: str | None = option(
-        "--image-shape",
-        help="Treat the features as pixels of images of this shape (default: guessed).",
-        metavar="ROWSxCOLUMNS",
-    )
-    no_images: bool = flag("--no-images", "Do not treat the features as pixels.")
-    title: str | None = option(
-        "--title", help="Title of the page (default: the names of MODEL and DATA).", metavar="TEXT"
-    )
-    max_seconds: float = option(
-        "--max-seconds",
-        help="Time limit in seconds for the proof and the mistake bound (default: 10).",
-        metavar="S",
-        default=10.0,
-    )
 
 
 @command

@@ -31,20 +31,14 @@ from perceptrons.cli.hold_out import (
 )
 from perceptrons.cli.inputs import SHARE, name_of
 from perceptrons.cli.options import (
-    KERNELS,
-    LEARN,
-    SPLIT,
-    STOP,
     CalibrationOptions,
-    Combine,
     DataArgument,
     ExampleSplitOptions,
-    Kernel,
     ReadingOptions,
     SearchOptions,
+    TuningOptions,
     command,
     given,
-    option,
     typed,
 )
 from perceptrons.cli.parameters import by_class, read_grid
@@ -74,39 +68,8 @@ MAX_BAR_WIDTH = 24  # characters
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuneOptions(DataArgument, ReadingOptions, ExampleSplitOptions, SearchOptions, CalibrationOptions):
+class TuneOptions(DataArgument, TuningOptions, ReadingOptions, ExampleSplitOptions, SearchOptions, CalibrationOptions):
     """The options of `perceptrons tune`."""
-
-    output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
-    folds: int | None = option(
-        "--folds",
-        help="Cross-validation: choose hyperparameters by their mean score over K folds instead of one validation set.",
-        panel=SPLIT,
-        metavar="K",
-        min=2,
-    )
-    grid: str | None = option(
-        "--grid",
-        help='Hyperparameter values to try, as {"C": [0.1, 1]}, or a JSON file (default: a built-in grid).',
-        panel=SPLIT,
-        metavar="JSON",
-    )
-    combine: Combine | None = option(
-        "--combine",
-        help="Weights to predict with: average, recent, last, vote or pocket (default: average).",
-        panel=LEARN,
-        metavar="WHICH",
-    )
-    kernel: Kernel | None = option(
-        "--kernel",
-        help="Train a kernel perceptron, with a curved decision boundary: linear, poly, rbf, sigmoid, laplacian or "
-        "cosine (default: no kernel).",
-        panel=KERNELS,
-        metavar="NAME",
-    )
-    max_iter: int | None = option(
-        "--max-iter", help="Maximum number of epochs (default: 1,000).", panel=STOP, metavar="N", min=1
-    )
 
 
 @command

@@ -4,23 +4,15 @@ from dataclasses import dataclass
 
 from perceptrons.cli.evaluate import refuse_strange
 from perceptrons.cli.files import load_tagger
-from perceptrons.cli.options import COLUMNS, JsonOption, command, option
+from perceptrons.cli.options import JsonOption, command
 from perceptrons.cli.screen import as_json, screen
 from perceptrons.cli.tag.corpus import corpus_for
-from perceptrons.cli.tag.options import LabelledFileOptions, MatchingColumnsOption, StrictScheme, TaggerArgument
+from perceptrons.cli.tag.options import LabelledFileOptions, MatchingColumnsOption, StrictSchemeOption, TaggerArgument
 
 
 @dataclass(frozen=True, kw_only=True)
-class TagEvaluateOptions(TaggerArgument, MatchingColumnsOption, LabelledFileOptions, JsonOption):
+class TagEvaluateOptions(TaggerArgument, StrictSchemeOption, MatchingColumnsOption, LabelledFileOptions, JsonOption):
     """The options of `perceptrons tag evaluate`."""
-
-    scheme: StrictScheme | None = option(
-        "--scheme",
-        help="Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, "
-        "IOE2, IOBES or BILOU (default: count as conlleval does).",
-        panel=COLUMNS,
-        metavar="SCHEME",
-    )
 
 
 @command

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from perceptrons.cli.options import COLUMNS, LEARN, STOP, argument, flag, option
+from perceptrons.cli.options import COLUMNS, LEARN, SPLIT, STOP, argument, flag, option
 
 ColumnFormat = Literal["columns", "conllu"]
 TaggerMetric = Literal["phrase_f1", "accuracy"]
@@ -82,5 +82,31 @@ class MatchingColumnsOption:
     """The columns that a tagger reads, in another file."""
 
     columns: str | None = option("--columns", help="Columns of FILE that correspond to those the tagger was trained on, such as 1,2 or form,xpos (default: the same columns).", panel=COLUMNS, metavar="COLUMNS")
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerTuningOptions:
+    """What `tag tune` alone has."""
+
+    time_order: bool = flag("--time-order", "Split in the given order: the last sentences are the test set, those before them the validation set.", SPLIT)
+    metric: TaggerMetric | None = option("--metric", help="Metric to choose and test by: phrase_f1, or accuracy of tokens (default: phrase_f1 if labels mark phrases, such as B-NP, else accuracy).", panel=SPLIT, metavar="NAME")
+    grid: str | None = option("--grid", help='Hyperparameter values to try, as {"margin": [0, 10], "templates": ["words"]}, or a JSON file (default: several margins, and --step pa1).', panel=SPLIT, metavar="JSON")
+    max_iter: int = option("--max-iter", help="Maximum number of epochs; smaller numbers are evaluated in the same run (default: 20).", panel=STOP, metavar="N", default=20, min=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerPredictionOptions:
+    """What `tag predict` alone has."""
+
+    into: str | None = option("--into", help="Write labels into this column, by number or name (default: a new last column; in CoNLL-U the column that the tagger was trained on).", metavar="COLUMN")
+    output: Path | None = option("-o", "--output", help="Write to this file instead of standard output.", metavar="OUTPUT")
+    confidence: bool = flag("--confidence", "Add the lead of each label over the second best label; with --json also the lead of each sentence's labelling over the second best. Leads are not probabilities.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictSchemeOption:
+    """What `tag evaluate` alone has."""
+
+    scheme: StrictScheme | None = option("--scheme", help="Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: count as conlleval does).", panel=COLUMNS, metavar="SCHEME")
+
 
 # fmt: on

@@ -2,35 +2,19 @@
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_output, load_tagger, save_bytes
-from perceptrons.cli.options import JsonOption, command, flag, option
+from perceptrons.cli.options import JsonOption, command
 from perceptrons.cli.screen import as_json
 from perceptrons.cli.tag.corpus import corpus_to_tag, output_column
-from perceptrons.cli.tag.options import MatchingColumnsOption, TaggerArgument, TokenFileOptions
+from perceptrons.cli.tag.options import MatchingColumnsOption, TaggerArgument, TaggerPredictionOptions, TokenFileOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class TagPredictOptions(TaggerArgument, MatchingColumnsOption, TokenFileOptions, JsonOption):
+class TagPredictOptions(TaggerArgument, TaggerPredictionOptions, MatchingColumnsOption, TokenFileOptions, JsonOption):
     """The options of `perceptrons tag predict`."""
-
-    into: str | None = option(
-        "--into",
-        help="Write labels into this column, by number or name (default: a new last column; in CoNLL-U the column "
-        "that the tagger was trained on).",
-        metavar="COLUMN",
-    )
-    output: Path | None = option(
-        "-o", "--output", help="Write to this file instead of standard output.", metavar="OUTPUT"
-    )
-    confidence: bool = flag(
-        "--confidence",
-        "Add the lead of each label over the second best label; with --json also the lead of each sentence's "
-        "labelling over the second best. Leads are not probabilities.",
-    )
 
 
 @command

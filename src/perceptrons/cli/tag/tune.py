@@ -7,7 +7,7 @@ from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import check_folder, check_output, save_model
 from perceptrons.cli.hold_out import check_parts, find_ledger, refusing_selection
 from perceptrons.cli.inputs import SHARE
-from perceptrons.cli.options import SPLIT, STOP, SearchOptions, SplitOptions, command, flag, given, option
+from perceptrons.cli.options import SearchOptions, SplitOptions, command, given
 from perceptrons.cli.parameters import read_grid
 from perceptrons.cli.screen import Waiting, as_json, count, plain, screen
 from perceptrons.cli.tag.corpus import (
@@ -19,7 +19,7 @@ from perceptrons.cli.tag.corpus import (
     read_templates,
     templates_file,
 )
-from perceptrons.cli.tag.options import TaggerMetric, TaggerOptions
+from perceptrons.cli.tag.options import TaggerOptions, TaggerTuningOptions
 from perceptrons.cli.tune import show
 
 if TYPE_CHECKING:
@@ -32,36 +32,8 @@ FIXED = ("allowed", "combine", "cost", "min_count", "hash_bits")  # the same for
 
 
 @dataclass(frozen=True, kw_only=True)
-class TagTuneOptions(TaggerOptions, SearchOptions, SplitOptions):
+class TagTuneOptions(TaggerTuningOptions, TaggerOptions, SearchOptions, SplitOptions):
     """The options of `perceptrons tag tune`."""
-
-    time_order: bool = flag(
-        "--time-order",
-        "Split in the given order: the last sentences are the test set, those before them the validation set.",
-        SPLIT,
-    )
-    metric: TaggerMetric | None = option(
-        "--metric",
-        help="Metric to choose and test by: phrase_f1, or accuracy of tokens (default: phrase_f1 if labels mark "
-        "phrases, such as B-NP, else accuracy).",
-        panel=SPLIT,
-        metavar="NAME",
-    )
-    grid: str | None = option(
-        "--grid",
-        help='Hyperparameter values to try, as {"margin": [0, 10], "templates": ["words"]}, or a JSON file (default:'
-        " several margins, and --step pa1).",
-        panel=SPLIT,
-        metavar="JSON",
-    )
-    max_iter: int = option(
-        "--max-iter",
-        help="Maximum number of epochs; smaller numbers are evaluated in the same run (default: 20).",
-        panel=STOP,
-        metavar="N",
-        default=20,
-        min=1,
-    )
 
 
 @command
