@@ -5,8 +5,8 @@ import importlib
 import warnings
 
 NAMES = (
-    "linear", "online", "drift", "defaults", "margins", "imbalance", "calibration", "raw_tables", "single_pass",
-    "wrappers", "penalty", "multilabel", "options", "separability",
+    "linear", "online", "drift", "continued", "defaults", "margins", "imbalance", "calibration", "raw_tables",
+    "single_pass", "wrappers", "penalty", "multilabel", "options", "separability",
     "freund_schapire", "kernels", "budgets", "tagging", "files", "distributed", "compare", "reasons", "tuning",
     "against", "exports", "startup", "serve",
 )  # fmt: skip

@@ -144,6 +144,27 @@ def newsgroup_messages() -> dict[str, list[tuple[str, str]]]:
     return documents
 
 
+def newsgroup_messages_in_order() -> dict[str, list[tuple[float, str, str]]]:
+    """The messages to "train" and those to "test" on: the place of each in its group, from 0 to 1, group and text.
+
+    Numbers rise with time. The text is subject and body, without the other headers.
+    """
+    groups: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    with tarfile.open(path_of("20news-bydate/20news-bydate.tar.bz2")) as archive:
+        for member in archive:
+            if member.isfile():
+                folder, group, number = member.name.split("/")
+                head, _, body = archive.extractfile(member).read().decode("latin-1").partition("\n\n")
+                subjects = [line[8:] for line in head.splitlines() if line.startswith("Subject:")]
+                messages = groups.setdefault((folder.rpartition("-")[2], group), [])
+                messages.append((int(number), f"{subjects[0] if subjects else ''}\n{body}"))
+    documents: dict[str, list[tuple[float, str, str]]] = {"train": [], "test": []}
+    for (part, group), messages in sorted(groups.items()):
+        messages.sort()
+        documents[part] += [((i + 0.5) / len(messages), group, text) for i, (_, text) in enumerate(messages)]
+    return documents
+
+
 def treebank_documents(part: str) -> list[tuple[str, list[str]]]:
     """The documents of the English Web Treebank in their order: the name of each and its sentences, as plain text."""
     documents: list[tuple[str, list[str]]] = []

@@ -34,6 +34,7 @@ from perceptrons.engine.training.parameters import (
     ClassWeight,
     Combine,
     Init,
+    KeepLearning,
     Multiclass,
     Penalty,
     Step,
@@ -178,6 +179,13 @@ class Perceptron(Classifier[LinearLearner]):
         All classes, in the order that `classes_` is to have. Ties go to the first class; of two classes, the first is
         the negative one. A label that is not in the list is refused. With None, the classes are the labels that appear,
         sorted. Only for one label per example.
+    keep_learning : {"follow", "average"}, default="follow"
+        How the averaged weights of a model that was fitted learn from new examples (`learn_one`, `partial_fit`, and
+        `fit_stream` with warm_start=True). "follow": every new example is first predicted by the averaged and by the
+        last weights. While the last weights make fewer mistakes, they predict. If the difference is clear, the average
+        forgets all but the equivalent of 250 to 500 examples. "average": a new example counts as much as one visit of
+        `fit`. Only for combine="average". A model that was never fitted has nothing to forget and counts all examples
+        alike.
 
     Attributes
     ----------
@@ -195,6 +203,9 @@ class Perceptron(Classifier[LinearLearner]):
         The number of weights in `coef_` that are not 0. An L1 penalty with combine="last" makes it small.
     margin_ : float
         The present required margin, in units of scores: `margin`, or the value of "auto" after the epochs so far.
+    combine_ : str
+        The weights that predict now: `combine`, or "last" while a fitted model that keeps learning follows new examples
+        better with its last weights than with the averaged ones (`keep_learning`).
     threshold_ : float or None
         For two classes, the score at or above which `predict` returns `classes_[1]`. You can set it, for instance with
         `perceptrons.selection.choose_threshold`. None is the learned decision boundary, a score of 0. `fit` resets it
@@ -249,7 +260,7 @@ class Perceptron(Classifier[LinearLearner]):
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, class_weight: ClassWeight | None = None, warm_start: bool = False,
         verbose: bool | int = 0, n_jobs: int | None = None, probability: CalibrationMethod | None = None,
-        classes: Any = None,
+        classes: Any = None, keep_learning: KeepLearning = "follow",
     ) -> None:  # fmt: skip
         self.combine = combine
         self.window = window
@@ -281,6 +292,7 @@ class Perceptron(Classifier[LinearLearner]):
         self.n_jobs = n_jobs
         self.probability = probability
         self.classes = classes
+        self.keep_learning = keep_learning
 
     @classmethod
     def from_weights(
@@ -390,6 +402,7 @@ class Perceptron(Classifier[LinearLearner]):
                 train, held_out = validation_split(target.codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
+        learner.weights.drop_record()
         examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
         fit = LinearFit(learner, examples, method, self.combine, train, held_out)
         self._run(fit, X.shape[0], train, bool(self.early_stopping))
@@ -577,9 +590,14 @@ class Perceptron(Classifier[LinearLearner]):
     # ---- what was learned
 
     @property
+    def combine_(self) -> str:
+        """The weights that predict now: `combine`, or "last" while these follow new examples better."""
+        return self._fitted().deciding(self.combine)
+
+    @property
     def coef_(self) -> Any:
         """The weights that predict, read-only; assign to it to set them (combine="last")."""
-        return self._fitted().shown(self.combine).coef
+        return self._fitted().shown(self.combine_).coef
 
     @coef_.setter
     def coef_(self, coef: Any) -> None:
@@ -588,7 +606,7 @@ class Perceptron(Classifier[LinearLearner]):
     @property
     def intercept_(self) -> Any:
         """The biases that predict, read-only; assign to it to set them (combine="last")."""
-        return self._fitted().shown(self.combine).intercept
+        return self._fitted().shown(self.combine_).intercept
 
     @intercept_.setter
     def intercept_(self, intercept: Any) -> None:

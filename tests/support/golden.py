@@ -37,7 +37,10 @@ VOLATILE = {
 }  # fmt: skip
 
 
-SINCE = {"probability": None, "penalty": None, "alpha": 0.0001, "l1_ratio": 0.15, "validation_metric": "accuracy"}
+SINCE = {
+    "probability": None, "penalty": None, "alpha": 0.0001, "l1_ratio": 0.15, "validation_metric": "accuracy",
+    "keep_learning": "follow",
+}  # fmt: skip
 
 
 def processor():

@@ -123,7 +123,8 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
     from perceptrons.inspection.names import names_in_files
     from perceptrons.inspection.units import step_of
 
-    kind = "averaged weights, shown instead of the votes" if model.combine == "vote" else f"{model.combine} weights"
+    weights = getattr(model, "combine_", model.combine)
+    kind = "averaged weights, shown instead of the votes" if model.combine == "vote" else f"{weights} weights"
     if len(rows) == 1:
         console.print(heading(f"Most important features for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"))
     elif rows[0].thing == "class":

@@ -50,6 +50,7 @@ Metric = Literal[
 Calibrator = Literal["sigmoid", "temperature", "isotonic"]
 Penalty = Literal["l2", "l1", "elasticnet"]
 Init = Literal["zeros", "ones", "random"]
+KeepLearning = Literal["follow", "average"]
 ZeroScore = Literal["mistake", "correct", "positive", "negative"]
 Demo = Literal["too-correct", "copied-features"]
 METRICS = get_args(Metric)
@@ -333,6 +334,7 @@ class RuleOptions:
     cost: str | None = option("--cost", help='Cost of each kind of mistake, as {"true class": {"predicted class": cost}}, or a JSON file (default: all mistakes cost the same).', panel=LEARN, metavar="JSON")
     class_weight: str | None = option("--class-weight", help='Weight of each class, as {"class": weight}, a JSON file, or balanced (default: 1 for every class).', panel=LEARN, metavar="JSON")
     init: Init | None = option("--init", help="Initial weights: zeros, ones or random (default: zeros).", panel=LEARN, metavar="HOW")
+    keep_learning: KeepLearning | None = option("--keep-learning", help="How the averaged weights of a trained model learn from new examples: follow them and forget what is outdated, or average them with everything before (default: follow).", panel=LEARN, metavar="HOW")
     zero_score: ZeroScore | None = option("--zero-score", help="Two classes: how training treats a score of exactly 0: as a mistake or as correct for both classes, or as a prediction of the positive or negative class (default: mistake).", panel=LEARN, metavar="WHAT")
 
 
@@ -501,6 +503,7 @@ class ComparisonOptions:
 
 READING = field_names(ReadingOptions)
 RULE = field_names(RuleOptions)
-LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "penalty", "alpha", "l1_ratio", "batch_size", "cost", "init", "zero_score")  # fmt: skip
+LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "penalty", "alpha", "l1_ratio", "batch_size", "cost", "init", "zero_score", "keep_learning")  # fmt: skip
+KEPT_LEARNING = ("combine", "keep_learning")  # of the rule, what a trained model may change when it learns more
 KERNEL_PARAMETERS = field_names(KernelOptions)
 CLUSTER_PARAMETERS = ("dask", "workers", "shards", "mixing")

@@ -8,6 +8,7 @@ from perceptrons.cli.errors import BadInputError, refusing
 from perceptrons.cli.files import is_kernel
 from perceptrons.cli.options import (
     CLUSTER_PARAMETERS,
+    KEPT_LEARNING,
     KERNEL_PARAMETERS,
     LINEAR_ONLY,
     RULE,
@@ -79,6 +80,23 @@ def new_model(options: TrainOptions) -> "AnyModel":
     with refusing(ValueError):
         check_choices(model)
     return model
+
+
+def change_learning(model: Any, options: Any, path: Path | None) -> None:
+    """Set --combine and --keep-learning of a trained model that is going to learn more."""
+    changes = given(options, KEPT_LEARNING)
+    if not changes:
+        return
+    from perceptrons import Perceptron
+    from perceptrons.engine.training.base import learner_of
+
+    if not isinstance(model, Perceptron):
+        kind = type(model).__name__
+        raise BadInputError(f"{path}: {typed(next(iter(changes)))} is for a linear model, and this is a {kind}.")
+    with refusing(ValueError):
+        model.set_params(**changes)
+        if model.__sklearn_is_fitted__():
+            learner_of(model).check_holds(model.combine)
 
 
 def read_grid(text: str | None, model: "AnyModel") -> Any:

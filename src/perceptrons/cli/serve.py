@@ -6,7 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
 from perceptrons.cli.files import load_any
-from perceptrons.cli.options import DURABLE, LIMITS, SERVER, QuietOption, argument, command, flag, option, parse_size
+from perceptrons.cli.options import (
+    DURABLE,
+    KEPT_LEARNING,
+    LEARN,
+    LIMITS,
+    SERVER,
+    Combine,
+    KeepLearning,
+    QuietOption,
+    argument,
+    command,
+    flag,
+    given,
+    option,
+    parse_size,
+    typed,
+)
+from perceptrons.cli.parameters import change_learning
 from perceptrons.cli.screen import say
 
 if TYPE_CHECKING:
@@ -22,6 +39,8 @@ class ServeOptions(QuietOption):
 
     model: Path | None = argument("Model file to start with. Without one, the server starts with an empty model, or with the one in --data.", metavar="MODEL")
     data: Path | None = option("--data", help="Folder for the log and the snapshots (default: MODEL.served).", metavar="DIR")
+    combine: Combine | None = option("--combine", help="Weights to predict with, at the first start with MODEL: average, recent, last, vote or pocket (default: those of the model).", panel=LEARN, metavar="WHICH")
+    keep_learning: KeepLearning | None = option("--keep-learning", help="How the averaged weights of MODEL learn from new examples, at the first start: follow them and forget what is outdated, or average them with everything before (default: as in the model).", panel=LEARN, metavar="HOW")
     host: str = option("--host", help="Address to listen on. An address that other machines can reach needs --token-file (default: 127.0.0.1).", panel=SERVER, metavar="HOST", default="127.0.0.1")
     port: int = option("--port", help="Port to listen on; 0 selects a free one (default: 8080).", panel=SERVER, metavar="N", default=8080, min=0, max=65535)
     token_file: Path | None = option("--token-file", help="Require the token in this file with every request (default: no token).", panel=SERVER, metavar="FILE")
@@ -111,15 +130,18 @@ def _run(options: ServeOptions, folder: Path, address: Any, token: str | None) -
     from perceptrons.serve.writer import Writer
 
     store = _store(folder, options)
-    follow = None
+    follow, changes = None, given(options, KEPT_LEARNING)
+    if changes and (options.follow is not None or (options.model is None and store.snapshots())):
+        raise BadInputError(f"{typed(next(iter(changes)))} is for the first start with a MODEL: leave it out.")
     if options.follow is not None:
         of_leader = token if options.leader_token_file is None else read_token(options.leader_token_file)
         follow = options.follow, of_leader
     elif not store.snapshots():
         model = Perceptron() if options.model is None else load_any(options.model, pipelines=True)
-        prepare(store, model, options.model)
+        change_learning(model, options, options.model)
+        prepare(store, model, options.model, changes)
     elif options.model is not None:
-        prepare(store, None, options.model)
+        prepare(store, None, options.model, changes)
     writer = Writer(
         store, GrowthLimits(options.max_features, options.max_classes), options.max_queue, options.snapshot_every
     )

@@ -35,6 +35,7 @@ from perceptrons.cli.inputs import (
 )
 from perceptrons.cli.options import (
     CLUSTER_PARAMETERS,
+    KEPT_LEARNING,
     KERNEL_PARAMETERS,
     RULE,
     LongRunOptions,
@@ -45,6 +46,7 @@ from perceptrons.cli.options import (
     typed,
 )
 from perceptrons.cli.parameters import (
+    change_learning,
     check_kernel,
     json_file,
     name_labels,
@@ -68,7 +70,7 @@ if TYPE_CHECKING:
 
 
 FIXED_BY_MODEL = (
-    *RULE, *KERNEL_PARAMETERS, *field_names(LongRunOptions), *CLUSTER_PARAMETERS, "classes",
+    *(name for name in RULE if name not in KEPT_LEARNING), *KERNEL_PARAMETERS, *field_names(LongRunOptions), *CLUSTER_PARAMETERS, "classes",
     "example", "no_intercept",
 )  # fmt: skip
 
@@ -172,6 +174,7 @@ def resume(options: TrainOptions) -> TrainingRun:
         raise BadInputError("--from needs DATA: name the files with new examples.")
     assert options.from_model is not None
     model = load_model(options.from_model, "train --resume")
+    change_learning(model, options, options.from_model)
     parameters = given(options, ("max_iter", "tol", "max_seconds"))
     if "max_iter" not in parameters and "tol" not in parameters:
         parameters |= {"max_iter": options.epochs or 1, "tol": None}

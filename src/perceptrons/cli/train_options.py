@@ -34,7 +34,7 @@ class TrainOptions(
     """The options of `perceptrons train`."""
 
     output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
-    from_model: Path | None = option("--from", help="Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay; new columns, categories and classes are learned.", metavar="MODEL")
+    from_model: Path | None = option("--from", help="Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay, except --combine and --keep-learning; new columns, categories and classes are learned.", metavar="MODEL")
     example: Literal["sms"] | None = option("--example", help="Train on data that come with the package: sms, text messages of which some are spam.", metavar="NAME")
     in_memory: int = option("--in-memory", help="Load data into memory if they take at most this much space there; train on larger data while reading them. 0 always trains while reading (default: 2GiB).", panel=READ, metavar="SIZE", default="2GiB", parser=parse_size)
     test: Path | None = option("--test", help="Use this file as the test set.", metavar="FILE")

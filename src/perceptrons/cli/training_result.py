@@ -53,7 +53,7 @@ from perceptrons.inspection.kernel_summary import kernel_in_words, support_in_wo
 from perceptrons.inspection.metrics import METRICS
 from perceptrons.inspection.names import names_in_files
 from perceptrons.inspection.weights import rows_of
-from perceptrons.modelfile.summary import calibration_in_words, most_important, training_facts
+from perceptrons.modelfile.summary import calibration_in_words, following_in_words, most_important, training_facts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -216,6 +216,8 @@ def show(result: TrainingResult, console: "Console") -> None:
     show_skipped(result.reader, console)
     if model.threshold_ is not None:
         console.print(describe_threshold(model, result.threshold), markup=False)
+    if (following := following_in_words(model)) is not None:
+        console.print(f"Keeps learning: {following}", markup=False, soft_wrap=True)
     if (calibration := calibration_in_words(model)) is not None:
         console.print(f"Probabilities {calibration}", markup=False)
     if result.folds:

@@ -564,6 +564,8 @@ def _prepare_model(estimator: Perceptron, by_shard: list[list[RowFacts]], classe
     if not is_warm:
         estimator._begin(target, rows, d, facts.moments.units())
     learner = learner_of(estimator)
+    learner.weights.drop_record()
+    learner.weights.count_all_alike()  # models are averaged by the examples that they have seen
     method = method_of(estimator, learner, target.classes, stream=False)
     if is_warm and are_from_files:
         d = max(d, learner.n_features)

@@ -17,6 +17,7 @@ from perceptrons.engine.passes.average import (
     TOTAL,
     smallest_scale,
 )
+from perceptrons.engine.passes.following import FADING, RECORD
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.inputs import Growth, largest
 from perceptrons.engine.training.labels import FORMS
@@ -75,8 +76,9 @@ def contents(model: Perceptron) -> Content:
     used = _used_columns(weights)
     for name, array in weights.arrays.items():
         arrays[name] = np.ascontiguousarray(array[:, used] if name in MATRICES else array)
+    seen = arrays["clock"][:, SEEN]
     arrays["clock"], recent = np.ascontiguousarray(arrays["clock"][:, :TOTAL]), arrays["clock"][:, TOTAL:]
-    if weights.recent:
+    if weights.recent or (recent[:, 0] != seen).any():
         arrays["recent"] = np.ascontiguousarray(recent)
     if not isinstance(used, slice):
         arrays["live"] = used
@@ -194,15 +196,20 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     weights = Weights(w, b, one=one, **parts)
     if "paid_w" in arrays:
         weights.keep_payments()
+    if "record" in arrays:
+        weights.start_record()
     is_one_vs_one = header["scheme"] == "ovo" and n_classes > 2
     clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if is_one_vs_one else 1
     require(clocks in (1, rows), "one clock, or one for every row")
     arrays = {**arrays, "clock": _clock_in(arrays, clocks)}
-    sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK)}
+    sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK), "record": (RECORD,)}
     for name in weights.arrays:
         expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))
         kind = w.dtype if name in MATRICES + VECTORS and not name.startswith(("late", "paid")) else np.dtype(np.float64)
         weights.arrays[name] = array_in(arrays, name, expected, kind, finite=name != "tally")
+    if weights.record is not None:
+        lead, different = weights.record
+        require(0 <= different <= rows / (1 - FADING) + 1 and abs(lead) <= different, "a valid record of predictions")
     require(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
     clock = weights.arrays["clock"]
     is_valid = (clock[:, SCALE] >= smallest_scale(w.dtype)) & (clock[:, SCALE] <= 1) & (clock[:, DEMANDED] >= 0)
@@ -227,7 +234,7 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
 
 
 def _clock_in(arrays: dict[str, np.ndarray], clocks: int) -> np.ndarray:
-    """Return the averaging state. The part for recent averages is an array of its own, which other models lack."""
+    """Return the averaging state. Only averages that do not count all examples alike have the array "recent"."""
     clock = array_in(arrays, "clock", (clocks, TOTAL), np.dtype(np.float64))
     if "recent" in arrays:
         return np.hstack([clock, array_in(arrays, "recent", (clocks, CLOCK - TOTAL), np.dtype(np.float64))])

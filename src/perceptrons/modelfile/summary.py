@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from perceptrons.engine.passes.average import TOTAL
+from perceptrons.engine.passes.following import LEAD
 from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
@@ -45,6 +47,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
         "classes": model.classes_.tolist(),
         "threshold": model.threshold_,
         "calibration": calibration_facts(model),
+        "keeps_learning": following_facts(model),
         "n_features": model.n_features_in_,
         "epochs": model.n_iter_,
         "updates": model.n_updates_,
@@ -85,6 +88,8 @@ def facts_in_words(
     found = [("kind", f"{type(model).__name__}, combine={model.combine!r}{several}")]
     if isinstance(model, KernelPerceptron):
         found += [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
+    if (text := following_in_words(model)) is not None:
+        found.append(("keeps learning", text))
     found += [
         ("settings", settings(model) or "all defaults"),
         *([] if isinstance(model, KernelPerceptron) else [("margin", margin_in_words(model))]),
@@ -123,6 +128,27 @@ def _nonzero_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
 def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
     """Return a threshold as text, such as "0.25: spam for scores at or above it"."""
     return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} for scores at or above it"
+
+
+def following_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any] | None:
+    """Return how a fitted model follows the examples that it learned from since; None if there were none."""
+    if isinstance(model, KernelPerceptron):
+        return None
+    weights = learner_of(model).weights
+    record, totals = weights.record, weights.arrays["clock"][:, TOTAL]
+    if record is None:
+        return None
+    return {"predicts_with": model.combine_, "lead_of_last": float(record[LEAD]), "memory": float(totals.max())}
+
+
+def following_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
+    """Return the same as text, such as "with averaged weights, which count as 3,186 examples"."""
+    facts = following_facts(model)
+    if facts is None:
+        return None
+    if facts["predicts_with"] != "last":
+        return f"predicts with {model.combine} weights, which hold {count(round(facts['memory']), 'example')}"
+    return "predicts with the last weights, which made fewer mistakes on the latest examples than the averaged ones"
 
 
 def calibration_facts(model: Classifier[Any]) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """A server without HTTP: it starts, predicts, reports its state, leads or follows a leader, and ends."""
 
 import io
+import json
 import logging
 import tempfile
 import time
@@ -330,9 +331,13 @@ class Service:
         return snapshots[-1].n_bytes if snapshots else 0
 
 
-def prepare(store: Store, model: Any, path: Path | None) -> None:
-    """Start an empty folder with this model, or check that the folder belongs to it."""
-    if path is not None and not store.is_new:
-        store.check_origin(path)
+def prepare(store: Store, model: Any, path: Path | None, changes: dict[str, str] | None = None) -> None:
+    """Start an empty folder with this model, or check that the folder belongs to it.
+
+    changes: parameters of the model in the file that were changed for the server.
+    """
+    origin = None if path is None else path.read_bytes() + (json.dumps(changes).encode() if changes else b"")
+    if path is not None and origin is not None and not store.is_new:
+        store.check_origin(path, origin)
     if model is not None and not store.snapshots():
-        store.begin(model, None if path is None else path.read_bytes())
+        store.begin(model, origin)

@@ -274,12 +274,12 @@ class Store:
         sync_folder(self.folder)
         return backup
 
-    def check_origin(self, path: Path) -> None:
-        """Raise StoreError if the folder was created with a different model than the one in this file."""
-        if self.identity.base not in (None, hashlib.sha256(path.read_bytes()).hexdigest()):
+    def check_origin(self, path: Path, origin: bytes) -> None:
+        """Raise StoreError if the folder was created with a different model or parameters. origin: as for `begin`."""
+        if self.identity.base not in (None, hashlib.sha256(origin).hexdigest()):
             raise StoreError(
-                f"{self.folder}: serves what another model than {path} has learned since. To serve that, leave MODEL "
-                "out and give --data; to begin again with this one, give another --data."
+                f"{self.folder}: serves what another model than {path}, or one with other options, has learned since. "
+                "To serve that, leave MODEL out and give --data; to begin again with this one, give another --data."
             )
 
     def recovered(self) -> tuple[SnapshotContent, Iterator[Frame]]:

@@ -5,8 +5,10 @@ import numpy as np
 from perceptrons.engine.compiling import compiled, inner
 from perceptrons.engine.passes.average import SCALE, SEEN, fade, renew, settle, tick
 from perceptrons.engine.passes.binary import binary_loss, binary_mistakes, wrong
+from perceptrons.engine.passes.following import compare, fade_record, forget, is_outdated, mean_score
 from perceptrons.engine.passes.log import LOG_COLUMNS, note
 from perceptrons.engine.passes.multiclass import joint_loss, leader, multiclass_mistakes
+from perceptrons.engine.passes.one_vs import compare_problems
 from perceptrons.engine.passes.penalty import truncate_now
 from perceptrons.engine.passes.pocket import RUN, broke, due, judge
 from perceptrons.engine.passes.steps import demand, exchange, shift
@@ -84,6 +86,42 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
     if pocket is not None and asked:
         broke(pocket)
     return mistakes, updates + asked, total, out
+
+
+@compiled
+def following_batches(rows, y, problems, weight, order, model, rule, cost, batch, record):
+    """`batch_pass` batch after batch, each compared before its update (`following.py`).  Changes record, too."""
+    mistakes, updates, total = 0, 0, 0.0
+    s, mean = np.empty(len(model.b), model.w.dtype), np.empty(len(model.b))
+    for start in range(0, len(order), batch):
+        part = order[start : start + batch]
+        for i in part:
+            if weight is None or weight[i] > 0.0:
+                if problems is None:
+                    compare_classes(rows, y, i, model, s, mean, record)
+                else:
+                    compare_problems(rows, y, i, problems, model, rule.zero, record)
+        made, moved, lost, _ = batch_pass(rows, y, problems, weight, part, model, rule, cost, batch, None, None)
+        mistakes, updates, total = mistakes + made, updates + moved, total + lost
+    return mistakes, updates, total
+
+
+@inner
+def compare_classes(rows, y, i, model, s, mean, record):
+    """Compare the predictions of example i by the joint rule.  Changes record, model, and s and mean, which are room.
+
+    s, mean: one number a class.
+    """
+    clock = model.clock[0]
+    scores(rows, i, model.w, s)
+    scores(rows, i, model.late_w, mean)
+    for k in range(len(s)):
+        s[k] = s.dtype.type(clock[SCALE]) * s[k] + model.b[k]
+        mean[k] = mean_score(model, k, clock, np.float64(s[k]), mean[k])
+    fade_record(record)
+    compare(record, leader(mean) != y[i], leader(s) != y[i])
+    if is_outdated(record, model):
+        forget(model)
 
 
 @inner

@@ -4,6 +4,7 @@ import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.passes.average import SCALE, SEEN, fade, renew, settle, tick
+from perceptrons.engine.passes.following import compare, fade_record, forget, is_outdated, mean_score
 from perceptrons.engine.passes.log import note
 from perceptrons.engine.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.engine.passes.pocket import broke, due, judge
@@ -27,15 +28,16 @@ def binary_loss(rule, margin, y, s):
 
 
 @compiled
-def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket, pending):
+def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket, pending, record):
     """One pass of the perceptron.   if y (w·x + b) <= margin:  w += eta y x,  b += eta y     (Rosenblatt 1958)
 
     An example of weight m is visited m times on the spot, the last time for the fraction left (weight None: once).
     Margin and step are the rule's: `steps.py`. The L2 penalty and the average are lazy: `average.py`. general: None
     compiles only constant steps without an L2 penalty, which takes half the time. pending: None compiles no L1 penalty.
+    record: of predictions of new examples after a fit (`following.py`); None: nothing is compared.
 
-    Changes model (a Linear of one row), pocket, pending. Returns mistakes, updates, loss, and the log of updates (None:
-    none).
+    Changes model (a Linear of one row), pocket, pending, record. Returns mistakes, updates, loss, and the log of
+    updates (None: none).
     """
     w, b, clock = model.w[0], model.b, model.clock[0]
     scale = clock[SCALE]
@@ -44,7 +46,7 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket,
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        left = 1.0 if weight is None else weight[i]
+        left, is_first_visit = 1.0 if weight is None else weight[i], True
         while left > 0:
             share = min(left, 1.0)
             if general is not None:
@@ -52,6 +54,15 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket,
             if pending is not None:
                 truncate_row(rows, i, model, pending)
             s = scale * dot(rows, i, w) + np.float64(b[0])
+            if record is not None and is_first_visit:
+                mean = mean_score(model, 0, clock, s, dot(rows, i, model.late_w[0]))
+                fade_record(record)
+                compare(record, wrong(y[i], mean, rule.zero), wrong(y[i], s, rule.zero))
+                if is_outdated(record, model):
+                    if pending is not None:
+                        truncate_all(model, pending)
+                    forget(model)
+                is_first_visit = False
             asks, loss = binary_loss(rule, margin[1] if y[i] > 0 else margin[0], y[i], s)
             step = rule.eta if asks else 0.0
             if asks:

@@ -4,6 +4,7 @@ import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.passes.average import MASS, SCALE, SEEN, TOTAL, fade, renew, settle, tick
+from perceptrons.engine.passes.following import compare, fade_record, forget, is_outdated, mean_score
 from perceptrons.engine.passes.log import LOG_COLUMNS, longer, note
 from perceptrons.engine.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.engine.passes.pocket import broke, due, judge
@@ -47,20 +48,20 @@ def joint_loss(rule, cost, s, y):
 
 
 @compiled
-def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket, pending):
+def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, pocket, pending, record):
     """One pass of the joint multiclass perceptron (also with margin and cost).
 
         y_hat = argmax_k theta_k·x + b_k + cost(y, k);    if y_hat != y:  theta_y += eta x,  theta_y_hat -= eta x
 
-    Weights, rule, averaging and what is returned as in `binary_pass`. Changes model, pocket, pending.
+    Weights, rule, averaging, record and what is returned as in `binary_pass`. Changes model, pocket, pending, record.
     """
     theta, b, clock = model.w, model.b, model.clock[0]
-    s = np.empty(len(b), theta.dtype)
+    s, mean = np.empty(len(b), theta.dtype), np.empty(len(b))
     mistakes, updates, total, out = 0, 0, 0.0, log
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        left = 1.0 if weight is None else weight[i]
+        left, is_first_visit = 1.0 if weight is None else weight[i], True
         while left > 0:
             share = min(left, 1.0)
             if pending is not None:
@@ -69,6 +70,17 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
             if clock[SCALE] != 1.0:
                 s *= theta.dtype.type(clock[SCALE])
             s += b
+            if record is not None and is_first_visit:
+                scores(rows, i, model.late_w, mean)
+                for k in range(len(s)):
+                    mean[k] = mean_score(model, k, clock, np.float64(s[k]), mean[k])
+                fade_record(record)
+                compare(record, leader(mean) != y[i], leader(s) != y[i])
+                if is_outdated(record, model):
+                    if pending is not None:
+                        truncate_all(model, pending)
+                    forget(model)
+                is_first_visit = False
             asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
             step = rule.eta if asks else 0.0
             if asks:

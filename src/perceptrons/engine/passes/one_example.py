@@ -18,28 +18,30 @@ MISTAKE, UPDATE, OVERFLOWED = 1, 2, 4  # what `binary_one` and `multiclass_one` 
 
 @compiled
 def binary_one(
-    values, columns, starts, y, order, r, general, cost, w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one
+    values, columns, starts, y, order, r, general, cost, w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one, record
 ):
     """`binary_pass` over one example: a Dense row (values (1, d)) or a Sparse one.  r: the numbers of the Rule.
 
-    Changes the arrays of the model.
+    Changes the arrays of the model, and record.
     """
     rows = Dense(values) if values.ndim == 2 else Sparse(values, columns, starts)
     model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one, np.empty((0, 0)))
     rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10], r[11])
-    mistakes, updates, loss, _ = binary_pass(rows, y, None, order, model, rule, general, cost, None, None, None)
+    mistakes, updates, loss, _ = binary_pass(rows, y, None, order, model, rule, general, cost, None, None, None, record)
     return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
 
 
 @compiled
 def multiclass_one(
-    values, columns, starts, y, order, r, general, cost, w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one
+    values, columns, starts, y, order, r, general, cost, w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one, record
 ):
     """`multiclass_pass` over one example, as `binary_one`."""
     rows = Dense(values) if values.ndim == 2 else Sparse(values, columns, starts)
     model = Linear(w, b, late_w, late_b, clock, t, sigma_w, sigma_b, one, np.empty((0, 0)))
     rule = Rule(int(r[0]), r[1], r[2], r[3], int(r[4]), r[5], r[6], r[7], r[8], r[9], r[10], r[11])
-    mistakes, updates, loss, _ = multiclass_pass(rows, y, None, order, model, rule, general, cost, None, None, None)
+    mistakes, updates, loss, _ = multiclass_pass(
+        rows, y, None, order, model, rule, general, cost, None, None, None, record
+    )
     return MISTAKE * mistakes + UPDATE * updates if loss < np.inf else OVERFLOWED
 
 

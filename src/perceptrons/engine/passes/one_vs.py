@@ -7,9 +7,10 @@ import numpy as np
 from perceptrons.engine.compiling import compiled, inner
 from perceptrons.engine.passes.average import SCALE, SEEN, Linear, fade, renew, settle, tick
 from perceptrons.engine.passes.binary import binary_loss, binary_pass, wrong
+from perceptrons.engine.passes.following import compare, fade_record, forget, is_outdated, mean_score
 from perceptrons.engine.passes.penalty import demand_payment, truncate_all, truncate_row
 from perceptrons.engine.passes.steps import AROW, CONSTANT, answer_to, confident_shift, shift
-from perceptrons.engine.rows import packed, prefetch, scores
+from perceptrons.engine.rows import dot, packed, prefetch, scores
 
 PACKED = 2**22  # numbers of a block that is copied, class by class; measured, see docs/decisions.md
 
@@ -22,18 +23,18 @@ class Problems(NamedTuple):
 
 
 @compiled
-def together_pass(rows, y, problems, weight, order, model, rule, general, pending):
+def together_pass(rows, y, problems, weight, order, model, rule, general, pending, record):
     """One pass of `binary_pass` for all rows: every example is in every problem, so they share one clock.
 
-    Changes model, pending. Returns mistakes, updates and loss, summed over the problems.
+    Changes model, pending, record. Returns mistakes, updates and loss, summed over the problems.
     """
     theta, b, clock, sign = model.w, model.b, model.clock[0], problems.sign
-    s = np.empty(len(b), theta.dtype)
+    s, mean = np.empty(len(b), theta.dtype), np.empty(len(b))
     mistakes, updates, total = 0, 0, 0.0
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        left = 1.0 if weight is None else weight[i]
+        left, is_first_visit = 1.0 if weight is None else weight[i], True
         while left > 0:
             share, scale, quiet = min(left, 1.0), theta.dtype.type(clock[SCALE]), True
             if pending is not None:
@@ -41,6 +42,17 @@ def together_pass(rows, y, problems, weight, order, model, rule, general, pendin
             scores(rows, i, theta, s)
             for k in range(len(s)):
                 s[k] = scale * s[k] + b[k]
+            if record is not None and is_first_visit:
+                scores(rows, i, model.late_w, mean)
+                fade_record(record)
+                for k in range(len(s)):
+                    mean[k] = mean_score(model, k, clock, np.float64(s[k]), mean[k])
+                    compare(record, wrong(sign[y[i], k], mean[k], rule.zero), wrong(sign[y[i], k], s[k], rule.zero))
+                if is_outdated(record, model):
+                    if pending is not None:
+                        truncate_all(model, pending)
+                    forget(model)
+                is_first_visit = False
             if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
                 if pending is not None:
                     truncate_all(model, pending)
@@ -129,6 +141,51 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule, general, pending)
     return mistakes, updates, total
 
 
+@compiled
+def following_labels(rows, y, problems, weight, by_label, order, model, rule, general, pending, record):
+    """`labels_pass` one example after the other, each compared before it is learned from.  Changes record, too."""
+    mistakes, updates, total = 0, 0, 0.0
+    for p in range(len(order)):
+        if weight is None or weight[order[p]] > 0.0:
+            compare_problems(rows, y, order[p], problems, model, rule.zero, record)
+        made, moved, lost = labels_pass(
+            rows, y, problems, weight, by_label, order[p : p + 1], model, rule, general, pending
+        )
+        mistakes, updates, total = mistakes + made, updates + moved, total + lost
+        if total == np.inf:  # would overflow: nothing that comes after it is learned
+            break
+    return mistakes, updates, total
+
+
+@compiled
+def following_duels(rows, y, problems, weight, order, model, rule, general, pending, record):
+    """`duels_pass` in the same way."""
+    mistakes, updates, total, n_classes = 0, 0, 0.0, len(problems.sign)
+    for p in range(len(order)):
+        if weight is None or weight[order[p]] > 0.0:
+            compare_problems(rows, y, order[p], problems, model, rule.zero, record)
+        made, moved, lost = duels_pass(rows, y, n_classes, weight, order[p : p + 1], model, rule, general, pending)
+        mistakes, updates, total = mistakes + made, updates + moved, total + lost
+        if total == np.inf:
+            break
+    return mistakes, updates, total
+
+
+@inner
+def compare_problems(rows, y, i, problems, model, zero, record):
+    """Compare the predictions of the problems that example i is in (`following.py`).  Changes record, model."""
+    fade_record(record)
+    for k in range(problems.sign.shape[1]):
+        sign = problems.sign[y[i], k]
+        if sign != 0:
+            clock = model.clock[k if len(model.clock) > 1 else 0]
+            s = clock[SCALE] * np.float64(dot(rows, i, model.w[k])) + np.float64(model.b[k])
+            mean = mean_score(model, k, clock, s, dot(rows, i, model.late_w[k]))
+            compare(record, wrong(sign, mean, zero), wrong(sign, s, zero))
+    if is_outdated(record, model):
+        forget(model)
+
+
 @inner
 def problem_pass(rows, sign, weight, order, model, rule, general, pending, k):
     """`binary_pass` for problem k, which has row k of the weights and clock k."""
@@ -142,7 +199,7 @@ def problem_pass(rows, sign, weight, order, model, rule, general, pending, k):
         model.sigma_w[row], model.sigma_b[row], model.one, model.paid_w[row],
     )  # fmt: skip
     mistakes, updates, loss, _ = binary_pass(
-        rows, sign, weight, order, problem, rule, general, np.empty((0, 0)), None, None, pending
+        rows, sign, weight, order, problem, rule, general, np.empty((0, 0)), None, None, pending, None
     )
     return mistakes, updates, loss
 

@@ -177,7 +177,8 @@ class StreamFit(LinearTrainee):
         kind = "checked" if block.checked else "new"
         examples, method = self.model._meet_block(X, block.target, self.classes, block.weight, kind)
         learner, self.within = self.learner, True
-        method = method.in_epoch(learner.epochs + 1)
+        goes_on = first and learner.epochs > 0  # a fitted model learns from new examples, as by partial_fit
+        method = method.in_epoch(learner.epochs + (not goes_on))
         rows = self._rows_to_learn(block, len(examples.y))
         order = shuffled(len(rows), learner.rng) if self.model.shuffle else np.arange(len(rows))
         order = order if len(rows) == len(examples.y) else rows[order]
@@ -186,7 +187,7 @@ class StreamFit(LinearTrainee):
         if first and method.batch > 0:
             parts = _cut_at_marks(parts, row["examples"], method.batch)
         seen = Counts()  # what the row does not have yet
-        for part, counts in learner.learning_block(examples, method, parts):
+        for part, counts in learner.learning_block(examples, method, parts, are_new=goes_on):
             seen = seen.plus(counts)
             if method.zero_score == "correct" and not row["updates"] + seen.updates:
                 place["wrong"] = place["wrong"] or learner.wrong(examples, part, "last", method.zero_score) > 0

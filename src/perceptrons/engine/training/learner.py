@@ -232,24 +232,40 @@ class LinearLearner:
         return Size(self.scheme, len(self.classes), self.n_features, self.weights.weight_size)
 
     def learn_block(self, examples: Examples, method: Method) -> None:
-        """One pass over the examples in their order; the pocket is judged on them."""
+        """One pass over new examples in their order; the pocket is judged on them."""
         n = len(examples.y)
         parts = pieces(np.arange(n), piece_size(examples, self.weights, PIECE, method.batch))
         # for a single example that Ctrl-C would take from the count only, handling signals costs as much as learning
         with Uninterrupted(n > 1 or self.votes is not None) as hold:
-            for _ in self.learning_block(examples, method, parts):
+            for _ in self.learning_block(examples, method, parts, are_new=True):
                 hold.let()
 
+    def begin_to_follow(self, method: Method) -> np.ndarray | None:
+        """The record to keep while learning from new examples; None: this model does not follow them.
+
+        Only the average of a model that was fitted has to: one that learned online began with its stream.
+        """
+        if method.follows and self.epochs and self.votes is None and not self.weights.has_pocket:
+            return self.weights.start_record()
+        self.weights.drop_record()
+        return None
+
     def learning_block(
-        self, examples: Examples, method: Method, parts: Iterable[np.ndarray]
+        self, examples: Examples, method: Method, parts: Iterable[np.ndarray], are_new: bool = False
     ) -> Iterator[tuple[np.ndarray, Counts]]:
-        """Learn from the examples of a block part by part; the pocket is judged on the block."""
+        """Learn from the examples of a block part by part; the pocket is judged on the block.
+
+        are_new: are the examples seen for the first time, after a fit or by a model that learns online?
+        """
+        record = self.begin_to_follow(method) if are_new else None
         every = np.arange(len(examples.y))
         taken = np.full(len(every) if self.votes else 0, -1)
         self.weights.forget_judgement()
         self.changed()
         for part in parts:
-            counts = learn(self.weights, examples, part, method, judged_on=every, votes=self.votes, taken=taken)
+            counts = learn(
+                self.weights, examples, part, method, judged_on=every, votes=self.votes, taken=taken, record=record
+            )
             self.mistakes += counts.mistakes
             self.updates += counts.updates
             yield part, counts
@@ -285,8 +301,15 @@ class LinearLearner:
         rows = sp.csr_matrix((X.data, places.astype(X.indices.dtype), X.indptr), (X.shape[0], len(columns)))
         return rows, *self.weights.average(columns)
 
+    def deciding(self, combine: str) -> str:
+        """The weights that predict now: the last ones while they follow new examples better than the average."""
+        return "last" if combine == "average" and self.weights.last_leads else combine
+
     def predicting(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
         """The weights that predict, not to be changed."""
+        return self._held(self.deciding(combine))
+
+    def _held(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
         if combine == "last":
             return self.weights.last()
         if combine == "vote":
@@ -295,9 +318,9 @@ class LinearLearner:
         return self.weights.pocketed() if combine == "pocket" else self.average()
 
     def shown(self, combine: str) -> Shown:
-        """The weights that predict, for users to read; made once until something is learned."""
+        """Weights for users to read; made once until something is learned."""
         if combine not in self._shown:
-            w, b = self.predicting(combine)
+            w, b = self._held(combine)
             if combine in ("last", "pocket"):  # learning changes them in place
                 w, b = w.copy(order="K"), b.copy()
             w, b = read_only(w), read_only(b)
@@ -342,6 +365,7 @@ class LinearLearner:
     def scores(self, X: Any, combine: str, zero_score: str) -> np.ndarray:
         """One score a row for two classes, one a class for more; shares of the votes if they decide."""
         self.check_holds(combine)
+        combine = self.deciding(combine)
         if combine == "vote" and self.votes is not None:
             at_zero = zero_score == "positive"
             t = self.weights.t or 1.0  # before the first example the start alone votes
@@ -360,7 +384,7 @@ class LinearLearner:
         if combine not in ("last", "average", "recent"):
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
         self.check_holds(combine)
-        s = self.weights.scores(*entries(rows), average=combine != "last")
+        s = self.weights.scores(*entries(rows), average=self.deciding(combine) != "last")
         return self._of_classes(s.reshape(1, -1), zero_score)
 
     def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:

@@ -175,6 +175,7 @@ class ReadyToLearn(Ready):
         done = self._pass(
             values, columns, STARTS[len(columns)], label, FIRST, self._rule, self._general, self._method.cost,
             a["w"], a["b"], a["late_w"], a["late_b"], a["clock"], a["t"], *sigma, weights.one,
+            learner.begin_to_follow(self._method),
         )  # fmt: skip
         if done:
             if done == OVERFLOWED:
@@ -197,7 +198,7 @@ class ReadyToPredict(Ready):
             and not (learner.scheme == "ovo" and len(self.classes) > 2)
         )
         self._answers = self.classes.tolist()
-        self._average, self._positive = estimator.combine != "last", estimator.zero_score == "positive"
+        self._combine, self._positive = estimator.combine, estimator.zero_score == "positive"
 
     def predict(self, estimator: Any, learner: Any, x: Any) -> Any:
         """The class of one example; None: ask in the general way."""
@@ -211,7 +212,7 @@ class ReadyToPredict(Ready):
             found = entries(known_part(*estimator._one_row(x)))
         elif found[1] is NO_COLUMNS:
             found = entries(Dense(found[0]))
-        s = weights.scores(*found, self._average, self._limit)
+        s = weights.scores(*found, learner.deciding(self._combine) != "last", self._limit)
         score = s.item(0)
         if score != score:
             return None

@@ -8,11 +8,18 @@ import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from perceptrons.engine.passes.average import ANCHOR, SCALE
-from perceptrons.engine.passes.batches import batch_pass
+from perceptrons.engine.passes.batches import batch_pass, following_batches
 from perceptrons.engine.passes.binary import binary_mistakes, binary_pass
 from perceptrons.engine.passes.log import LOG_COLUMNS
 from perceptrons.engine.passes.multiclass import block_pass, multiclass_mistakes, multiclass_pass
-from perceptrons.engine.passes.one_vs import Problems, duels_pass, labels_pass, together_pass
+from perceptrons.engine.passes.one_vs import (
+    Problems,
+    duels_pass,
+    following_duels,
+    following_labels,
+    labels_pass,
+    together_pass,
+)
 from perceptrons.engine.passes.penalty import pending_for
 from perceptrons.engine.passes.perceptron import joint_perceptron, perceptron
 from perceptrons.engine.passes.pocket import BEST_MISTAKES, JUDGED, UNJUDGED, judge
@@ -48,8 +55,12 @@ def learn(
     judged_on: np.ndarray,
     votes: Votes | None = None,
     taken: np.ndarray | None = None,
+    record: np.ndarray | None = None,
 ) -> Counts:
-    """Visit the examples in the given order once and learn from them. Changes weights (and votes) in place."""
+    """Visit the examples in the given order once and learn from them. Changes weights (votes, record) in place.
+
+    record: of predictions of new examples after a fit, see passes/following.py.
+    """
     rows, y, weight, problems, by_label = examples
     weights.arrange(rows, by_row=problems is not None and problems.duels and len(order) >= MANY_EXAMPLES)
     if method.l1:
@@ -59,7 +70,7 @@ def learn(
     general = None if method.is_plain else True
     pending = pending_for(weights.n_features) if method.l1 else None
     log = np.empty((0, LOG_COLUMNS)) if votes is not None else None
-    plain = general is None and pending is None and weight is None and log is None and pocket is None and not len(cost)
+    plain = all(extra is None for extra in (general, pending, record, weight, log, pocket)) and not len(cost)
     plain = plain and model.clock[0, SCALE] == 1.0 and model.clock[0, ANCHOR] == 0.0  # no L2 penalty yet
     if pocket is not None and not pocket.tally[BEST_MISTAKES] < np.inf:
         pocket.tally[BEST_MISTAKES] = mistakes_of((pocket.w, pocket.b), examples, judged_on, rule.zero)
@@ -68,35 +79,52 @@ def learn(
             problems = TWO_CLASSES
         size = method.batch or np.iinfo(np.int64).max
         rule = rule._replace(anchor=0.0)  # a batch is not penalised at every visit
-        mistakes, updates, loss, log = batch_pass(
-            rows, y, problems, weight, order, model, rule, cost, size, log, pocket
-        )
+        if record is None:
+            mistakes, updates, loss, log = batch_pass(
+                rows, y, problems, weight, order, model, rule, cost, size, log, pocket
+            )
+        else:
+            size = len(order) if weight is not None else min(size, len(order))  # repetitions count in a batch
+            mistakes, updates, loss = following_batches(
+                rows, y, problems, weight, order, model, rule, cost, size, record
+            )
     elif problems is not None:
-        if problems.duels:
+        if not problems.duels and by_label is None and len(model.clock) == 1:
+            mistakes, updates, loss = together_pass(
+                rows, y, problems, weight, order, model, rule, general, pending, record
+            )
+        elif problems.duels and record is None:
             mistakes, updates, loss = duels_pass(
                 rows, y, len(problems.sign), weight, order, model, rule, general, pending
             )
-        elif by_label is None and len(model.clock) == 1:
-            mistakes, updates, loss = together_pass(rows, y, problems, weight, order, model, rule, general, pending)
+        elif problems.duels:
+            mistakes, updates, loss = following_duels(
+                rows, y, problems, weight, order, model, rule, general, pending, record
+            )
         else:
             by_label = np.ones((weights.n_rows, 2)) if by_label is None else by_label
-            mistakes, updates, loss = labels_pass(
-                rows, y, problems, weight, by_label, order, model, rule, general, pending
-            )
+            if record is None:
+                mistakes, updates, loss = labels_pass(
+                    rows, y, problems, weight, by_label, order, model, rule, general, pending
+                )
+            else:
+                mistakes, updates, loss = following_labels(
+                    rows, y, problems, weight, by_label, order, model, rule, general, pending, record
+                )
     elif weights.n_rows == 1 and plain:
         mistakes, updates, loss = perceptron(rows, y, order, model, rule)
     elif weights.n_rows == 1:
         mistakes, updates, loss, log = binary_pass(
-            rows, y, weight, order, model, rule, general, cost, log, pocket, pending
+            rows, y, weight, order, model, rule, general, cost, log, pocket, pending, record
         )
-    elif _by_blocks(weights, rows, method):
+    elif record is None and _by_blocks(weights, rows, method):
         with one_blas_thread:
             mistakes, updates, loss, log = block_pass(rows, y, weight, order, model, rule, cost, log)
     elif plain:
         mistakes, updates, loss = joint_perceptron(rows, y, order, model, rule, cost)
     else:
         mistakes, updates, loss, log = multiclass_pass(
-            rows, y, weight, order, model, rule, general, cost, log, pocket, pending
+            rows, y, weight, order, model, rule, general, cost, log, pocket, pending, record
         )
     if votes is not None and log is not None and updates:
         votes.record(rows, weights.n_features, log[:updates], np.full(len(y), -1) if taken is None else taken)

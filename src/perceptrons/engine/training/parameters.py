@@ -103,6 +103,7 @@ Step = Literal["constant", "pa", "pa1", "pa2", "arow"]
 Multiclass = Literal["joint", "ovr", "ovo"]
 Penalty = Literal["l2", "l1", "elasticnet"]
 Init = Literal["zeros", "ones", "random"]
+KeepLearning = Literal["follow", "average"]
 ZeroScore = Literal["mistake", "correct", "positive", "negative"]
 ClassWeight = Mapping[Any, float] | Literal["balanced"]
 TaggerCombine = Literal["average", "last"]  # also of structured models
@@ -141,13 +142,14 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "penalty": (Words(get_args(Penalty)), NONE),
     "alpha": (Number(0, 1e12),),
     "l1_ratio": (Number(0, 1), NONE),
+    "keep_learning": (Words(get_args(KeepLearning)),),
     "classes": (ANYTHING,),  # checked where labels are read
 }
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
 OF_ONE_EXAMPLE = attrgetter(
     "combine", "window", "zero_score", "fit_intercept", "intercept_scaling", "step", "eta0", "C", "margin", "penalty",
-    "alpha", "l1_ratio", "batch_size", "multiclass",
+    "alpha", "l1_ratio", "batch_size", "multiclass", "keep_learning",
 )  # fmt: skip
 
 
@@ -361,6 +363,7 @@ def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -
         decay=decay,
         l1=l1,
         window=float(e.window) if e.combine == "recent" else 0.0,
+        follows=e.combine == "average" and e.keep_learning == "follow",
         at_first=at_first(e),
         batch=0 if isinstance(e.batch_size, str) else min(int(e.batch_size), 2**62),
     )

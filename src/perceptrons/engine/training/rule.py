@@ -33,6 +33,7 @@ class Method:
     l1: float = 0.0  # what the L1 penalty takes of every weight at every example: eta alpha l1_ratio
     window: float = 0.0  # examples that count in the recent average; 0: all do, alike
     batch: int = 1  # visits; 0: all
+    follows: bool = False  # does the average follow new examples after a fit? See passes/following.py
     at_first: float = 1.0  # the part of margin and cost that the first epoch demands: see `grown`
     _rules: dict[Any, Any] = field(default_factory=dict)
 

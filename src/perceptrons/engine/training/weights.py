@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perceptrons.engine.passes.average import GAIN, MASS, SCALE, SEEN, TOTAL, Linear, move_average
+from perceptrons.engine.passes.average import ANCHOR, GAIN, MASS, OFFSET, SCALE, SEEN, TOTAL, Linear, move_average
+from perceptrons.engine.passes.following import LEAD, RECORD
 from perceptrons.engine.passes.one_example import score_row
 from perceptrons.engine.passes.pocket import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Pocket
 from perceptrons.engine.rows import Rows, Sparse
@@ -45,9 +46,10 @@ class Weights(Owning):
 
     Always there: `w`, `b` (the last weights up to their scale, and biases), `late_w`, `late_b`, `clock`, `t` (their
     average, see passes/average.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`,
-    `start_b`; for AROW `sigma_w`, `sigma_b`; with an L1 penalty `paid_w` (passes/penalty.py). Matrices are (rows,
-    columns) with as many spare columns as growing by new features wants; `n_features` are in use. There is one clock,
-    or where rows are problems apart, one a row.
+    `start_b`; for AROW `sigma_w`, `sigma_b`; with an L1 penalty `paid_w` (passes/penalty.py); after learning from new
+    examples since a fit `record` (passes/following.py). Matrices are (rows, columns) with as many spare columns as
+    growing by new features wants; `n_features` are in use. There is one clock, or where rows are problems apart, one a
+    row.
     """
 
     def __init__(
@@ -124,6 +126,38 @@ class Weights(Owning):
         """Make room for what an L1 penalty takes from each weight."""
         if "paid_w" not in self.arrays:
             self.arrays["paid_w"] = np.zeros_like(self.arrays["late_w"])
+
+    @property
+    def record(self) -> np.ndarray | None:
+        """How the averaged and the last weights compare on examples since a fit; None: nothing was compared."""
+        return self.arrays.get("record")
+
+    @property
+    def last_leads(self) -> bool:
+        """Have the last weights made fewer mistakes than the averaged ones on the latest examples since a fit?"""
+        return bool("record" in self.arrays and self.arrays["record"][LEAD] > 0)
+
+    def start_record(self) -> np.ndarray:
+        """Compare the averaged with the last weights from now on, or continue to."""
+        if "record" not in self.arrays:
+            self.arrays["record"] = np.zeros(RECORD)
+        return self.arrays["record"]
+
+    def drop_record(self) -> None:
+        """Stop comparing: the averaged weights predict."""
+        self.arrays.pop("record", None)
+
+    def count_all_alike(self) -> None:
+        """Let the average count as all examples seen again, if it had come to count as fewer; it stays what it is."""
+        clock = self.arrays["clock"]
+        with np.errstate(invalid="ignore"):
+            part = np.where(clock[:, TOTAL] > 0, clock[:, SEEN] / clock[:, TOTAL], 1.0)
+        if (part != 1).any():
+            self.arrays["late_w"] *= part[:, None]
+            self.arrays["late_b"] *= part
+            clock[:, MASS] *= part
+            clock[:, TOTAL] = clock[:, SEEN]
+            clock[:, OFFSET] = np.where(clock[:, ANCHOR] > 0, clock[:, MASS] + clock[:, ANCHOR] * clock[:, SCALE], 0)
 
     def pocket(self, examples: np.ndarray) -> Pocket | None:
         """The pocket, judged on the given examples; None for a model that keeps none."""
