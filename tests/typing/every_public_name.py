@@ -66,6 +66,7 @@ def linear() -> None:
     assert_type(model.t_, float)
     assert_type(model.margin_, float)
     assert_type(model.threshold_, float | None)
+    assert_type(Perceptron(keep_learning="average").fit(X, y).combine_, str)
     assert_type(model.converged_, bool)
     assert_type(model.stop_reason_, str | None)
     assert_type(model.history_, list[dict[str, Any]])
