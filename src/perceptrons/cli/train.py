@@ -70,8 +70,8 @@ if TYPE_CHECKING:
 
 
 FIXED_BY_MODEL = (
-    *(name for name in RULE if name not in KEPT_LEARNING), *KERNEL_PARAMETERS, *field_names(LongRunOptions), *CLUSTER_PARAMETERS, "classes",
-    "example", "no_intercept",
+    *(name for name in RULE if name not in KEPT_LEARNING), *KERNEL_PARAMETERS, *field_names(LongRunOptions),
+    *CLUSTER_PARAMETERS, "classes", "example", "no_intercept",
 )  # fmt: skip
 
 
