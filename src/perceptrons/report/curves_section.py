@@ -16,17 +16,6 @@ METRIC_NAMES = (
     "calibration_error",
 )  # fmt: skip
 MAX_ROWS = 1000
-ROC_CAPTION = (
-    "ROC curve: the share of a class that is found (true positive rate), against the share of other examples that are "
-    "wrongly predicted as this class (false positive rate), at every threshold."
-)
-PRECISION_CAPTION = (
-    "Precision and recall at every threshold. If one class is rare, this curve is more informative than the ROC curve."
-)
-CALIBRATION_CAPTION = (
-    "Reliability curve: how often a class is the true one, against its predicted probability. On the dotted line, both "
-    "are equal."
-)
 
 
 def curves_section(subject: Subject) -> Section:
@@ -57,7 +46,7 @@ def curves_section(subject: Subject) -> Section:
             name = f"class {classes[1]}" if subject.n_known == 2 else "every class"
             picture = Picture(
                 _CalibrationCurves(codes, subject.probabilities[is_known], classes),
-                f"Reliability curve of {name}: calibration error {error}.", CALIBRATION_CAPTION,
+                f"Reliability curve of {name}: calibration error {error}.",
             )  # fmt: skip
             method = calibration_in_words(subject.model)
             values["calibration"] = {"method": method, "error": error, "picture": picture}
@@ -72,9 +61,9 @@ def _pictures(display: CurvesDisplay, n_classes: int) -> list[Picture]:
         name = f"{len(display.curves)} classes, each against the rest"
         roc = precision = "areas in the table below"
     return [
-        Picture(display, f"ROC curve of {name}: {roc}.", ROC_CAPTION, options={"kind": "roc"}),
+        Picture(display, f"ROC curve of {name}: {roc}.", options={"kind": "roc"}),
         Picture(
-            display, f"Precision-recall curve of {name}: {precision}.", PRECISION_CAPTION,
+            display, f"Precision-recall curve of {name}: {precision}.",
             options={"kind": "precision_recall"},
         ),
     ]  # fmt: skip

@@ -95,31 +95,12 @@ def mistakes_section(subject: Subject) -> Section:
     rows = wrong[np.argsort(leads[wrong], kind="stable")][:max_mistakes].tolist()
     texts = subject.texts(rows)
     return Section("mistakes", "The worst mistakes", {
-        "summary": _count_mistakes(len(wrong), len(rows), subject.n_unknown),
+        "n_wrong": len(wrong), "n_unknown": subject.n_unknown,
+        "n_mistakes": count(len(wrong) + subject.n_unknown, "mistake"),
         "mistakes": [_mistake(subject, row, text) for row, text in zip(rows, texts, strict=True)],
         "is_kernel": subject.is_kernel, "is_image": subject.image_shape is not None,
         "has_texts": any(text is not None for text in texts),
     })  # fmt: skip
-
-
-def _count_mistakes(n_wrong: int, n_shown: int, n_unknown: int) -> str:
-    """Return how many mistakes there are, and which of them are shown: those whose labels are known have a lead."""
-    total, leading = n_wrong + n_unknown, "in which the wrong class leads by most"
-    if not total:
-        return "There are none: every prediction is right."
-    if not n_unknown and n_shown < n_wrong:
-        return f"The {n_shown} of {n_wrong:,} mistakes {leading}."
-    if not n_unknown:
-        return "There is 1 mistake." if n_wrong == 1 else f"All {n_wrong:,} mistakes, starting with those {leading}."
-    have, are = ("has a label", "is") if n_unknown == 1 else ("have labels", "are")
-    subject = "it" if total == 1 else f"{n_unknown:,}"
-    text = f"There {'is' if total == 1 else 'are'} {count(total, 'mistake')}; {subject} {have} that the model does not "
-    text += f"know, and {are} not shown."
-    if n_wrong < 2:
-        return text + " This is the other one." * n_wrong
-    if n_shown < n_wrong:
-        return f"{text} Here are the {n_shown} of the other {n_wrong:,} {leading}."
-    return f"{text} Here are the other {n_wrong:,}, starting with those {leading}."
 
 
 def _mistake(subject: Subject, row: int, text: str | None) -> dict[str, Any]:

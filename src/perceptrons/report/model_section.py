@@ -39,7 +39,7 @@ def header(subject: Subject) -> Section:
         "baseline": percent(subject.counts[most_frequent] / n),
         "most_frequent": user_text(subject.labels[most_frequent], 24),
         "is_class": most_frequent < subject.n_known,
-        "notes": _notes(subject), "tuning": _tuning(subject), "warnings": _tuning_warnings(subject),
+        "notes": _notes(subject), "tuning": _tuning(subject),
     })  # fmt: skip
 
 
@@ -113,27 +113,6 @@ def _tuning(subject: Subject) -> dict[str, Any] | None:
         "n_seen_before": twice if isinstance(twice, int) and twice > 0 else 0,
         "trained_further": recipe.get("examples_seen", model.t_) != model.t_,
     }  # fmt: skip
-
-
-def _tuning_warnings(subject: Subject) -> list[str]:
-    tuning, warnings = _tuning(subject), []
-    if tuning is None or tuning["test_score"] is None:
-        return []
-    if tuning["n_looks"] > 1:
-        n_looks = tuning["n_looks"]
-        warnings.append(
-            f"the test set of the tuning was used {n_looks} times, so its test score may be too optimistic."
-        )
-    if n_seen := tuning["n_seen_before"]:
-        warnings.append(
-            f"{n_seen:,} of the test examples {'was' if n_seen == 1 else 'were'} also in the training or validation "
-            "set, so the test score of the tuning may be too good."
-        )
-    if tuning["trained_further"]:
-        warnings.append(
-            "the model was trained further since, so the test score of the tuning is that of an earlier version."
-        )
-    return warnings
 
 
 def training_section(subject: Subject) -> Section:
