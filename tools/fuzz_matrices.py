@@ -104,8 +104,8 @@ class Doors:
     def __init__(self, folder: Path) -> None:
         from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
         from perceptrons.data import read
+        from perceptrons.data.splitting import as_given
         from perceptrons.distributed.rows import raw_rows
-        from perceptrons.selection.splitting import as_given
         from perceptrons.structured.learner import read_features
         from perceptrons.theory import margins, separability
         from perceptrons.theory.duplicates import contradictions

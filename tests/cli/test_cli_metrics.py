@@ -15,10 +15,10 @@ from perceptrons.cli import main
 from perceptrons.cli.options import METRICS as OF_OPTIONS
 from perceptrons.cli.options import THRESHOLDS
 from perceptrons.data import read
+from perceptrons.data.splitting import folds_of
 from perceptrons.inspection import metrics
 from perceptrons.inspection.metrics import BY_ANSWERS, BY_SCORES, METRICS
 from perceptrons.selection import recipe
-from perceptrons.selection.splitting import folds_of
 from tests.support.doors import without_tested
 
 NEW = ("balanced_accuracy", "f1", "f1_macro", "matthews", "roc_auc", "average_precision", "log_loss")

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 import perceptrons
 from perceptrons.cli import main
 from perceptrons.data import read, stream
+from perceptrons.data.splitting import parts_of
 from perceptrons.engine.training.matrices import widened
-from perceptrons.selection.splitting import parts_of
 from perceptrons.serve.state import State
 
 LABELS = ("ham", "odd", "spam")

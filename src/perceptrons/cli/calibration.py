@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
     from perceptrons.data.reader import Reader
+    from perceptrons.data.splitting import SplitMethod
     from perceptrons.selection import Threshold
-    from perceptrons.selection.splitting import SplitMethod
 
 COST = "cost:"
 
@@ -62,7 +62,7 @@ def split_for_calibration(
     table: "Table", options: CalibrationOptions, seed: int, time_order: bool
 ) -> tuple["Table", "Table | None"]:
     """Split a table into examples to train on and examples to calibrate on; these are None if they are not needed."""
-    from perceptrons.selection import parts_of
+    from perceptrons.data.splitting import parts_of
 
     if not needs_held_out_examples(options):
         return table, None

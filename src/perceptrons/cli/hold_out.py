@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from perceptrons.data import Table
     from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
+    from perceptrons.data.splitting import SplitMethod
     from perceptrons.data.table import Block
-    from perceptrons.selection.splitting import SplitMethod
 
 FOLDS = 5  # where the examples are too few for a test set
 MAX_MISSED_SHARE = 0.02
@@ -45,7 +45,7 @@ class HoldOut:
 
     def share_of(self, y: Any) -> float:
         """The share of examples with these labels."""
-        from perceptrons.selection.splitting import is_too_small
+        from perceptrons.data.splitting import is_too_small
 
         if self.share is not None:
             return self.share
@@ -56,7 +56,7 @@ class HoldOut:
         """Return which examples are the test set; none if there are too few. keys: see `parts_of`."""
         import numpy as np
 
-        from perceptrons.selection.splitting import parts_of
+        from perceptrons.data.splitting import parts_of
 
         share = self.share_of(y)
         split: SplitMethod | None = "time" if self.time_order else None

@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.training.inputs import as_configured
@@ -109,7 +109,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None, **more: Any) -> Any:
         """Learn the types and scales of the columns, and return the rows of the table."""
-        return self._as_wanted(self._read(X))
+        return self._in_output_form(self._read(X))
 
     def transform(self, X: Any) -> Any:
         """Return the rows of a table: an array if all features are numbers, else a sparse matrix.
@@ -125,7 +125,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
                 f"X has {table.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input."
             )
-        return self._as_wanted(given_rows(table, self.source_, self.columns_))
+        return self._in_output_form(given_rows(table, self.source_, self.columns_))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the features; for hashed features, the names in each column, the most frequent first."""
@@ -172,10 +172,32 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             self.n_features_in_ = len({name for record in table for name in record})
         return found.X
 
-    def _as_wanted(self, X: Any) -> Any:
-        """Return a sparse matrix as an array, where `set_output` asks for frames, which have no other."""
-        framed = _get_output_config("transform", self)["dense"] != "default"
-        return X.toarray() if framed and sp.issparse(X) else as_configured(X)
+    def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> "TableFeatures":
+        """Set the container of what `transform` returns, as for scikit-learn's transformers.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            Arrays or sparse matrices, or frames. None changes nothing.
+
+        Returns
+        -------
+        TableFeatures
+        """
+        super().set_output(transform=transform)
+        if transform is not None:
+            self._transform_output = transform
+        return self
+
+    def __sklearn_clone__(self) -> "TableFeatures":
+        """Return a clone that has the same output container, which scikit-learn's `clone` calls."""
+        copy: TableFeatures = super().__sklearn_clone__()
+        return copy.set_output(transform=getattr(self, "_transform_output", None))
+
+    def _in_output_form(self, X: Any) -> Any:
+        """Return a sparse matrix as an array if frames are asked for, which hold no sparse matrices."""
+        container = getattr(self, "_transform_output", get_config()["transform_output"])
+        return X.toarray() if container != "default" and sp.issparse(X) else as_configured(X)
 
 
 class ArrayColumns:

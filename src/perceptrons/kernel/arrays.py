@@ -1,6 +1,5 @@
 """Arrays of NumPy, PyTorch, CuPy and other libraries of the array API: their devices, and checks of X there."""
 
-import sys
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -90,8 +89,7 @@ def to_host(array: Any) -> Any:
     if name == "cupy":
         return array.get()
     if name == "array_api_strict":
-        strict = sys.modules["array_api_strict"]
-        return np.asarray(array.to_device(strict.Device("CPU_DEVICE")))
+        return np.asarray(array.to_device(import_module("array_api_strict").Device("CPU_DEVICE")))
     return array
 
 

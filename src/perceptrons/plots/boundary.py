@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from scipy.ndimage import distance_transform_edt, maximum_filter, uniform_filter
 
 from perceptrons.engine.training.base import learner_of
+from perceptrons.engine.training.matrices import row_bytes
 from perceptrons.engine.wording import count
 from perceptrons.kernel.arrays import to_host
 from perceptrons.linear import Perceptron
@@ -23,7 +24,6 @@ from perceptrons.plots.model_facts import (
 )
 from perceptrons.plots.plane import Plane, make_plane
 from perceptrons.theory import margins
-from perceptrons.theory.duplicates import row_bytes
 from perceptrons.theory.examples import codes_among
 
 MAX_POINTS = 5000  # more would hide each other

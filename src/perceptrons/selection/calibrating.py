@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.data.splitting import len_of
 from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.training.calibration import CalibrationMethod, calibration_of, check_method
 from perceptrons.engine.training.labels import merge, read_target
 from perceptrons.inspection.evaluation import columns_matched, several_labels
 from perceptrons.inspection.metrics import MOST_SCORES
 from perceptrons.selection.search import last_step
-from perceptrons.selection.splitting import len_of
 from perceptrons.selection.thresholds import codes_and_scores, read_blocks
 
 

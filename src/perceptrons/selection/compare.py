@@ -17,11 +17,11 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from perceptrons.data.splitting import Part, Parts, SplitMethod, check_labels_meet, len_of, parts_of
 from perceptrons.engine import html
 from perceptrons.engine.wording import count, short
 from perceptrons.selection.learners import LEARNERS, PERCEPTRON, Learner, learners_for, mean_square, size_of
 from perceptrons.selection.search import Candidate, Setting, best_of, plain, try_settings
-from perceptrons.selection.splitting import Part, Parts, SplitMethod, check_labels_meet, len_of, parts_of
 from perceptrons.selection.statistics import (
     Interval,
     Metric,

@@ -10,13 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import get_tags
 
-from perceptrons.engine import html
-from perceptrons.engine.html import sparkline
-from perceptrons.engine.training.calibration import CalibrationMethod
-from perceptrons.engine.wording import shown_epochs
-from perceptrons.selection.calibrating import calibrate
-from perceptrons.selection.search import Candidate, Setting, best_of, last_step, plain, try_on_folds, try_settings
-from perceptrons.selection.splitting import (
+from perceptrons.data.splitting import (
     Folds,
     Part,
     Parts,
@@ -28,6 +22,12 @@ from perceptrons.selection.splitting import (
     part_as_given,
     parts_of,
 )
+from perceptrons.engine import html
+from perceptrons.engine.html import sparkline
+from perceptrons.engine.training.calibration import CalibrationMethod
+from perceptrons.engine.wording import shown_epochs
+from perceptrons.selection.calibrating import calibrate
+from perceptrons.selection.search import Candidate, Setting, best_of, last_step, plain, try_on_folds, try_settings
 from perceptrons.selection.statistics import Interval, Metric, MetricFunction, score_with_interval
 from perceptrons.selection.test_set_ledger import RERUN, seal
 from perceptrons.selection.thresholds import Costs, Threshold, set_threshold

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
+from perceptrons.data.splitting import Folds, Part, Parts, at, folds_of
 from perceptrons.engine.training.base import Estimator, watched
 from perceptrons.engine.wording import count
 from perceptrons.inspection.evaluation import Quality, answered, measure
 from perceptrons.selection.learners import usual_grid
-from perceptrons.selection.splitting import Folds, Part, Parts, at, folds_of
 from perceptrons.selection.statistics import Metric
 
 EPOCHS = "max_iter"

@@ -11,9 +11,9 @@ from scipy.stats import binomtest, rankdata
 from sklearn.metrics import f1_score, log_loss
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from perceptrons.data.splitting import at, is_single, len_of
 from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.inspection.metrics import ANSWERS, METRICS, PROBABILITIES, SCORES, ranking_of
-from perceptrons.selection.splitting import at, is_single, len_of
 from perceptrons.sequence.phrases import PhraseCounts, counts_by_sentence
 
 RESAMPLES = 1000  # of the bootstrap

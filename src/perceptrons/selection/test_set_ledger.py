@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.data.splitting import Part, Parts, as_python, example_bytes
 from perceptrons.modelfile import write_whole
-from perceptrons.selection.splitting import Part, Parts, as_python, example_bytes
 
 try:
     import fcntl

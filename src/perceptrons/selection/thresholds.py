@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.data.splitting import len_of
 from perceptrons.engine.training.labels import read_target
 from perceptrons.engine.training.rule import cost_matrix
 from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, MOST_SCORES, cuts_of
 from perceptrons.selection.search import last_step
-from perceptrons.selection.splitting import len_of
 
 CUTS_AT_A_TIME = 2**18
 TOLERANCE = 1e-12  # relative, within which two values of a metric are equal

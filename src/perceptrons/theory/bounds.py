@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize, minimize_scalar
 
 from perceptrons.engine.training.inputs import as_numbers
 from perceptrons.engine.wording import count
@@ -280,6 +279,8 @@ def _best_gamma(margins: np.ndarray, R: float, epochs: int) -> float:
     R t + sqrt(epochs) |max(0, 1 - t margins)| is convex in t = 1/gamma. At t = 0 it says that every visit may be an
     update, n per epoch. If nothing is better, a tiny t says the same.
     """
+    from scipy.optimize import minimize_scalar  # here and below: it takes long to import
+
     all_visits = math.sqrt(epochs * len(margins))
     if R == 0:
         return 1.0
@@ -325,6 +326,8 @@ def _best_comparator(examples: Examples, R: float, epochs: int, clock: Clock) ->
 
 def _descend(examples: Examples, start: np.ndarray, R: float, epochs: int, softness: float, clock: Clock) -> np.ndarray:
     """Minimize R |v| + sqrt(epochs) |hinge(v)|_2 from v = start."""
+    from scipy.optimize import minimize
+
     Z, root = examples.X, math.sqrt(epochs)
     squares = Z.multiply(Z).sum(axis=0) if sp.issparse(Z) else np.einsum("ij,ij->j", Z, Z, dtype=np.float64)
     rms = np.sqrt(np.asarray(squares, np.float64).ravel() / Z.shape[0])

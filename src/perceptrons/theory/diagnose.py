@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from perceptrons.engine.wording import count, percent, short
 from perceptrons.linear import Perceptron
@@ -507,6 +506,8 @@ def _try_scaling(diagnosis: Diagnosis, scaled: Any, max_seconds: float | None) -
         random_state=0, fit_intercept=diagnosis.fit_intercept, max_iter=TRIAL_EPOCHS,
         max_seconds=None if max_seconds is None else max_seconds / (2 * TRIAL_FOLDS),
     )  # fmt: skip
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict  # here, as its import takes long
+
     folds = StratifiedKFold(TRIAL_FOLDS, shuffle=True, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

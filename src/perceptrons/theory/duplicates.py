@@ -1,16 +1,15 @@
 """Finds identical rows with different labels, which no classifier can separate."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.engine.training.matrices import sound_csr
+from perceptrons.engine.training.matrices import row_bytes, sound_csr
 from perceptrons.theory.examples import canonical
 
 BLOCK_NUMBERS = 1 << 14  # hashed at a time: few enough to stay in the cache
-BLOCK_ROWS = 4096  # written as bytes at a time
 HALF_WORD = np.uint64(32)
 
 
@@ -65,17 +64,6 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     for row, content in zip(candidates.tolist(), contents, strict=True):
         groups.setdefault(content, []).append(row)
     return [np.array(rows) for rows in groups.values() if (codes[rows] != codes[rows[0]]).any()]
-
-
-def row_bytes(X: Any) -> Iterator[bytes]:
-    """Yield every row of a matrix as bytes: columns and values, without zeros. Equal rows have equal bytes."""
-    for begin in range(0, X.shape[0], BLOCK_ROWS):
-        part = sp.csr_matrix(X[begin : begin + BLOCK_ROWS], dtype=np.float64, copy=True)
-        part.sum_duplicates()
-        part.eliminate_zeros()
-        columns, starts = part.indices.astype(np.int64), part.indptr
-        for i, end in enumerate(starts[1:]):
-            yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
 
 
 # A hash is a sum of whole numbers that wraps around. Unlike a sum of floats, it does not depend on the order.

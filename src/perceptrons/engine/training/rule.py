@@ -75,11 +75,6 @@ class Method:
         """Are updates of constant length all that changes the weights, or that and an L1 penalty?"""
         return self.step == "constant" and self.decay == 0
 
-    @property
-    def demanding(self) -> bool:
-        """Does it ask for more than the right answer?"""
-        return self.margin > 0 or bool(self.cost.any())
-
 
 def grown(at_first: float, epoch: int) -> float:
     """The part of the margin that an epoch demands, counted from 1: twice as much as the one before, up to all."""

@@ -8,13 +8,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
+from sklearn.utils import check_random_state, column_or_1d
 
 from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.engine.training.epochs import hold_out
-from perceptrons.engine.training.matrices import sound_csr
-from perceptrons.theory.duplicates import row_bytes
+from perceptrons.engine.training.matrices import row_bytes, sound_csr
 
 SplitMethod = Literal["stratified", "grouped", "time"]
 SPLITS = get_args(SplitMethod)
@@ -157,6 +155,8 @@ def _split_off(
         group_codes = _group_codes(at(groups, rows))
         if group_codes.max() == 0:
             raise ValueError(f"Only one group is left for the {name} set: give more groups.")
+        from sklearn.model_selection import GroupShuffleSplit  # here, as its import takes longer than most trainings
+
         splitter = GroupShuffleSplit(1, test_size=size / len(rows), random_state=np.random.RandomState(list(seed)))
         stay, go = next(splitter.split(rows, groups=group_codes))
         return rows[np.sort(stay)], rows[np.sort(go)]
@@ -182,6 +182,8 @@ def folds_of(y: Any, k: int, groups: Any = None, seed: int = 0) -> Folds:
 
     Every class has about the same share in all folds; groups stay whole.
     """
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
     n = len_of(y)
     if isinstance(k, bool) or not isinstance(k, int) or not 2 <= k <= n:
         raise ValueError(f"folds={k!r}: give a whole number from 2 to the number of examples, {n:,}.")
@@ -209,7 +211,11 @@ def _group_codes(groups: Any) -> np.ndarray:
 
 def at(values: Any, rows: np.ndarray) -> Any:
     """Return rows of an array, a sparse matrix, a frame or a list."""
-    return _safe_indexing(values, rows)
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if hasattr(values, "take") and not hasattr(values, "ndim"):  # of Arrow
+        return values.take(rows)
+    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
 
 
 def len_of(values: Any) -> int:
