@@ -199,7 +199,7 @@ def test_of_an_arrow_stream_that_says_it_is_longer_than_memory_is_read_what_is_t
 def test_a_small_compressed_file_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("perceptrons.data.source.memory", lambda: 400_000_000)
     monkeypatch.setattr("perceptrons.data.reader.memory", lambda: 200_000_000)
-    monkeypatch.setattr("perceptrons.data.source.AT_ONCE", 2**20)
+    monkeypatch.setattr("perceptrons.data.source.WHOLE_FILE_CHUNK", 2**20)
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(b"a,kind\n" + b"1,x\n" * 25_000_000, 1))
     tracemalloc.start()
@@ -313,7 +313,7 @@ def test_a_workbook_that_is_too_large_uncompressed_is_refused(tmp_path, monkeypa
 
 def test_a_compressed_file_that_is_no_workbook_is_refused_by_its_first_bytes(tmp_path, monkeypatch):
     (tmp_path / "a.xlsx.gz").write_bytes(gzip.compress(bytes(2**20)))
-    monkeypatch.setattr("perceptrons.data.source.AT_ONCE", 1000)
+    monkeypatch.setattr("perceptrons.data.source.WHOLE_FILE_CHUNK", 1000)
     monkeypatch.setattr("perceptrons.data.source.memory", lambda: 5000)  # it is refused before so much has been read
     with pytest.raises(DataFileError, match="not a complete xlsx file"):
         read(tmp_path / "a.xlsx.gz")
@@ -321,7 +321,7 @@ def test_a_compressed_file_that_is_no_workbook_is_refused_by_its_first_bytes(tmp
 
 @pytest.mark.parametrize("form", ["csv", "arff"])
 def test_more_columns_than_a_table_may_have_are_refused(form, monkeypatch):
-    monkeypatch.setattr("perceptrons.data.table_columns.MAX_COLUMNS", 50)
+    monkeypatch.setattr("perceptrons.data.table_format.MAX_COLUMNS", 50)
     monkeypatch.setattr("perceptrons.data.arff.MAX_COLUMNS", 50)
     text = ",".join(f"c{k}" for k in range(51)) + "\n" + ",".join("1" * 51) + "\n"
     if form == "arff":

@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened
 from perceptrons.data.table import DataFileError, DataPath
-from perceptrons.data.table_columns import (
+from perceptrons.data.table_format import (
     Cells,
     Faults,
     Layout,

@@ -14,7 +14,7 @@ import numpy as np
 
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import BadRecord, DataFileError, DataPath, describe_decoding_error
-from perceptrons.data.table_columns import (
+from perceptrons.data.table_format import (
     Cells,
     Faults,
     Layout,

@@ -15,7 +15,7 @@ from perceptrons.data.arrow import coded, coded_lists, is_list, listed_features,
 from perceptrons.data.records import FULL, Key, Record, RecordForm, RecordFormat
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import BadRecord, DataPath, describe_decoding_error
-from perceptrons.data.table_columns import Cells, Faults, Layout
+from perceptrons.data.table_format import Cells, Faults, Layout
 from perceptrons.features.cells import Contents, Known, Roles
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.data.source import InMemory, Piece
 from perceptrons.data.table import BadRecord, DataPath
-from perceptrons.data.table_columns import (
+from perceptrons.data.table_format import (
     USUAL_LABELS,
     Cells,
     Faults,

@@ -28,6 +28,15 @@ from perceptrons.engine.training.memory import memory
 
 BOM = codecs.BOM_UTF8
 STDIN = Path("<stdin>")
+PIECE = 2**21  # bytes: small enough for the cache, large enough that Python's time for each does not count
+LONGEST_LINE = 2**26
+WHOLE_FILE_CHUNK = 2**24  # bytes that are read at a time of a file that is read whole
+WHOLE_SHARE = 0.2  # of the memory that such a file may take: it is held several times while it is read
+BROKEN = (EOFError, zlib.error, lzma.LZMAError)
+MAGIC = 16  # bytes by which compression is known
+LETTERS = 2**16  # or bytes that are decoded at a time
+UTF_8 = ("utf-8", "utf-8-sig")
+LEADS = range(0xC2, 0xF5)  # bytes that may begin a character of UTF-8
 
 
 class Compression(NamedTuple):
@@ -50,35 +59,51 @@ def _zstandard() -> Any:
     return zstandard
 
 
-class ZstdFile(io.RawIOBase):
-    """What zstd compressed, frame after frame. The package's own reader takes a file that was cut short for whole."""
+class ByteStream(io.RawIOBase):
+    """A stream of bytes that are made one portion after the other."""
 
-    def __init__(self, compressed: IO[bytes]):
-        self._compressed, self._zstandard = compressed, _zstandard()
-        self._frame = self._zstandard.ZstdDecompressor().decompressobj()
-        self._kept, self._begun = memoryview(b""), False
+    _portion = memoryview(b"")
+
+    def _make_portion(self) -> bytes:
+        """Return the next bytes; none at the end."""
+        raise NotImplementedError
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._kept:
-            more = self._frame.unused_data if self._frame.eof else b""
-            more = more or self._compressed.read(2**17)
-            if not more:
-                if self._begun and not self._frame.eof:
+        if not self._portion:
+            self._portion = memoryview(self._make_portion())
+        n = min(len(buffer), len(self._portion))
+        buffer[:n], self._portion = self._portion[:n], self._portion[n:]
+        return n
+
+
+class ZstdFile(ByteStream):
+    """The contents of a file compressed by zstd. The package's own reader takes a file that was cut short for whole."""
+
+    def __init__(self, compressed: IO[bytes]):
+        self._compressed, self._zstandard = compressed, _zstandard()
+        self._frame = self._zstandard.ZstdDecompressor().decompressobj()
+        self._has_begun = False
+
+    def _make_portion(self) -> bytes:
+        content = b""
+        while not content:
+            compressed = self._frame.unused_data if self._frame.eof else b""
+            compressed = compressed or self._compressed.read(2**17)
+            if not compressed:
+                if self._has_begun and not self._frame.eof:
                     raise EOFError("the last frame is truncated")
-                return 0
+                break
             if self._frame.eof:
                 self._frame = self._zstandard.ZstdDecompressor().decompressobj()
-            self._begun = True
+            self._has_begun = True
             try:
-                self._kept = memoryview(self._frame.decompress(more))
+                content = self._frame.decompress(compressed)
             except self._zstandard.ZstdError as error:
                 raise EOFError(str(error)) from error
-        n = min(len(buffer), len(self._kept))
-        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
-        return n
+        return content
 
 
 COMPRESSIONS = (
@@ -147,11 +172,6 @@ def _place(text_before: str) -> tuple[int, int]:
     return text_before.count("\n") + 1, len(text_before) - (text_before.rfind("\n") + 1) + 1
 
 
-LETTERS = 2**16  # or bytes that are decoded at a time
-UTF_8 = ("utf-8", "utf-8-sig")
-LEADS = range(0xC2, 0xF5)  # bytes that may begin a character of UTF-8
-
-
 def known_encoding(name: str) -> str:
     """Return the name of an encoding as Python writes it. Raise ValueError if Python does not know it."""
     try:
@@ -182,59 +202,38 @@ def _undecodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("perceptrons.undecodable", _undecodable)
 
 
-class Decoded(io.RawIOBase):
+class Decoded(ByteStream):
     """A stream of bytes in some encoding as a stream of UTF-8."""
 
-    def __init__(self, raw: Any, encoding: str, path: DataPath):
+    def __init__(self, raw: IO[bytes], encoding: str, path: DataPath):
         self._raw, self._path = raw, path
         self._decoder = codecs.getincrementaldecoder(encoding)("perceptrons.undecodable")
-        self._kept, self._ended = memoryview(b""), False
+        self._has_ended = False
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._kept and not self._ended:
+    def _make_portion(self) -> bytes:
+        text = ""
+        while not text and not self._has_ended:
             content = self._raw.read(LETTERS)
-            self._ended = not content
+            self._has_ended = not content
             try:
-                text = self._decoder.decode(content or b"", final=self._ended)
+                text = self._decoder.decode(content or b"", final=self._has_ended)
             except UnicodeError as error:
                 message = f"{error}: give the right --encoding"
                 if "BOM" in message:
-                    message = (
-                        "there is no byte order mark: give --encoding utf-16-le or utf-16-be, or the right encoding"
-                    )
+                    hint = "give --encoding utf-16-le or utf-16-be, or the right encoding"
+                    message = f"there is no byte order mark: {hint}"
                 raise DataFileError(self._path, message) from error
-            self._kept = memoryview(text.encode("utf-8", "surrogateescape"))
-        n = min(len(buffer), len(self._kept))
-        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
-        return n
+        return text.encode("utf-8", "surrogateescape")
 
 
-class Encoded(io.RawIOBase):
+class Encoded(ByteStream):
     """A stream of text as UTF-8."""
 
-    def __init__(self, text: Any):
-        self._text, self._kept = text, b""
+    def __init__(self, text: IO[str]):
+        self._text = text
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._kept:
-            self._kept = self._text.read(LETTERS).encode("utf-8", "surrogateescape")
-        n = min(len(buffer), len(self._kept))
-        buffer[:n], self._kept = self._kept[:n], self._kept[n:]
-        return n
-
-
-PIECE = 2**21  # bytes: small enough for the cache, large enough that Python's time for each does not count
-LONGEST_LINE = 2**26
-AT_ONCE = 2**24  # bytes of a file that is read whole
-WHOLE_SHARE = 0.2  # of the memory that such a file may take: it is held several times while it is read
-BROKEN = (EOFError, zlib.error, lzma.LZMAError)
-MAGIC = 16  # bytes by which compression is known
+    def _make_portion(self) -> bytes:
+        return self._text.read(LETTERS).encode("utf-8", "surrogateescape")
 
 
 Inputs = tuple[Any, ...]  # paths, patterns, open streams, or one `InMemory`
@@ -485,7 +484,7 @@ def read_bytes(path: DataPath, begin: bytes = b"") -> bytes:
     parts: list[bytes] = []
     size, limit = 0, int(WHOLE_SHARE * memory())
     with opened(path) as file:
-        while part := file.read(AT_ONCE):
+        while part := file.read(WHOLE_FILE_CHUNK):
             parts.append(part)
             size += len(part)
             if not parts[0].startswith(begin[: len(parts[0])]):

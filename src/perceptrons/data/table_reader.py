@@ -14,7 +14,7 @@ from perceptrons.data.labels import COMMA
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import STDIN, Inputs, OpenStream, Piece
 from perceptrons.data.table import Block, DataFileError, DataPath, Parsed, Skipped, Table
-from perceptrons.data.table_columns import (
+from perceptrons.data.table_format import (
     Cells,
     LabelRule,
     Layout,
@@ -38,7 +38,7 @@ from perceptrons.features.preparation import (
     preparation_without_data,
     select_columns,
 )
-from perceptrons.features.table_rows import (
+from perceptrons.features.rows import (
     LocatedRows,
     Rows,
     are_dense,

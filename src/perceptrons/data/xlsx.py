@@ -21,7 +21,7 @@ from perceptrons.data.csv import header_of
 from perceptrons.data.records import ROWS, FrameTable
 from perceptrons.data.source import WHOLE_SHARE, Piece, read_bytes
 from perceptrons.data.table import DataFileError, DataPath
-from perceptrons.data.table_columns import Cells, Layout
+from perceptrons.data.table_format import Cells, Layout
 from perceptrons.engine.training.memory import memory
 from perceptrons.features.cells import Roles
 

@@ -13,7 +13,7 @@ from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import Roles
 from perceptrons.features.from_memory import preparation_of, read_cells, roles_of
 from perceptrons.features.preparation import Preparation, number_products
-from perceptrons.features.table_rows import text_prefixes
+from perceptrons.features.rows import text_prefixes
 
 NO_VALUE = "\ufdd0"  # stands for a category that a row lacks; Unicode reserves it, so that no cell contains it
 COLUMNS_INSTEAD = (

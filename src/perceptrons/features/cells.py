@@ -1,7 +1,7 @@
 """The cells of a table by column: numbers, coded strings, lists and texts; read from records, and hashed row by row.
 
 JSON Lines and records in memory are read here value by value: slow, but it finds what does not fit, and where.
-`table_rows.py` makes rows of cells.
+`rows.py` makes rows of cells.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

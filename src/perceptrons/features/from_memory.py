@@ -14,7 +14,7 @@ from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import Workspace
 from perceptrons.features.preparation import Derived, Preparation, preparation_without_data
-from perceptrons.features.table_rows import (
+from perceptrons.features.rows import (
     are_dense,
     dense_rows,
     find_columns,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perceptrons.features.cells import Coded, Contents, Further, Roles
-from perceptrons.features.table_rows import Ready, Single, one_hot
+from perceptrons.features.rows import Ready, Single, one_hot
 from perceptrons.features.term_weights import TermWeights
 from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, shown
 
