@@ -33,7 +33,7 @@ from perceptrons.engine.wording import percent as nearly
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from perceptrons.data.look import Column, Looked
+    from perceptrons.data.look import Column, DataSummary
     from perceptrons.data.reader import Reader
 
 COLUMNS, CLASSES, FEW = 40, 20, 3  # shown at most; few of labels that are not classes
@@ -68,7 +68,7 @@ def look(options: LookOptions) -> None:
         show(overview, reader, options, screen())
 
 
-def to_dict(overview: "Looked", reader: "Reader", options: LookOptions) -> dict[str, Any]:
+def to_dict(overview: "DataSummary", reader: "Reader", options: LookOptions) -> dict[str, Any]:
     """Return everything, for JSON."""
     columns = None if overview.columns is None else [column.to_dict() for column in overview.columns]
     return {
@@ -105,7 +105,7 @@ def features(X: Any) -> dict[str, Any]:
 # ---- warnings and suggestions
 
 
-def warnings(overview: "Looked", reader: "Reader", options: LookOptions) -> list[str]:
+def warnings(overview: "DataSummary", reader: "Reader", options: LookOptions) -> list[str]:
     """Return what may be wrong with the data, with what to do."""
     from perceptrons.data.labels import not_classes
 
@@ -132,12 +132,12 @@ def warnings(overview: "Looked", reader: "Reader", options: LookOptions) -> list
     return [f"{message[0].upper()}{message[1:]}." for message in messages] + _scales(overview, options)
 
 
-def _accepts_many_classes(overview: "Looked", options: LookOptions) -> bool:
+def _accepts_many_classes(overview: "DataSummary", options: LookOptions) -> bool:
     """Is any number of labels accepted?"""
     return options.many_classes or overview.by_label is not None
 
 
-def _misfits(overview: "Looked") -> list[str]:
+def _misfits(overview: "DataSummary") -> list[str]:
     """Return warnings about columns whose type in the first rows is not that of all rows."""
     from perceptrons.data.table_reader import KIND_ROWS
 
@@ -153,7 +153,7 @@ def _misfits(overview: "Looked") -> list[str]:
     return messages
 
 
-def _best_accuracy(overview: "Looked") -> float:
+def _best_accuracy(overview: "DataSummary") -> float:
     """Return the best accuracy that any function of the features can have on these rows."""
     import numpy as np
 
@@ -163,7 +163,7 @@ def _best_accuracy(overview: "Looked") -> float:
     return float(best.sum() / overview.n)
 
 
-def _scales(overview: "Looked", options: LookOptions) -> list[str]:
+def _scales(overview: "DataSummary", options: LookOptions) -> list[str]:
     """Return a warning about numbers of very different sizes."""
     from perceptrons.theory.scales import UNEVEN, scaler_for
 
@@ -186,7 +186,7 @@ def _scales(overview: "Looked", options: LookOptions) -> list[str]:
     ]
 
 
-def suggestions(overview: "Looked", reader: "Reader", options: LookOptions) -> list[tuple[str, str]]:
+def suggestions(overview: "DataSummary", reader: "Reader", options: LookOptions) -> list[tuple[str, str]]:
     """Return commands to try next, each with its reason."""
     from perceptrons.data.labels import not_classes
 
@@ -215,7 +215,7 @@ def suggestions(overview: "Looked", reader: "Reader", options: LookOptions) -> l
 # ---- for people
 
 
-def show(overview: "Looked", reader: "Reader", options: LookOptions, console: "Console") -> None:
+def show(overview: "DataSummary", reader: "Reader", options: LookOptions, console: "Console") -> None:
     """Print the overview."""
     from rich.padding import Padding
     from rich.text import Text
@@ -299,7 +299,7 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
-def show_features(overview: "Looked", console: "Console") -> None:
+def show_features(overview: "DataSummary", console: "Console") -> None:
     """Print the numbers of features of examples that are not a table."""
     facts = features(overview.X)
     console.print(
@@ -310,7 +310,7 @@ def show_features(overview: "Looked", console: "Console") -> None:
         console.print(f"{count(facts['empty'], 'example has', 'examples have')} no feature at all", style="yellow")
 
 
-def show_classes(overview: "Looked", console: "Console", at_most: int) -> None:
+def show_classes(overview: "DataSummary", console: "Console", at_most: int) -> None:
     """Print how many examples each class has."""
     counts = overview.class_counts()
     thing = "class" if overview.by_label is None else "label"

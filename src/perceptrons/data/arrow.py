@@ -30,7 +30,7 @@ from perceptrons.data.table_format import (
     likely_labels,
     locate_columns,
 )
-from perceptrons.features.cells import Coded, Contents, Further, Roles, Strings
+from perceptrons.features.cells import CodedColumn, Contents, ListColumn, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import LARGEST, shown, what_is_wrong
 
@@ -89,17 +89,17 @@ class ArrowTable(TableFormat):
             find_faults(
                 numbers[:, to], columns[place], layout.names[place], place + 1, faults, bool(self.missing.texts)
             )
-        categories, further = {}, []
+        categories, lists = {}, []
         for place in layout.categories:
             if is_list(columns[place].type):
-                further.append(listed_features(columns[place], layout.names[place]))
+                lists.append(listed_features(columns[place], layout.names[place]))
             else:
                 categories[layout.names[place]] = coded(columns[place])
         texts = [strings(columns[place]) for place in layout.texts]
         labels = None
         if layout.label is not None:
             labels = (coded_lists if is_label_list(columns[layout.label].type) else coded)(columns[layout.label])
-        return Cells(n, np.arange(n), Contents(numbers, categories, further, texts), labels, faults, [])
+        return Cells(n, np.arange(n), Contents(numbers, categories, lists, texts), labels, faults, [])
 
 
 def _check_types(origin: Origin, schema: pa.Schema, layout: Layout, options: ColumnOptions) -> None:
@@ -198,7 +198,7 @@ def as_text(array: pa.Array) -> pa.Array:
     return array.fill_null("") if array.null_count else array
 
 
-def coded(array: pa.Array, strip: bool = False, absent: bool = False) -> Coded:
+def coded(array: pa.Array, strip: bool = False, absent: bool = False) -> CodedColumn:
     """Return a column of values that can be written as strings, by its distinct values. absent: null is no value."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
@@ -206,13 +206,13 @@ def coded(array: pa.Array, strip: bool = False, absent: bool = False) -> Coded:
     if codes.null_count:
         codes = codes.cast(pa.int32()).fill_null(-1 if absent else len(distinct))
         distinct += [] if absent else [""]
-    return Coded(
+    return CodedColumn(
         codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False),
         [text.strip() for text in distinct] if strip else distinct,
     )
 
 
-def coded_lists(array: pa.Array, absent: bool = False) -> Coded:
+def coded_lists(array: pa.Array, absent: bool = False) -> CodedColumn:
     """Return a column of lists by its distinct lists, as tuples of strings; what is null as in `coded`."""
     codes, names = coded(pc.list_flatten(array))
     ends = np.concatenate([[0], np.cumsum(pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False))])
@@ -223,29 +223,29 @@ def coded_lists(array: pa.Array, absent: bool = False) -> Coded:
         if there[row] or not absent:
             label_set = tuple(numbers[begin:end]) if there[row] else ""
             codes_of_rows[row] = number_of.setdefault(label_set, len(number_of))
-    return Coded(
+    return CodedColumn(
         codes_of_rows,
         [label_set if isinstance(label_set, str) else tuple(names[k] for k in label_set) for label_set in number_of],
     )
 
 
-def listed_features(array: pa.Array, name: str) -> Further:
+def listed_features(array: pa.Array, name: str) -> ListColumn:
     """Return every string in the lists of a column, once for each row."""
     rows = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)
     codes, distinct = coded(pc.list_flatten(array))
     pairs = np.unique(np.stack([rows, codes]), axis=1)
-    return Further(
+    return ListColumn(
         pairs[0], pairs[1].astype(np.int32), np.ones(pairs.shape[1]), [f"{name}={text}" for text in distinct]
     )
 
 
-def strings(column: pa.Array | pa.ChunkedArray) -> Strings:
+def strings(column: pa.Array | pa.ChunkedArray) -> TextColumn:
     """Return the texts of a column."""
     text = as_text(column).cast(pa.large_string())
     _, ends, content = text.buffers()
     ends = np.frombuffer(ends, np.int64)[text.offset : text.offset + len(text) + 1]
     content = np.empty(0, np.uint8) if content is None else np.frombuffer(content, np.uint8)
-    return Strings(content, ends[:-1], ends[1:])
+    return TextColumn(content, ends[:-1], ends[1:])
 
 
 # ---- files in batches

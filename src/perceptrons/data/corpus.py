@@ -56,9 +56,9 @@ class Corpus:
             return CONLLU[place]
         return "-1" if place == self.file.n_columns - 1 else str(place + 1)
 
-    def part(self, which: Iterable[int]) -> "Corpus":
+    def part(self, rows: Iterable[int]) -> "Corpus":
         """Return only these sentences."""
-        numbers = list(which)
+        numbers = list(rows)
         sentences, labels = ([of[i] for i in numbers] for of in (self.sentences, self.labels))
         return replace(self, sentences=sentences, labels=labels)
 

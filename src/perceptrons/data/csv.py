@@ -36,7 +36,7 @@ from perceptrons.engine.scan.csv import (
     scan_records,
     scan_rows,
 )
-from perceptrons.features.cells import Coded, Contents, Roles, Strings
+from perceptrons.features.cells import CodedColumn, Contents, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.named_rows import Workspace, Workspaces, local_names
 from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
@@ -249,7 +249,7 @@ class CsvRows:
         n_coded = len(self.others) - len(layout.texts)
         coded = [self._coded(text, *spans[k], self.others[k] + 1, workspace) for k in range(n_coded)]
         labels = None if layout.label is None else coded.pop()
-        texts = [Strings(text, *span) for span in spans[n_coded:]]
+        texts = [TextColumn(text, *span) for span in spans[n_coded:]]
         if texts and not is_utf8(text[: len(text) if self.more else self.piece.size].tobytes()):
             for column, place in zip(texts, layout.texts, strict=True):
                 self._check_text(column, place + 1)
@@ -259,7 +259,7 @@ class CsvRows:
 
     def _coded(
         self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int, workspace: Workspace
-    ) -> Coded:
+    ) -> CodedColumn:
         codes, names = local_names(content, begins, ends, workspace)
         arena, distinct = names.arena.tobytes(), list[str]()
         for number, (a, b) in enumerate(pairwise(names.ends.tolist())):
@@ -269,9 +269,9 @@ class CsvRows:
                 distinct.append("")
                 for row in np.flatnonzero(codes == number).tolist():
                     self.faults.add(row, column, describe_decoding_error(error))
-        return Coded(codes, distinct)
+        return CodedColumn(codes, distinct)
 
-    def _check_text(self, texts: Strings, column: int) -> None:
+    def _check_text(self, texts: TextColumn, column: int) -> None:
         for row, (begin, end) in enumerate(zip(texts.begin.tolist(), texts.end.tolist(), strict=True)):
             try:
                 texts.content[begin:end].tobytes().decode()

@@ -16,7 +16,7 @@ from perceptrons.data.records import FULL, Key, Record, RecordForm, RecordFormat
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import BadRecord, DataPath, describe_decoding_error
 from perceptrons.data.table_format import Cells, Faults, Layout
-from perceptrons.features.cells import Contents, Known, Roles
+from perceptrons.features.cells import Contents, RecordSchema, Roles
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
@@ -48,8 +48,8 @@ class JsonTable(RecordFormat):
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         return pieces(path, prompt, encoding=self.encoding)
 
-    def form(self, keys: dict[str, Key], n: int, known: Known) -> RecordForm:
-        return RecordForm(known, _shape(keys, n, known))
+    def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> RecordForm:
+        return RecordForm(schema, _shape(keys, n, schema))
 
     def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
         if layout is not None and layout.form.shape is not None:
@@ -59,14 +59,14 @@ class JsonTable(RecordFormat):
         return super().cells(piece, roles, layout)
 
 
-def _shape(keys: dict[str, Key], n: int, known: Known) -> ArrowSchema | None:
+def _shape(keys: dict[str, Key], n: int, schema: RecordSchema) -> ArrowSchema | None:
     """Return what pyarrow can be told, if it can read such records."""
-    roles, numbers = known.roles, set(known.roles.numbers)
+    roles, numbers = schema.roles, set(schema.roles.numbers)
     used = dict.fromkeys(
         [*roles.numbers, *roles.categories, *roles.texts, *([] if roles.label is None else [roles.label])]
     )
-    unnamed = {} if known.closed else {name: None for name in keys if name not in used}
-    if known.sparse or sum(key.kinds.total() for key in keys.values()) < FULL * n * len(used | unnamed):
+    unnamed = {} if schema.closed else {name: None for name in keys if name not in used}
+    if schema.sparse or sum(key.kinds.total() for key in keys.values()) < FULL * n * len(used | unnamed):
         return None
     tree: dict[str, Any] = {}
     paths = {}
@@ -74,7 +74,7 @@ def _shape(keys: dict[str, Key], n: int, known: Known) -> ArrowSchema | None:
         key = keys.get(name, Key({(name,)}, Counter()))
         as_numbers = name in numbers or (name in unnamed and {*key.kinds} <= {"int", "float", "null"})
         kind = pa.float64() if as_numbers else _type(key.kinds)
-        if name in unnamed and name not in known.ignore:  # always null, up to now
+        if name in unnamed and name not in schema.ignore:  # always null, up to now
             kind = pa.null()
         if key.kinds["list"] and name in roles.texts:
             return None
@@ -108,7 +108,7 @@ def _struct(tree: dict[str, Any]) -> pa.StructType:
     return pa.struct([(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in tree.items()])
 
 
-def _read_fast(piece: Piece, known: Known, shape: ArrowSchema) -> Cells | None:
+def _read_fast(piece: Piece, schema: RecordSchema, shape: ArrowSchema) -> Cells | None:
     """Return what pyarrow reads; None if only Python's parser can tell what is there, or what is wrong with it."""
     text = piece.content[: piece.size]
     lines = _lines(text)
@@ -120,12 +120,12 @@ def _read_fast(piece: Piece, known: Known, shape: ArrowSchema) -> Cells | None:
         return None
     try:
         content.decode()
-        columns = _columns(content, shape, "ignore" if known.closed else "error")
+        columns = _columns(content, shape, "ignore" if schema.closed else "error")
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
     if any(len(column) != len(lines) for column in columns.values()):
         return None
-    return _cells(columns, known, lines, int(np.count_nonzero(text == NEWLINE)), nulls)
+    return _cells(columns, schema, lines, int(np.count_nonzero(text == NEWLINE)), nulls)
 
 
 def _lines(text: np.ndarray) -> np.ndarray | None:
@@ -155,9 +155,11 @@ def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, p
     return columns
 
 
-def _cells(columns: dict[str, pa.Array], known: Known, lines: np.ndarray, n_lines: int, nulls: bool) -> Cells | None:
+def _cells(
+    columns: dict[str, pa.Array], schema: RecordSchema, lines: np.ndarray, n_lines: int, nulls: bool
+) -> Cells | None:
     """Return the columns by their roles. nulls: may what is not there be a null?"""
-    roles, may_lack = known.roles, bool(known.missing.texts)
+    roles, may_lack = schema.roles, bool(schema.missing.texts)
     features = [*([] if may_lack else roles.numbers), *roles.categories]
     required = set(roles.required())
     if any(columns[name].null_count for name in features if nulls or name in required):
@@ -167,7 +169,7 @@ def _cells(columns: dict[str, pa.Array], known: Known, lines: np.ndarray, n_line
         numbers[:, place] = values_of(columns[name] if may_lack else columns[name].fill_null(0.0))
     if not (np.abs(numbers[~np.isnan(numbers)] if may_lack else numbers) <= LARGEST).all():
         return None
-    categories, further = {}, []
+    categories, lists = {}, []
     for name in roles.categories:
         column = columns[name]
         if not is_list(column.type):
@@ -175,7 +177,7 @@ def _cells(columns: dict[str, pa.Array], known: Known, lines: np.ndarray, n_line
             continue
         if nulls and pc.list_flatten(column).null_count:
             return None
-        further.append(listed_features(column, name))
+        lists.append(listed_features(column, name))
     labels = None
     if roles.label is not None:
         column = columns[roles.label]
@@ -183,13 +185,13 @@ def _cells(columns: dict[str, pa.Array], known: Known, lines: np.ndarray, n_line
             return None
         labels = coded_lists(column, absent=True) if is_list(column.type) else coded(column, absent=True)
         texts_only = [text.strip() for text in labels.distinct if isinstance(text, str)]
-        absent = labels.codes.min() < 0 and not known.several
-        if known.need_labels and (
-            absent or not all(is_label(text) or (known.several and not text) for text in texts_only)
+        absent = labels.codes.min() < 0 and not schema.several
+        if schema.need_labels and (
+            absent or not all(is_label(text) or (schema.several and not text) for text in texts_only)
         ):
             return None
     texts = [strings(columns[name]) for name in roles.texts]
-    return Cells(n_lines, lines, Contents(numbers, categories, further, texts), labels, Faults(), [])
+    return Cells(n_lines, lines, Contents(numbers, categories, lists, texts), labels, Faults(), [])
 
 
 def _record(number: int, line: bytes) -> Record:

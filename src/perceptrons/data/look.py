@@ -19,8 +19,16 @@ from perceptrons.data.labels import as_labels, joined_label_sets
 from perceptrons.data.table import Block, concatenate_rows
 from perceptrons.data.table_reader import TableReader, UnpreparedRows
 from perceptrons.engine.streaming.blocks import row_hashes
-from perceptrons.features.cells import Coded, Contents, Further, Strings, record_keys
-from perceptrons.features.preparation import SOME, ColumnFacts, Decided, InvalidCell, derive, infer_facts, seconds_of
+from perceptrons.features.cells import CodedColumn, Contents, ListColumn, TextColumn, record_keys
+from perceptrons.features.preparation import (
+    SOME,
+    ColumnFacts,
+    ColumnKinds,
+    InvalidCell,
+    derive,
+    infer_facts,
+    seconds_of,
+)
 from perceptrons.features.values import shown
 
 if TYPE_CHECKING:
@@ -48,7 +56,7 @@ class Leak(NamedTuple):
         }[self.how]
 
 
-def leaks(contents: Contents, numbers: list[str], labels: Coded, column_of: Mapping[str, str]) -> list[Leak]:
+def leaks(contents: Contents, numbers: list[str], labels: CodedColumn, column_of: Mapping[str, str]) -> list[Leak]:
     """Return the columns that decide the label.
 
     contents: cells as they are learned from; numbers: the names of numbers; column_of: columns of the table that others
@@ -65,11 +73,11 @@ def leaks(contents: Contents, numbers: list[str], labels: Coded, column_of: Mapp
     return [Leak(name, min(hows, key=PLAIN.index)) for name, hows in suspicious.items()]
 
 
-def _of_number(values: np.ndarray, labels: Coded) -> str | None:
+def _of_number(values: np.ndarray, labels: CodedColumn) -> str | None:
     present = ~np.isnan(values)
     distinct, codes = np.unique(values, return_inverse=True)
     texts = [f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()]
-    column = Coded(codes.astype(np.int32), texts)
+    column = CodedColumn(codes.astype(np.int32), texts)
     if (kind := _of(column, labels)) == "equals":
         return kind
     if _separates(values[present], labels.codes[present], len(labels.distinct)):
@@ -77,7 +85,7 @@ def _of_number(values: np.ndarray, labels: Coded) -> str | None:
     return "missing" if _determines(present.astype(np.int32), labels.codes) else kind
 
 
-def _of(column: Coded, labels: Coded) -> str | None:
+def _of(column: CodedColumn, labels: CodedColumn) -> str | None:
     """Return whether a column equals the label or determines it; None for neither."""
     if not _determines(column.codes + 1, labels.codes):
         return None
@@ -142,7 +150,7 @@ class Column(NamedTuple):
         }  # fmt: skip
 
 
-class Looked(NamedTuple):
+class DataSummary(NamedTuple):
     """What was found. Of a table columns, of other data a matrix; labels: the number of each row's class."""
 
     n: int
@@ -175,7 +183,7 @@ class Looked(NamedTuple):
         return np.flatnonzero(np.isin(self.equal, groups[times > 1]))
 
 
-def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | None:
+def look(reader: "Reader", at_most: int, text_labels: bool = False) -> DataSummary | None:
     """Read at most this many examples and describe what is in them; None if there are none.
 
     Parameters
@@ -203,7 +211,7 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
     texts, codes = np.unique(y, return_inverse=True)
     values = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
     classes, number_of = np.unique(values, return_inverse=True)
-    labels = Coded(number_of[codes].astype(np.int32), [str(label) for label in classes.tolist()])
+    labels = CodedColumn(number_of[codes].astype(np.int32), [str(label) for label in classes.tolist()])
     more = n > at_most
     if isinstance(blocks[0].X, UnpreparedRows):
         assert isinstance(reader, TableReader)
@@ -212,16 +220,16 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> Looked | 
         return _of_table(parts, reader.decided, labels, more)._replace(classes=classes.tolist())
     X = concatenate_rows([block.X for block in blocks], reader.n_features)
     equal = np.unique(row_hashes(X), return_inverse=True)[1]
-    return Looked(X.shape[0], more, labels.codes, classes.tolist(), equal, X=X)
+    return DataSummary(X.shape[0], more, labels.codes, classes.tolist(), equal, X=X)
 
 
-def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: bool) -> Looked:
+def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: bool) -> DataSummary:
     """Return the same where rows have several labels: every label set is a label, but for the counts."""
     y, texts = joined_label_sets(blocks)
     classes = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
     _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
     names = [", ".join(str(label) for label in classes[y[row].indices].tolist()) for row in first.tolist()]
-    labels = Coded(codes.astype(np.int32), names)
+    labels = CodedColumn(codes.astype(np.int32), names)
     if isinstance(blocks[0].X, UnpreparedRows):
         assert isinstance(reader, TableReader)
         assert reader.decided is not None
@@ -229,12 +237,12 @@ def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: b
     else:
         X = concatenate_rows([block.X for block in blocks], reader.n_features)
         equal = np.unique(row_hashes(X), return_inverse=True)[1]
-        summary = Looked(X.shape[0], more, labels.codes, [], equal, X=X)
+        summary = DataSummary(X.shape[0], more, labels.codes, [], equal, X=X)
     counts = np.bincount(y.indices, minlength=len(classes)).tolist()
     return summary._replace(classes=classes.tolist(), by_label=counts, leaks=())
 
 
-def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool) -> Looked:
+def _of_table(parts: list[Contents], decided: ColumnKinds, labels: CodedColumn, more: bool) -> DataSummary:
     roles, n = decided.read, len(labels.codes)
     contents = _joined(parts)
     used = {*decided.roles.numbers, *decided.roles.categories, *decided.roles.texts}
@@ -250,7 +258,7 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
             columns.append(Column(facts, kind, name in used, counts, []))
         else:
             columns.append(_of_strings(facts, kind, name in used, contents, decided))
-    keys = dict.fromkeys(text.partition("=")[0] for part in contents.further for text in part.names)
+    keys = dict.fromkeys(text.partition("=")[0] for part in contents.lists for text in part.names)
     columns += [_of_lists(name, contents) for name in keys if name not in kinds]
     columns += [_of_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
     if roles.label is not None:
@@ -267,10 +275,10 @@ def _of_table(parts: list[Contents], decided: Decided, labels: Coded, more: bool
     suspicious = leaks(plain, numbers, labels, column_of)
     hashes = np.concatenate([record_keys(_only(part, roles.numbers, used)) for part in parts])
     equal = np.unique(hashes, return_inverse=True)[1]
-    return Looked(n, more, labels.codes, [], equal, columns, leaks=suspicious, invalid=invalid)
+    return DataSummary(n, more, labels.codes, [], equal, columns, leaks=suspicious, invalid=invalid)
 
 
-def _of_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, decided: Decided) -> Column:
+def _of_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, decided: ColumnKinds) -> Column:
     """Return a column of strings: dates by time, others by their most frequent values."""
     column = contents.categories[facts.name]
     rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct)).tolist()
@@ -298,7 +306,7 @@ def _of_lists(name: str, contents: Contents) -> Column:
 def _in_lists(name: str, contents: Contents) -> tuple[Counter[str], int]:
     """Return how often values occur in the lists of a key, and in how many rows."""
     times, rows = Counter[str](), set[int]()
-    for part in contents.further:
+    for part in contents.lists:
         mine = [text.partition("=")[0] == name for text in part.names]
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
             if mine[code]:
@@ -307,7 +315,7 @@ def _in_lists(name: str, contents: Contents) -> tuple[Counter[str], int]:
     return times, len(rows)
 
 
-def _of_texts(name: str, texts: list[Strings], decided: Decided) -> Column:
+def _of_texts(name: str, texts: list[TextColumn], decided: ColumnKinds) -> Column:
     times: Counter[bytes] = Counter()
     for content, begin, end in texts:
         text_bytes = content.tobytes()
@@ -318,7 +326,7 @@ def _of_texts(name: str, texts: list[Strings], decided: Decided) -> Column:
     return Column(ColumnFacts(name, "text", n, missing, distinct), "text", True, [], [])
 
 
-def _of_labels(name: str, labels: Coded) -> Column:
+def _of_labels(name: str, labels: CodedColumn) -> Column:
     counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
     frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
     facts = ColumnFacts(name, "label", len(labels.codes), 0, len(labels.distinct))
@@ -333,19 +341,22 @@ def _histogram(values: np.ndarray) -> list[int]:
 def _joined(parts: list[Contents]) -> Contents:
     """Return all cells but the texts."""
     begins = np.cumsum([0, *(part.n for part in parts)])
-    lists = [Further(part.rows + begin, *part[1:]) for part_of_table, begin in zip(parts, begins.tolist(), strict=False)
-               for part in part_of_table.further]  # fmt: skip
+    lists = [
+        ListColumn(column.rows + begin, *column[1:])
+        for part, begin in zip(parts, begins.tolist(), strict=False)
+        for column in part.lists
+    ]
     categories = {name: _joined_strings([part.categories[name] for part in parts]) for name in parts[0].categories}
     return Contents(np.concatenate([part.numbers for part in parts]), categories, lists, [])
 
 
-def _joined_strings(parts: list[Coded]) -> Coded:
+def _joined_strings(parts: list[CodedColumn]) -> CodedColumn:
     number_of: dict[str, int] = {}
     codes = []
     for column in parts:
         numbers = [number_of.setdefault(text, len(number_of)) for text in column.distinct]
         codes.append(np.array([*numbers, -1], np.int32)[column.codes])
-    return Coded(np.concatenate(codes), list(number_of))
+    return CodedColumn(np.concatenate(codes), list(number_of))
 
 
 def _only(contents: Contents, numbers: list[str], used: set[str]) -> Contents:

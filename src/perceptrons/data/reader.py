@@ -15,14 +15,14 @@ from perceptrons.data.source import Inputs, Piece, Share, decoded_from, find_fil
 from perceptrons.data.table import (
     BadRecord,
     Block,
+    CodedLabels,
     DataFileError,
     DataPath,
     Identity,
     Outcome,
-    Parsed,
+    ParsedPiece,
     Skipped,
     Table,
-    Texts,
     concatenate_rows,
     joined,
     n_bytes,
@@ -273,14 +273,14 @@ class PieceReader(Reader):
     """A reader of files that are cut into pieces, which several threads parse."""
 
     @abstractmethod
-    def _parse(self, piece: Piece) -> Parsed:
+    def _parse(self, piece: Piece) -> ParsedPiece:
         """Read a piece; runs in several threads at once, and changes nothing of the reader."""
 
     @abstractmethod
-    def _matrix(self, parsed: Parsed) -> Any:
+    def _matrix(self, parsed: ParsedPiece) -> Any:
         """Return the rows of the piece as a matrix; runs in the order of the pieces."""
 
-    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
+    def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
         """Return rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
         return {}
 
@@ -311,7 +311,7 @@ class PieceReader(Reader):
             yield from pieces(path, self.prompt, self.share, self.encoding)
 
     def _block(
-        self, piece: Piece, parsed: Parsed, line: int
+        self, piece: Piece, parsed: ParsedPiece, line: int
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         """Return the block, the records that were skipped, and the error that ends it, if one does."""
         unfit = self._unfit(parsed, piece)
@@ -346,7 +346,7 @@ class PieceReader(Reader):
             self._check_classes(piece.path, block.labels(), len(codes))
         return block, skipped, error
 
-    def _labels_of(self, parsed: Parsed) -> Texts | None:
+    def _labels_of(self, parsed: ParsedPiece) -> CodedLabels | None:
         """Return the labels; None if there are none, or if nobody needs them and not every example has one."""
         labels = parsed.labels
         if labels is None or self.need_labels or self._several.now:
@@ -359,7 +359,7 @@ class PieceReader(Reader):
         classes, wrong_labels = self._labels.read(["" if isinstance(label, tuple) else label for label in labels])
         return classes, wrong_labels | sets
 
-    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         """Return what is wrong with rows that have no label, where the format has more to say of it, and the column."""
         return {}
 

@@ -23,7 +23,7 @@ from perceptrons.data.table_format import (
     locate_columns,
     text_columns,
 )
-from perceptrons.features.cells import NEVER, Collector, Known, Roles
+from perceptrons.features.cells import NEVER, Collector, RecordSchema, Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import (
     Missing,
@@ -62,7 +62,7 @@ class Key(NamedTuple):
 class RecordForm(NamedTuple):
     """What is known of the records of a file."""
 
-    known: Known
+    schema: RecordSchema
     shape: Any = None  # the format's own
 
 
@@ -90,7 +90,7 @@ class RecordFormat(TableFormat):
         self._report_unknown(keys, roles, options, sparse)
         missing = NEVER if sparse else options.missing_values
         several = roles.labels if options.need_labels or {*roles.labels} <= keys.keys() else []
-        known_keys = Known(
+        schema = RecordSchema(
             roles.with_label_columns(several),
             frozenset(options.ignore),
             options.closed,
@@ -100,12 +100,12 @@ class RecordFormat(TableFormat):
             several=options.several,
         )
         label = None if roles.label is None else 0
-        form = self.form(keys, len(records), known_keys)
+        form = self.form(keys, len(records), schema)
         return roles, Layout([], label, [], [], [], form, sparse, several)
 
-    def form(self, keys: dict[str, Key], n: int, known: Known) -> Any:
+    def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> Any:
         """Return what is known of n records, for `cells`."""
-        return RecordForm(known)
+        return RecordForm(schema)
 
     def _report_unknown(self, keys: dict[str, Key], roles: Roles, options: ColumnOptions, sparse: bool) -> None:
         """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
@@ -124,7 +124,7 @@ class RecordFormat(TableFormat):
         valid = [record for record in records if record.bad is None]
         if layout is None:
             return empty_cells(self.n_lines(piece), bad)
-        collector, faults = Collector(len(valid), layout.form.known), Faults()
+        collector, faults = Collector(len(valid), layout.form.schema), Faults()
         for row, record in enumerate(valid):
             misfit = collector.take(row, record.value)
             if misfit is not None:
@@ -281,11 +281,11 @@ class FrameTable(TableFormat):
         assert layout is not None
         columns: Any = piece.content
         n, faults = piece.size, Faults()
-        known = Known(
+        schema = RecordSchema(
             roles, frozenset(), closed=True, need_labels=self._need_labels and roles.label is not None, sparse=False,
             missing=self.missing, several=self._several,
         )  # fmt: skip
-        collector = Collector(n, known)
+        collector = Collector(n, schema)
         for place in layout.used():
             name = layout.names[place]
             for row, message in collector.put_column(name, columns[name]):

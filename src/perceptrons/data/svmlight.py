@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from perceptrons.data.labels import COMMA, is_encodable, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import PIECE, Inputs, Piece
-from perceptrons.data.table import BadRecord, Parsed, Texts, describe_decoding_error, texts_of
+from perceptrons.data.table import BadRecord, CodedLabels, ParsedPiece, describe_decoding_error, texts_of
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.named_rows import Workspace, local_names
@@ -98,7 +98,7 @@ class SvmlightReader(PieceReader):
                 self._has_queries |= b" qid:" in piece.content[: piece.size].tobytes()
             yield piece
 
-    def _parse(self, piece: Piece) -> Parsed:
+    def _parse(self, piece: Piece) -> ParsedPiece:
         if not hasattr(self._rooms, "words"):
             self._rooms.words = Workspace()
         with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
@@ -129,8 +129,8 @@ class SvmlightReader(PieceReader):
             lines, label_spans = lines[keep], label_spans[keep]
         begin, end = np.ascontiguousarray(label_spans.T)
         numbers, names = local_names(piece.content, begin, end, self._rooms.words)
-        labels = Texts(numbers, split_all(texts_of(names), COMMA))
-        return Parsed(n_lines, lines, labels, (values, columns, starts), None, bad)
+        labels = CodedLabels(numbers, split_all(texts_of(names), COMMA))
+        return ParsedPiece(n_lines, lines, labels, (values, columns, starts), None, bad)
 
     def _room(self, size: int, index_type: Any) -> Found:
         """Room for what a piece may hold; for the values so that they need not be copied."""
@@ -147,7 +147,7 @@ class SvmlightReader(PieceReader):
         room = max(size, PIECE) // 4 + 1
         return Found(np.empty(room, self.dtype), np.empty(room, index_type), *buffers)
 
-    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
+    def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
         columns = parsed.rows[1]
         if not len(columns) and self._several.model_gives_one:
             return _separated_by_commas(parsed)
@@ -172,7 +172,7 @@ class SvmlightReader(PieceReader):
             unfit[row] = (too_large if columns[place] > max_index else COUNTED).format(pair[1]), pair.start() + 1
         return unfit
 
-    def _count_from_zero(self, parsed: Parsed) -> None:
+    def _count_from_zero(self, parsed: ParsedPiece) -> None:
         """An index is 0: do indices count from 0? While a whole table is read, the blocks before follow."""
         if not _has_zero(parsed, self._several.asked is not False):
             self.zero_based = bool(self.zero_based)
@@ -195,7 +195,7 @@ class SvmlightReader(PieceReader):
                 block.X.indices += 1
                 self._held[place] = block._replace(X=widened(block.X, self.n_features)), skipped
 
-    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         lines = piece.content[: piece.size].tobytes().split(b"\n")
         return {
             row: _describe_missing_label(_example(lines[parsed.lines[row]].decode("utf-8", "replace"))) for row in rows
@@ -206,7 +206,7 @@ class SvmlightReader(PieceReader):
         are_zero_based = self.zero_based and not self.hash_bits
         return [str(index) for index in range(self.n_features)] if are_zero_based else None
 
-    def _matrix(self, parsed: Parsed) -> Any:
+    def _matrix(self, parsed: ParsedPiece) -> Any:
         values, columns, starts = parsed.rows
         if self.hash_bits:
             columns = (columns & (self.n_features - 1)).astype(np.int32, copy=False)
@@ -217,7 +217,7 @@ class SvmlightReader(PieceReader):
         return sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, self.n_features), copy=False)
 
 
-def _has_zero(parsed: Parsed, several: bool) -> bool:
+def _has_zero(parsed: ParsedPiece, several: bool) -> bool:
     """Return whether an example that is not skipped for its label has an index of 0."""
     _, columns, starts = parsed.rows
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
@@ -226,7 +226,7 @@ def _has_zero(parsed: Parsed, several: bool) -> bool:
     return any(several if isinstance(text, tuple) else is_label(text) and is_encodable(text) for text in texts)
 
 
-def _separated_by_commas(parsed: Parsed) -> dict[int, tuple[str, int]]:
+def _separated_by_commas(parsed: ParsedPiece) -> dict[int, tuple[str, int]]:
     """Return what is wrong with rows whose label has commas, where none has features and the model gives one label."""
     assert parsed.labels is not None
     message = (

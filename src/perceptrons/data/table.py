@@ -272,7 +272,7 @@ class Block(NamedTuple):
         return [] if self.codes is None or self.classes is None else self.classes[np.unique(self.codes)].tolist()
 
 
-class Texts(NamedTuple):
+class CodedLabels(NamedTuple):
     """A column of strings: which distinct one each example has. A tuple stands for several labels, or none."""
 
     numbers: np.ndarray  # int32 (examples,)
@@ -299,12 +299,12 @@ class Skipped(NamedTuple):
 Outcome = tuple[Block | None, list[Skipped]]
 
 
-class Parsed(NamedTuple):
+class ParsedPiece(NamedTuple):
     """What a thread makes of a piece, before anything is known of the pieces before it."""
 
     n_lines: int
     lines: np.ndarray  # int64: of each example, within the piece, from 0
-    labels: Texts | None
+    labels: CodedLabels | None
     rows: Any  # the format's own
     weight: np.ndarray | None
     bad: list[BadRecord]

@@ -11,9 +11,9 @@ import numpy as np
 
 from perceptrons.data.labels import Label, as_set, split_labels
 from perceptrons.data.source import Piece
-from perceptrons.data.table import BadRecord, DataFileError, DataPath, Parsed, Texts
+from perceptrons.data.table import BadRecord, CodedLabels, DataFileError, DataPath, ParsedPiece
 from perceptrons.engine.wording import count
-from perceptrons.features.cells import NEVER, Coded, Contents, Roles
+from perceptrons.features.cells import NEVER, CodedColumn, Contents, Roles
 from perceptrons.features.column_options import ColumnOptions, ModelColumns
 from perceptrons.features.preparation import Preparation
 from perceptrons.features.values import did_you_mean, is_label, listed, no_label, shown
@@ -189,8 +189,8 @@ def relocate_columns(layout: Layout, roles: Roles, ignore: Sequence[str]) -> Lay
     """Return where the columns are, now that some are left out."""
     if not layout.names:  # records: keys have no places
         roles_read = roles.with_label_columns(layout.labels)
-        known = layout.form.known._replace(roles=roles_read, ignore=frozenset(ignore))
-        return layout._replace(form=layout.form._replace(known=known))
+        schema = layout.form.schema._replace(roles=roles_read, ignore=frozenset(ignore))
+        return layout._replace(form=layout.form._replace(schema=schema))
     place_of = {name: place for place, name in enumerate(layout.names)}
     return layout._replace(
         numbers=[place_of[name] for name in roles.numbers],
@@ -269,7 +269,7 @@ class Cells(NamedTuple):
     n_lines: int
     lines: np.ndarray  # int64 (rows,): where each begins, from 0
     contents: Contents
-    labels: Coded | None
+    labels: CodedColumn | None
     faults: Faults
     bad: list[BadRecord]  # records that are not even rows
 
@@ -294,7 +294,7 @@ def with_label_sets(cells: Cells, layout: Layout, need_labels: bool) -> Cells:
         return cells
     distinct_sets, codes = np.unique(is_set, axis=0, return_inverse=True)
     sets = [tuple(layout.labels[place] for place in np.flatnonzero(flags).tolist()) for flags in distinct_sets]
-    return cells._replace(labels=Coded(codes.ravel().astype(np.int32), sets))
+    return cells._replace(labels=CodedColumn(codes.ravel().astype(np.int32), sets))
 
 
 def empty_cells(n_lines: int, bad: list[BadRecord]) -> Cells:
@@ -312,12 +312,12 @@ class LabelRule(NamedTuple):
 
 def check_cells(
     cells: Cells, layout: Layout, preparation: Preparation, *, is_dense: bool, is_float32: bool, labels: LabelRule
-) -> Parsed:
+) -> ParsedPiece:
     """Return the rows without faults, as far as they do not depend on other pieces, and the faults of the others."""
     column = (layout.label or 0) + 1
     if cells.labels is not None:
         cells = cells._replace(labels=_check_labels(cells.labels, column, cells.faults, labels))
-    for part in cells.contents.further if is_dense else ():
+    for part in cells.contents.lists if is_dense else ():
         for row, code in zip(part.rows.tolist(), part.codes.tolist(), strict=True):
             message = "appears here for the first time: list it in numbers or categories, or in ignore (--ignore)"
             cells.faults.add(row, 1, f"key {shown(part.names[code])} {message}")
@@ -335,7 +335,7 @@ def check_cells(
         ]
         cells = _drop_rows(cells, cells.faults)
     texts = None if cells.labels is None else _drop_unused_labels(cells.labels, column)
-    return Parsed(cells.n_lines, cells.lines, texts, cells.contents, None, bad)
+    return ParsedPiece(cells.n_lines, cells.lines, texts, cells.contents, None, bad)
 
 
 def _find_large(cells: Cells, layout: Layout) -> None:
@@ -345,20 +345,20 @@ def _find_large(cells: Cells, layout: Layout) -> None:
     for row, place in np.argwhere(np.abs(numbers) > LARGEST_NARROW).tolist():
         column = layout.numbers[place] + 1 if layout.numbers else 1
         cells.faults.add(row, column, f"{shown(str(numbers[row, place]))} {message}")
-    for part in cells.contents.further:
+    for part in cells.contents.lists:
         for at in np.flatnonzero(np.abs(part.amounts) > LARGEST_NARROW).tolist():
             cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {message}")
 
 
-def _drop_unused_labels(labels: Coded, column: int) -> Texts:
+def _drop_unused_labels(labels: CodedColumn, column: int) -> CodedLabels:
     """Return the labels, of the distinct ones only those that are left."""
     there = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.distinct)))
     number_of = np.zeros(len(labels.distinct), np.int32)
     number_of[there] = np.arange(len(there))
-    return Texts(number_of[labels.codes], [labels.distinct[code] for code in there.tolist()], column)
+    return CodedLabels(number_of[labels.codes], [labels.distinct[code] for code in there.tolist()], column)
 
 
-def _check_labels(labels: Coded, column: int, faults: Faults, rule: LabelRule) -> Coded | None:
+def _check_labels(labels: CodedColumn, column: int, faults: Faults, rule: LabelRule) -> CodedColumn | None:
     """Return the labels without spaces around them, each distinct one once.
 
     Those that are none are faults, or, if labels are not needed, leave all rows without labels; unless an example may
@@ -375,7 +375,7 @@ def _check_labels(labels: Coded, column: int, faults: Faults, rule: LabelRule) -
         if row in faults.rows:
             continue
         faults.add(row, column, f"{no_label(str(texts[codes[row]]))}: add one, or remove the record")
-    return Coded(codes, texts)
+    return CodedColumn(codes, texts)
 
 
 def _strip_label(label: Label, rule: LabelRule) -> Label:
@@ -391,7 +391,7 @@ def _drop_rows(cells: Cells, faults: Faults) -> Cells:
     """Return the rows that have no fault."""
     keep = np.ones(len(cells.lines), bool)
     keep[list(faults.rows)] = False
-    labels = None if cells.labels is None else Coded(cells.labels.codes[keep], cells.labels.distinct)
+    labels = None if cells.labels is None else CodedColumn(cells.labels.codes[keep], cells.labels.distinct)
     return cells._replace(lines=cells.lines[keep], contents=cells.contents.part(keep), labels=labels)
 
 

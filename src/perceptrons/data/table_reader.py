@@ -13,7 +13,7 @@ import numpy as np
 from perceptrons.data.labels import COMMA
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import STDIN, Inputs, OpenStream, Piece
-from perceptrons.data.table import Block, DataFileError, DataPath, Parsed, Skipped, Table
+from perceptrons.data.table import Block, DataFileError, DataPath, ParsedPiece, Skipped, Table
 from perceptrons.data.table_format import (
     Cells,
     LabelRule,
@@ -30,7 +30,7 @@ from perceptrons.features.column_options import ColumnOptions, listed
 from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.preparation import (
     ColumnFacts,
-    Decided,
+    ColumnKinds,
     Derived,
     Preparation,
     infer_facts,
@@ -44,11 +44,11 @@ from perceptrons.features.rows import (
     are_dense,
     dense_rows,
     find_columns,
-    further_keys,
     number_names,
     sparse_rows,
     text_prefixes,
     to_rows,
+    unnamed_keys,
 )
 from perceptrons.features.term_weights import Occurrences, TermWeights
 from perceptrons.features.values import LearnedState, Recipe
@@ -185,7 +185,7 @@ class TableReader(PieceReader):
         keys = None
         if columns is not None and columns.frozen and format == "jsonl":
             feature_names = [*(options.numbers or ()), *options.categories, *listed(options.text_column)]
-            keys = further_keys(columns, feature_names, words=options.text is not None)
+            keys = unnamed_keys(columns, feature_names, words=options.text is not None)
         fixed = columns is not None and columns.frozen and columns.bits is None and not keys
         if options.grow and options.preparation is not None:
             options = options.for_new_columns(options.preparation)
@@ -203,12 +203,12 @@ class TableReader(PieceReader):
         self._form.missing = self._options.missing_values
         self._roles: Roles | None = None
         self._settled = False  # is it known how columns are prepared, but for what is measured?
-        known = self._options.preparation
-        self._derived = Derived() if known is None else known.derived
+        preparation = self._options.preparation
+        self._derived = Derived() if preparation is None else preparation.derived
         self._preparation: Preparation | None = None
         self._dense, self._number_names = False, number_names([])
         self.left_out: list[ColumnFacts] = []
-        self.decided: Decided | None = None
+        self.decided: ColumnKinds | None = None
         self.hash_bits = self._bits
         self._read_text_by(self._options.text)
         self._read_as_text = ""  # notice of columns that are read as texts though nobody asked for it
@@ -338,11 +338,11 @@ class TableReader(PieceReader):
             layout = self._infer_kinds(piece, layout)
             if self.unprepared:
                 return layout
-        known = self._options.preparation
-        if known is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*known.names}:
-            known = preparation_without_data(self._roles, self._derived, self._options)
-        if known is not None:
-            self._prepare(known)
+        preparation = self._options.preparation
+        if preparation is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*preparation.names}:
+            preparation = preparation_without_data(self._roles, self._derived, self._options)
+        if preparation is not None:
+            self._prepare(preparation)
         return layout
 
     def _infer_kinds(self, piece: Piece, layout: Layout) -> Layout:
@@ -362,7 +362,7 @@ class TableReader(PieceReader):
         texts = [name for name in roles.texts if name not in read.texts]
         are_names = any(column.kind == "identifier" for column in facts if column.name in texts)
         facts = [column._replace(kind="text") if column.name in texts else column for column in facts]
-        self.decided = Decided(read, roles, derived, facts, layout.names, options.missing_values)
+        self.decided = ColumnKinds(read, roles, derived, facts, layout.names, options.missing_values)
         if self.unprepared:
             return layout
         if texts:
@@ -390,12 +390,12 @@ class TableReader(PieceReader):
         cells = self._form.cells(piece, roles.with_label_columns(layout.labels), layout)
         return with_label_sets(cells, layout, self.need_labels)
 
-    def _parse(self, piece: Piece) -> Parsed:
+    def _parse(self, piece: Piece) -> ParsedPiece:
         assert isinstance(piece.details, PieceColumns)
         roles, layout, preparation = piece.details
         cells = self._cells(piece, roles, layout)
         if roles is None or layout is None:
-            return Parsed(cells.n_lines, cells.lines, None, None, None, cells.bad)
+            return ParsedPiece(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
         derived = (
             Preparation(words=self._options.missing_values, derived=self._derived)
@@ -453,7 +453,7 @@ class TableReader(PieceReader):
         self.n_features = columns.n_columns
         return X
 
-    def _matrix(self, parsed: Parsed) -> Any:
+    def _matrix(self, parsed: ParsedPiece) -> Any:
         assert self.columns is not None
         if parsed.rows is None or not len(parsed.lines):
             return np.empty((0, self.columns.n_columns))
@@ -464,7 +464,7 @@ class TableReader(PieceReader):
     # ---- blocks whose cells wait until the preparation is measured
 
     def _block(
-        self, piece: Piece, parsed: Parsed, line: int
+        self, piece: Piece, parsed: ParsedPiece, line: int
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         block, skipped, error = super()._block(piece, parsed, line)
         if block is not None and not self._labels.wait:
@@ -538,8 +538,8 @@ class TableReader(PieceReader):
         assert self._roles is not None
         rows = [part for part in located if isinstance(part, LocatedRows)]
         occurrences = (
-            Occurrences(part.words.starts, part.word_columns.columns[part.words.numbers], counted)
-            for part, counted in zip(rows, learned, strict=True)
+            Occurrences(part.words.starts, part.word_columns.columns[part.words.numbers], is_counted)
+            for part, is_counted in zip(rows, learned, strict=True)
             if part.words is not None and part.word_columns is not None
         )
         n_others = self._preparation.n_beside_texts(self._roles.categories)

@@ -21,12 +21,12 @@ from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Inputs, Piece, opened
 from perceptrons.data.table import (
     BadRecord,
+    CodedLabels,
     DataFileError,
     DataPath,
     Identity,
-    Parsed,
+    ParsedPiece,
     Source,
-    Texts,
     describe_decoding_error,
     texts_of,
 )
@@ -113,7 +113,7 @@ class LabelledTextReader(PieceReader):
                     self.form = IN_WORDS if _has_label(begins) else BEFORE_TAB
             yield piece
 
-    def _parse(self, piece: Piece) -> Parsed:
+    def _parse(self, piece: Piece) -> ParsedPiece:
         n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
         found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 4)))
         is_fasttext = self.form == IN_WORDS
@@ -124,14 +124,14 @@ class LabelledTextReader(PieceReader):
             content, named = _remove_labels(content, found.inside[:n_inside], found.labels)
         begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
         numbers, names = local_names(named, begin, end, self._rooms.labels)
-        labels = Texts(numbers, self._split(texts_of(names), is_fasttext))
+        labels = CodedLabels(numbers, self._split(texts_of(names), is_fasttext))
         begin, end = np.ascontiguousarray(found.texts[:n_rows].T)
         local = cut_text(content, begin, end, self._rule, self._rooms.words)
         bad = [
             BadRecord(line, *_describe_line(piece.content[first:last].tobytes(), is_fasttext))
             for line, first, last in found.bad[:n_bad].tolist()
         ]
-        return Parsed(n_lines, found.lines[:n_rows], labels, local, None, bad)
+        return ParsedPiece(n_lines, found.lines[:n_rows], labels, local, None, bad)
 
     def _split(self, texts: list[str], is_fasttext: bool) -> list[Label]:
         """Return texts that hold several labels as sets."""
@@ -139,11 +139,11 @@ class LabelledTextReader(PieceReader):
             return [tuple(BETWEEN.split(text)) if MARK in text and BETWEEN.search(text) else text for text in texts]
         return split_all(texts, self._several.separator or COMMA) if self._several.asked else list(texts)
 
-    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         lines = piece.content[: piece.size].tobytes().split(b"\n")
         return {row: _describe_line(lines[parsed.lines[row]], self.form == IN_WORDS) for row in rows}
 
-    def _matrix(self, parsed: Parsed) -> Any:
+    def _matrix(self, parsed: ParsedPiece) -> Any:
         assert self.columns is not None
         name_columns = self.columns.find(parsed.rows.names)
         self.n_features = self.columns.n_columns
@@ -330,7 +330,7 @@ class TextFilesReader(LabelledTextReader):
             if parts:
                 yield _join_texts(path, parts, first)
 
-    def _parse(self, piece: Piece) -> Parsed:
+    def _parse(self, piece: Piece) -> ParsedPiece:
         texts = piece.details
         assert isinstance(texts, FileTexts)
         bad = []
@@ -345,9 +345,9 @@ class TextFilesReader(LabelledTextReader):
         labels, distinct = None, dict[str, int]()
         if all(label is not None for label in label_names):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
-            labels = Texts(codes, list(distinct))
+            labels = CodedLabels(codes, list(distinct))
         local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._rooms.words)
-        return Parsed(len(texts.labels), lines, labels, local, None, bad)
+        return ParsedPiece(len(texts.labels), lines, labels, local, None, bad)
 
 
 def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:

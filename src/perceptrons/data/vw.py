@@ -15,7 +15,7 @@ import numpy as np
 from perceptrons.data.labels import COMMA, split_all
 from perceptrons.data.reader import PieceReader
 from perceptrons.data.source import Inputs, Piece
-from perceptrons.data.table import BadRecord, Parsed, Texts, texts_of
+from perceptrons.data.table import BadRecord, CodedLabels, ParsedPiece, texts_of
 from perceptrons.engine.hashing import SECRET
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.interactions import (
@@ -92,7 +92,13 @@ class Interactions:
             begin, first = end, False
 
     def make(
-        self, starts: np.ndarray, numbers: np.ndarray, values: np.ndarray, names: Names, hashes: np.ndarray, named: bool
+        self,
+        starts: np.ndarray,
+        numbers: np.ndarray,
+        values: np.ndarray,
+        names: Names,
+        hashes: np.ndarray,
+        wants_names: bool,
     ) -> Made:
         """Return rows of numbered features, and behind them their interactions. named: are the names of all needed?"""
         plain = Plain(starts, numbers, values, np.empty(len(hashes), np.uint8), hashes)
@@ -103,20 +109,24 @@ class Interactions:
         skip = counts > MAX_FEATURES_PER_ROW
         products = _products(plain, int(counts[~skip].sum()))
         n, used = multiply(plain, terms, groups, skip, products, SECRET)
-        made, parts, names = products.numbers[:n], products.parts[:used], _escaped(names)
+        numbers_made, parts, names = products.numbers[:n], products.parts[:used], _escaped(names)
         faults = {row: _too_many(counts[row]) for row in np.flatnonzero(skip).tolist()}
         for row in np.flatnonzero(products.large).tolist():
             at = int(products.large[row]) - 1
-            faults[row] = _too_large(names, parts[made[at] - len(hashes)], float(products.values[at]))
-        behind = made[made >= len(hashes)] - len(hashes)
+            faults[row] = _too_large(names, parts[numbers_made[at] - len(hashes)], float(products.values[at]))
+        extra = numbers_made[numbers_made >= len(hashes)] - len(hashes)
         hashes = np.concatenate([hashes, products.hashes[:used]])
-        if not named:
-            return Made(products.starts, made, products.values[:n], _unnamed(len(hashes)), hashes, faults)
-        names = _with_products(names, parts, behind)
+        if not wants_names:
+            return Made(products.starts, numbers_made, products.values[:n], _unnamed(len(hashes)), hashes, faults)
+        names = _with_products(names, parts, extra)
         if len(starts) > 2:
-            order = order_of_coming(made, len(hashes))
-            names, hashes, made = renumbered(names, order), hashes[order], np.argsort(order).astype(np.int32)[made]
-        return Made(products.starts, made, products.values[:n], names, hashes, faults)
+            order = order_of_coming(numbers_made, len(hashes))
+            names, hashes, numbers_made = (
+                renumbered(names, order),
+                hashes[order],
+                np.argsort(order).astype(np.int32)[numbers_made],
+            )
+        return Made(products.starts, numbers_made, products.values[:n], names, hashes, faults)
 
 
 # ---- which there are
@@ -158,8 +168,10 @@ def expanded(terms: Iterable[Term], spaces: bytes) -> list[Term]:
     printed, results = [space for space in sorted(spaces) if SPACE <= space <= LAST_PRINTED], list[Term]()
     for term in terms:
         for spaces_of_term in combinations_with_replacement(printed, term.count(WILDCARD)):
-            rest = iter(spaces_of_term if len(spaces_of_term) < 3 else spaces_of_term[::-1])  # as VW has two, and three
-            results.append(tuple(next(rest) if space == WILDCARD else space for space in term))
+            letters = iter(
+                spaces_of_term if len(spaces_of_term) < 3 else spaces_of_term[::-1]
+            )  # as VW has two, and three
+            results.append(tuple(next(letters) if space == WILDCARD else space for space in term))
     return filtered(results)
 
 
@@ -182,15 +194,15 @@ def _room(starts: np.ndarray) -> Groups:
     return Groups(counts, begins, met, np.empty(longest, np.int32), np.empty(longest, np.float32))
 
 
-def _products(plain: Plain, most: int) -> Products:
-    n = len(plain.numbers) + most
+def _products(plain: Plain, max_products: int) -> Products:
+    n = len(plain.numbers) + max_products
     return Products(
         starts=np.empty(len(plain.starts), np.int64),
         numbers=np.empty(n, np.int32),
         values=np.empty(n),
-        parts=np.empty((most, 3), np.int32),
-        hashes=np.empty(most, np.uint32),
-        slots=np.zeros((power_of_two(2 * most + 1), 2), np.uint64),
+        parts=np.empty((max_products, 3), np.int32),
+        hashes=np.empty(max_products, np.uint32),
+        slots=np.zeros((power_of_two(2 * max_products + 1), 2), np.uint64),
         large=np.zeros(len(plain.starts) - 1, np.int64),
     )
 
@@ -204,12 +216,12 @@ def _escaped(names: Names) -> Names:
     return _keyed(np.insert(names.arena, stars, np.uint8(BAR)), ends, names.counts)
 
 
-def _with_products(names: Names, parts: np.ndarray, made: np.ndarray) -> Names:
+def _with_products(names: Names, parts: np.ndarray, numbers_made: np.ndarray) -> Names:
     """Return the names of plain features, then those of interactions. made: how many there are of each."""
     lengths = np.append(np.diff(names.ends), -1)[parts].sum(axis=1) + 2  # a part that is none is the last
     arena, ends = np.empty(int(lengths.sum()), np.uint8), np.empty(len(parts) + 1, np.int64)
     join_names(names.arena, names.ends, parts, arena, ends)
-    return joined(names, _keyed(arena, ends, np.bincount(made, minlength=len(parts))))
+    return joined(names, _keyed(arena, ends, np.bincount(numbers_made, minlength=len(parts))))
 
 
 def _unnamed(n: int) -> Names:
@@ -290,7 +302,7 @@ class VwReader(PieceReader):
         for piece in super()._pieces():
             yield from self._interactions.cut(piece) if self._interactions else [piece]
 
-    def _parse(self, piece: Piece) -> Parsed:
+    def _parse(self, piece: Piece) -> ParsedPiece:
         with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
             buffers, counts = self._scanned(piece)
             n_lines, n_rows, n_values, n_bad, n_weighted = counts
@@ -301,16 +313,16 @@ class VwReader(PieceReader):
             rows = Made(buffers.starts[: n_rows + 1], numbers, buffers.values[:n_values], names, hashes, {})
             if self._interactions:
                 assert self.columns is not None
-                rows = self._interactions.make(*rows[:-1], named=not (self.columns.frozen and self.columns.bits))
+                rows = self._interactions.make(*rows[:-1], wants_names=not (self.columns.frozen and self.columns.bits))
         begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
         of_rows, distinct = local_names(piece.content, begin, end, self._rooms.labels)
-        labels = Texts(of_rows, split_all(texts_of(distinct), COMMA))
+        labels = CodedLabels(of_rows, split_all(texts_of(distinct), COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
         bad = [
             BadRecord(line, *describe_line(piece.content[first:last].tobytes(), *WEIGHTS))
             for line, first, last in buffers.bad[:n_bad].tolist()
         ]
-        return Parsed(n_lines, buffers.lines[:n_rows], labels, rows, weight, bad)
+        return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, rows, weight, bad)
 
     def _scanned(self, piece: Piece) -> tuple[Found, tuple[int, ...]]:
         n_lines, n_names = int(np.count_nonzero(piece.content[: piece.size] == 10)), 2 * piece.size + 1024
@@ -331,17 +343,17 @@ class VwReader(PieceReader):
                 return buffers, counts
             n_names *= 2  # short features in a namespace of a long name
 
-    def _unfit(self, parsed: Parsed, piece: Piece) -> dict[int, tuple[str, int]]:
+    def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
         return {row: (message, 1) for row, message in parsed.rows.wrong.items()}
 
-    def _unlabelled(self, parsed: Parsed, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
+    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         lines = piece.content[: piece.size].tobytes().split(b"\n")
         return {
             row: _describe_missing_label(lines[parsed.lines[row]].decode("utf-8", "replace").partition("|")[0])
             for row in rows
         }
 
-    def _matrix(self, parsed: Parsed) -> Any:
+    def _matrix(self, parsed: ParsedPiece) -> Any:
         starts, numbers, values, names, hashes, _ = parsed.rows
         assert self.columns is not None
         name_columns = self.columns.find(names, hashes if self.columns.bits else None)
@@ -349,13 +361,13 @@ class VwReader(PieceReader):
         return assemble_values(starts, numbers, values, name_columns, self.n_features)
 
 
-def describe_line(content: bytes, least: float, most: float) -> Fault:
+def describe_line(content: bytes, least: float, max_value: float) -> Fault:
     """Return what is wrong with a malformed line, and the column, numbered from 1."""
     text = content.decode("utf-8", "surrogateescape").rstrip("\r")
     head, bar, body = text.partition("|")
     if not bar:
         return "there is no | in the line: write the features after it, such as 1 |words good news:2", 1
-    for message, place in chain(_of_head(head, least, most), _of_body(body, len(head) + 1)):
+    for message, place in chain(_of_head(head, least, max_value), _of_body(body, len(head) + 1)):
         return message, place + 1
     return "not of the form label |namespace feature:value ...: correct or remove the line", 1
 
@@ -369,7 +381,7 @@ def _describe_missing_label(head: str) -> Fault:
     return LABEL, 1
 
 
-def _of_head(head: str, least: float, most: float) -> Iterator[Fault]:
+def _of_head(head: str, least: float, max_value: float) -> Iterator[Fault]:
     for bad in re.finditer("[\t\r]", head):
         yield f"{shown(bad[0])} before the |: separate label, importance and tag by spaces", bad.start()
     parts = list(re.finditer("[^ ]+", head))
@@ -387,10 +399,9 @@ def _of_head(head: str, least: float, most: float) -> Iterator[Fault]:
             message = f"{shown(word[0])} is in the place of the {name} but is not a number: begin a tag with '"
         elif name == "base" and not _is_zero(word[0]):
             message = f"base {shown(word[0])} is not 0: initial predictions are not supported, so remove it"
-        elif name == "importance" and not (_is_zero(word[0]) or least <= float(word[0]) <= most):
-            message = (
-                f"importance {shown(word[0])} is not 0 or from {least:g} to {most:g}: correct it, or remove the line"
-            )
+        elif name == "importance" and not (_is_zero(word[0]) or least <= float(word[0]) <= max_value):
+            message = f"importance {shown(word[0])} is not 0 or from {least:g} to {max_value:g}"
+            message += ": correct it, or remove the line"
         else:
             continue
         yield message, word.start()

@@ -28,14 +28,14 @@ from perceptrons.features.values import (
 from perceptrons.features.values import NUMBER as WRITTEN_NUMBER
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column of strings: which of the distinct ones each row has, -1 for none."""
 
     codes: np.ndarray  # int32 (rows,)
     distinct: list[Any]  # strings; labels may be tuples of them
 
 
-class Further(NamedTuple):
+class ListColumn(NamedTuple):
     """Features of which a row has any number."""
 
     rows: np.ndarray  # int64
@@ -44,7 +44,7 @@ class Further(NamedTuple):
     names: list[str]
 
 
-class Strings(NamedTuple):
+class TextColumn(NamedTuple):
     """Texts in one array of bytes: that of row i is content[begin[i]:end[i]]."""
 
     content: np.ndarray
@@ -56,9 +56,9 @@ class Contents(NamedTuple):
     """The cells of a piece of a table that are features. A number is NaN where it is missing."""
 
     numbers: np.ndarray  # (rows, numbers)
-    categories: dict[str, Coded]
-    further: list[Further]
-    texts: list[Strings]  # of each column of texts
+    categories: dict[str, CodedColumn]
+    lists: list[ListColumn]
+    texts: list[TextColumn]  # of each column of texts
 
     @property
     def n(self) -> int:
@@ -68,7 +68,7 @@ class Contents(NamedTuple):
     def nbytes(self) -> int:
         """About what it takes in memory."""
         parts = [column.codes.nbytes for column in self.categories.values()]
-        parts += [part.amounts.nbytes + part.rows.nbytes + part.codes.nbytes for part in self.further]
+        parts += [part.amounts.nbytes + part.rows.nbytes + part.codes.nbytes for part in self.lists]
         parts += [int((column.end - column.begin).sum()) for column in self.texts]
         return self.numbers.nbytes + sum(parts)
 
@@ -79,21 +79,21 @@ class Contents(NamedTuple):
         row_of = np.cumsum(keep) - 1
         return Contents(
             self.numbers[keep],
-            {name: Coded(codes[keep], distinct) for name, (codes, distinct) in self.categories.items()},
+            {name: CodedColumn(codes[keep], distinct) for name, (codes, distinct) in self.categories.items()},
             [
-                Further(row_of[part.rows[there]], part.codes[there], part.amounts[there], part.names)
-                for part in self.further
+                ListColumn(row_of[part.rows[there]], part.codes[there], part.amounts[there], part.names)
+                for part in self.lists
                 for there in (keep[part.rows],)
             ],
-            [Strings(content, begin[keep], end[keep]) for content, begin, end in self.texts],
+            [TextColumn(content, begin[keep], end[keep]) for content, begin, end in self.texts],
         )
 
 
-def strings_of(texts: Iterable[bytes]) -> Strings:
+def strings_of(texts: Iterable[bytes]) -> TextColumn:
     """Return texts as one array of bytes."""
     texts = list(texts)
     ends = np.cumsum([0, *map(len, texts)])
-    return Strings(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
+    return TextColumn(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
 
 
 NOT_A_NUMBER = "is not a number: correct it, or list the key in categories (--categories)"
@@ -135,7 +135,7 @@ class Roles(NamedTuple):
         return [name for name in (*self.numbers, *self.categories) if name not in optional]
 
 
-class Known(NamedTuple):
+class RecordSchema(NamedTuple):
     """What is known of keys."""
 
     roles: Roles
@@ -168,8 +168,8 @@ class Distinct:
     def add(self, row: int, text: str | tuple[str, ...]) -> None:
         self.codes[row] = self.number_of.setdefault(text, len(self.number_of))
 
-    def coded(self) -> Coded:
-        return Coded(self.codes, list(self.number_of))
+    def coded(self) -> CodedColumn:
+        return CodedColumn(self.codes, list(self.number_of))
 
 
 class Entries:
@@ -184,8 +184,8 @@ class Entries:
         self.codes.append(self.number_of.setdefault(name, len(self.number_of)))
         self.amounts.append(amount)
 
-    def further(self) -> Further:
-        return Further(
+    def as_column(self) -> ListColumn:
+        return ListColumn(
             np.array(self.rows), np.array(self.codes, np.int32), np.array(self.amounts), list(self.number_of)
         )
 
@@ -193,12 +193,12 @@ class Entries:
 class Collector:
     """Cells of n records, row by row, or column by column."""
 
-    def __init__(self, n: int, known: Known):
-        roles = known.roles
-        self.known = known
-        absent = np.nan if known.missing.texts else 0.0
-        self.numbers = np.full((n, 0 if known.sparse else len(roles.numbers)), absent)
-        self._categories = {} if known.sparse else {name: Distinct(n) for name in roles.categories}
+    def __init__(self, n: int, schema: RecordSchema):
+        roles = schema.roles
+        self.schema = schema
+        absent = np.nan if schema.missing.texts else 0.0
+        self.numbers = np.full((n, 0 if schema.sparse else len(roles.numbers)), absent)
+        self._categories = {} if schema.sparse else {name: Distinct(n) for name in roles.categories}
         self._texts = [[""] * n for _ in roles.texts]
         self._labels = Distinct(n)
         self._lists = {name: Entries() for name in roles.categories}
@@ -206,7 +206,7 @@ class Collector:
         columns_by_role = ((NUMBER, roles.numbers), (CATEGORY, roles.categories), (TEXT, roles.texts))
         self.role_of = {name: (role, place) for role, names in columns_by_role for place, name in enumerate(names)}
         self._required = roles.required()
-        self.role_of |= dict.fromkeys(known.ignore, (IGNORED, 0))
+        self.role_of |= dict.fromkeys(schema.ignore, (IGNORED, 0))
         if roles.label is not None:
             self.role_of[roles.label] = LABEL, 0
 
@@ -218,7 +218,7 @@ class Collector:
             for path, value, twice in leaves(record):
                 name = ".".join(path)
                 role, place = self.role_of.get(name, (None, 0))
-                if role == IGNORED or (role is None and self.known.closed):
+                if role == IGNORED or (role is None and self.schema.closed):
                     continue
                 if twice or name in names_seen:
                     raise MisfitError("the key appears twice: remove one")
@@ -232,39 +232,39 @@ class Collector:
             name = ".".join(path)
             hint = did_you_mean(name, record.keys() - self.role_of.keys()) if name not in names_seen else ""
             return Misfit(path, f"key {shown(name)}{hint}: {error}")
-        label = self.known.roles.label
-        if self.known.need_labels and label not in names_seen and not self.known.several:
+        label = self.schema.roles.label
+        if self.schema.need_labels and label not in names_seen and not self.schema.several:
             return Misfit((), f"there is no label (key {shown(str(label))}): add one, or remove the record")
         return None
 
     def put(self, row: int, name: str, role: int | None, place: int, value: object) -> None:
         """Put a value where it belongs. Raises MisfitError."""
-        if role == NUMBER and not self.known.sparse:
+        if role == NUMBER and not self.schema.sparse:
             self.numbers[row, place] = self._number(value)
         elif role == CATEGORY and isinstance(value, list):
             _put_list(self._lists[name], row, name, value)
-        elif role == CATEGORY and self.known.sparse:
+        elif role == CATEGORY and self.schema.sparse:
             self._others.add(row, f"{name}={_text(value)}", 1.0)
         elif role == CATEGORY:
             text = _text(value)
-            self._categories[name].add(row, text.strip() if self.known.strip else text)
+            self._categories[name].add(row, text.strip() if self.schema.strip else text)
         elif role == TEXT:
             self._texts[place][row] = _text(value)
         elif role == LABEL and isinstance(value, list):
             self._labels.add(row, tuple(_one_label(item) for item in value))
         elif role == LABEL:
             text = _text(value).strip()
-            if self.known.need_labels and not is_label(text) and not (self.known.several and not text):
+            if self.schema.need_labels and not is_label(text) and not (self.schema.several and not text):
                 raise MisfitError(f"{no_label(text)}: add one, or remove the record")
             self._labels.add(row, text)
         elif role == NUMBER or (isinstance(value, int | float) and not isinstance(value, bool)):
-            self._others.add(row, self.known.roles.as_feature(name), _number(value))
+            self._others.add(row, self.schema.roles.as_feature(name), _number(value))
         elif value is not None:
             _put_list(self._others, row, name, value if isinstance(value, list) else [value])
 
     def _number(self, value: object) -> float:
         """Return a number as it is, as a string where values may be missing, or NaN for a missing one."""
-        missing = self.known.missing.texts
+        missing = self.schema.missing.texts
         if missing and isinstance(value, str):
             if value.strip().lower() in missing:
                 return np.nan
@@ -273,7 +273,7 @@ class Collector:
 
     def feature_columns(self) -> list[str]:
         """Return the names of the numbers, categories and texts."""
-        roles = self.known.roles
+        roles = self.schema.roles
         return [*roles.numbers, *roles.categories, *roles.texts]
 
     def put_column(self, name: str, values: np.ndarray) -> Iterator[tuple[int, str]]:
@@ -282,7 +282,7 @@ class Collector:
         if role == NUMBER and values.dtype.kind in "iuf":
             with np.errstate(invalid="ignore"):
                 numbers = values.astype(np.float64)
-                present = numbers[~np.isnan(numbers)] if self.known.missing.texts else numbers
+                present = numbers[~np.isnan(numbers)] if self.schema.missing.texts else numbers
                 are_allowed = bool((np.abs(present) <= LARGEST).all())
             if are_allowed:
                 self.numbers[:, place] = numbers
@@ -296,13 +296,13 @@ class Collector:
     def contents(self, narrow: bool = False) -> Contents:
         """Return all cells that are features. narrow: numbers as float32, which they were."""
         categories = {name: column.coded() for name, column in self._categories.items()}
-        lists = [entries.further() for entries in (*self._lists.values(), self._others) if entries.rows]
+        lists = [entries.as_column() for entries in (*self._lists.values(), self._others) if entries.rows]
         texts = [strings_of(text.encode("utf-8", "surrogatepass") for text in texts) for texts in self._texts]
         numbers = self.numbers.astype(np.float32) if narrow else self.numbers
         return Contents(numbers, categories, lists, texts)
 
-    def labels(self) -> Coded | None:
-        return None if self.known.roles.label is None else self._labels.coded()
+    def labels(self) -> CodedColumn | None:
+        return None if self.schema.roles.label is None else self._labels.coded()
 
 
 def column_values(column: Any) -> np.ndarray:
@@ -352,7 +352,7 @@ def record_keys(contents: Contents) -> np.ndarray:
         for name, (codes, distinct) in contents.categories.items():
             of_texts = _of_names([f"{name}={text}".encode("utf-8", "surrogatepass") for text in distinct])
             keys += np.append(of_texts, np.uint64(0))[codes]
-        for part in contents.further:
+        for part in contents.lists:
             of_texts = _of_names([text.encode("utf-8", "surrogatepass") for text in part.names])
             bits = part.amounts.astype(np.float64).view(np.uint64)
             np.add.at(keys, part.rows, mixed(of_texts[part.codes] + bits))
@@ -366,7 +366,7 @@ def _of_names(names: list[bytes]) -> np.ndarray:
     return _of_arena(np.frombuffer(b"".join(names) or b"\0", np.uint8), ends)
 
 
-def _of_texts(column: Strings) -> np.ndarray:
+def _of_texts(column: TextColumn) -> np.ndarray:
     content = column.content.tobytes()
     return _of_names([content[a:b] for a, b in zip(column.begin.tolist(), column.end.tolist(), strict=True)])
 

@@ -163,20 +163,25 @@ class ColumnOptions:
     @property
     def infers_kinds(self) -> bool:
         """Whether the first rows decide what the columns are, by what they look like."""
-        known = self.preparation
+        preparation = self.preparation
         if self.grow:
-            return known is not None and bool(known.words.texts)
-        return self.prepare and known is None and self.numbers is None and self.model is None
+            return preparation is not None and bool(preparation.words.texts)
+        return self.prepare and preparation is None and self.numbers is None and self.model is None
 
     def without_preparation(self) -> "ColumnOptions":
         """Return the options for records that lack most columns: what is missing is 0, so nothing is scaled."""
         return replace(self, prepare=False, scale="none", on_missing="raise")
 
-    def for_new_columns(self, known: Preparation) -> "ColumnOptions":
+    def for_new_columns(self, preparation: Preparation) -> "ColumnOptions":
         """Return the options that prepare new columns as this preparation prepares those that it knows."""
-        on_missing = "fill" if known.words.texts else "raise"
+        on_missing = "fill" if preparation.words.texts else "raise"
         return replace(
-            self, scale=known.scale, on_missing=on_missing, missing=known.words.named, interactions=(), powers=1
+            self,
+            scale=preparation.scale,
+            on_missing=on_missing,
+            missing=preparation.words.named,
+            interactions=(),
+            powers=1,
         )
 
     def ignoring(self, names: Sequence[str]) -> "ColumnOptions":

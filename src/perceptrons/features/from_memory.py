@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.features.cells import Collector, Contents, Known, Roles, column_values
+from perceptrons.features.cells import Collector, Contents, RecordSchema, Roles, column_values
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import Workspace
@@ -18,11 +18,11 @@ from perceptrons.features.rows import (
     are_dense,
     dense_rows,
     find_columns,
-    further_keys,
     number_names,
     sparse_rows,
     text_prefixes,
     to_rows,
+    unnamed_keys,
 )
 from perceptrons.features.text import HashedText
 from perceptrons.features.values import Recipe, did_you_mean, listed, plain_value, shown
@@ -52,11 +52,11 @@ def given_rows(X: Any, source: Recipe, columns: Columns) -> Any:
         )
     roles = roles_of(source)
     preparation = preparation_of(source, roles)
-    other_keys = further_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
+    other_keys = unnamed_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
     contents = read_cells(X, source, roles, preparation, other_keys, closed=columns.frozen and not other_keys)
     prepared = preparation.apply(contents)
     names, text = prepared.number_names, _text_of(source, columns) if roles.texts else None
-    dense = are_dense(names, columns, preparation.only_numbers(roles)) and not contents.further
+    dense = are_dense(names, columns, preparation.only_numbers(roles)) and not contents.lists
     prefixes = text_prefixes(roles.texts) if source.get("prefix") else []
     rows = to_rows(prepared, dense, None if text is None else text.rule(), prefixes, Workspace())
     if rows.named is None:
@@ -72,14 +72,14 @@ def read_cells(
 
     other_keys: keys of records, beside the columns, that the model knows. closed: do only the columns have features?
     """
-    known = Known(
+    schema = RecordSchema(
         roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed, need_labels=False, sparse=False,
         strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=preparation.words,
     )  # fmt: skip
     if hasattr(X, "columns") or hasattr(X, "column_names"):
-        contents = _frame_cells(X, known)
+        contents = _frame_cells(X, schema)
     else:
-        contents = _record_cells(X, known, other_keys)
+        contents = _record_cells(X, schema, other_keys)
     contents, misfits = preparation.derive(contents)
     for row, name, message in misfits:
         raise ValueError(f"X, row {row}, column {shown(name)}: {message}.")
@@ -105,9 +105,9 @@ def preparation_of(source: Recipe, roles: Roles) -> Preparation:
     return preparation
 
 
-def _frame_cells(X: Any, known: Known) -> Contents:
+def _frame_cells(X: Any, schema: RecordSchema) -> Contents:
     """Return the cells of a frame of pandas, polars or pyarrow. Columns that the model does not know do not count."""
-    roles, collector = known.roles, Collector(X.shape[0], known)
+    roles, collector = schema.roles, Collector(X.shape[0], schema)
     names = {str(name): name for name in getattr(X, "column_names", X.columns)}
     required = [*roles.required(), *roles.texts]
     lacking = [name for name in required if name not in names]
@@ -121,16 +121,16 @@ def _frame_cells(X: Any, known: Known) -> Contents:
     return collector.contents(narrow=bool(columns) and all(values.dtype == np.float32 for values in columns.values()))
 
 
-def _record_cells(X: Any, known: Known, other_keys: frozenset[str]) -> Contents:
+def _record_cells(X: Any, schema: RecordSchema, other_keys: frozenset[str]) -> Contents:
     """Return the cells of a list of dicts, or of texts for a model of one column of texts."""
-    roles = known.roles
+    roles = schema.roles
     features = [*roles.numbers, *roles.categories, *roles.texts]
     if isinstance(X, Mapping):
         raise TypeError("X is one record: put it in a list, [record], or call predict_one(record).")
     records = list(X)
     if len(roles.texts) == 1 and not roles.required() and all(isinstance(record, str) for record in records):
         records = [{roles.texts[0]: text} for text in records]
-    collector = Collector(len(records), known)
+    collector = Collector(len(records), schema)
     for row, record in enumerate(records):
         if not isinstance(record, Mapping):
             kind = "a text" if isinstance(record, str) else f"{shown(str(record))}"
@@ -144,7 +144,7 @@ def _record_cells(X: Any, known: Known, other_keys: frozenset[str]) -> Contents:
             raise ValueError(f"X, row {row}: {misfit.message}.")
     keys = {*collector.role_of, *other_keys}
     unknown = dict.fromkeys(str(name) for record in records for name in record if str(name) not in keys)
-    if unknown and (known.closed or other_keys):
+    if unknown and (schema.closed or other_keys):
         lacking = [name for name in features if not all(name in record for record in records)]
         names = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in list(unknown)[:10]]
         warnings.warn(f"Left out, because the model does not know them: {', '.join(names)}.", stacklevel=7)

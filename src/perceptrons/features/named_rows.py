@@ -34,7 +34,7 @@ class Names(NamedTuple):
     keys: np.ndarray  # uint64 (n,): theirs in hash tables
 
 
-class Local(NamedTuple):
+class LocalRows(NamedTuple):
     """Rows of features by their numbers among the names of the piece; a number stands once in a row."""
 
     starts: np.ndarray  # int64 (rows + 1,)
@@ -92,7 +92,7 @@ class Workspaces(threading.local):
         self.words, self.labels = Workspace(), Workspace()
 
 
-def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> Local:
+def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: Workspace) -> LocalRows:
     """Return the features of the texts content[begin[i]:end[i]] (uint8, UTF-8), a row each."""
     content, begin, end = _checked(content, begin, end)
     lengths = end - begin
@@ -110,7 +110,7 @@ def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: W
     numbers, counts = workspace.numbers[:n].copy(), workspace.counts[:n].copy()
     totals = np.zeros(int(workspace.table.used[0]), np.int64)
     add_up(numbers, counts, totals)
-    return Local(starts, numbers, counts, workspace.names(totals))
+    return LocalRows(starts, numbers, counts, workspace.names(totals))
 
 
 def local_names(content: np.ndarray, begin: Any, end: Any, workspace: Workspace) -> tuple[np.ndarray, Names]:
@@ -180,7 +180,9 @@ class ColumnPlaces(NamedTuple):
     signs: np.ndarray  # float32: what its values are multiplied by
 
 
-def assemble(local: Local, name_columns: ColumnPlaces, n_columns: int, values: str, norm: str | None) -> sp.csr_matrix:
+def assemble(
+    local: LocalRows, name_columns: ColumnPlaces, n_columns: int, values: str, norm: str | None
+) -> sp.csr_matrix:
     """Return the rows, a feature valued by its count as `values` says; with norm "l2", each row has length 1."""
     return assemble_values(local.starts, local.numbers, worth(local.counts, values), name_columns, n_columns, norm)
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.features.cells import Coded, Contents, Further, Roles
-from perceptrons.features.rows import Ready, Single, one_hot
+from perceptrons.features.cells import CodedColumn, Contents, ListColumn, Roles
+from perceptrons.features.rows import PreparedCells, SingleColumn, one_hot
 from perceptrons.features.term_weights import TermWeights
 from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, shown
 
@@ -92,7 +92,7 @@ def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tup
         numbers += [_of_rows(column, year, np.nan), _of_rows(column, days, np.nan)]
         for part, codes in zip(("month", "weekday", "hour")[: 2 + (name in derived.timed)], parts, strict=False):
             of_rows = np.append(codes, -1).astype(np.int32)[column.codes]
-            categories[f"{name}.{part}"] = Coded(of_rows, list(_part_names(part)))
+            categories[f"{name}.{part}"] = CodedColumn(of_rows, list(_part_names(part)))
     values = np.column_stack([contents.numbers, *numbers]) if numbers else contents.numbers
     return contents._replace(numbers=values, categories=categories), invalid
 
@@ -138,12 +138,12 @@ def _flag(text: str, missing: frozenset[str]) -> float | None:
     return FLAGS.get(word, np.nan if word in missing else None)
 
 
-def _of_rows(column: Coded, values: list[float | None] | np.ndarray, none: float) -> np.ndarray:
+def _of_rows(column: CodedColumn, values: list[float | None] | np.ndarray, none: float) -> np.ndarray:
     """Return the value of every row, by its code."""
     return np.array([*(none if value is None else value for value in values), none], np.float64)[column.codes]
 
 
-def _invalid_cells(column: Coded, name: str, values: list[float | None], message: str) -> list[InvalidCell]:
+def _invalid_cells(column: CodedColumn, name: str, values: list[float | None], message: str) -> list[InvalidCell]:
     bad_codes = [code for code, value in enumerate(values) if value is None]
     rows = np.flatnonzero(np.isin(column.codes, bad_codes)).tolist() if bad_codes else []
     advice = "correct it, or list the column in categories (--categories)"
@@ -193,12 +193,12 @@ def infer_facts(contents: Contents, roles: Roles, missing: Missing) -> list[Colu
     numbers = missing.without_numbers(contents.numbers)
     facts = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
     for name, column in contents.categories.items():
-        lists = [part for part in contents.further if part.names and part.names[0].startswith(f"{name}=")]
+        lists = [part for part in contents.lists if part.names and part.names[0].startswith(f"{name}=")]
         facts.append(_with_lists(_of_strings(name, column, missing.texts), column, lists))
     return facts
 
 
-def _with_lists(facts: ColumnFacts, column: Coded, lists: list[Further]) -> ColumnFacts:
+def _with_lists(facts: ColumnFacts, column: CodedColumn, lists: list[ListColumn]) -> ColumnFacts:
     """Return a category of which a row may have several values, as lists of JSON have them."""
     if not lists:
         return facts
@@ -231,7 +231,7 @@ def _is_named_so(name: str) -> bool:
     return parts[-1].lower() in IDS or name.endswith(("Id", "ID"))
 
 
-def _of_strings(name: str, column: Coded, missing_texts: frozenset[str]) -> ColumnFacts:
+def _of_strings(name: str, column: CodedColumn, missing_texts: frozenset[str]) -> ColumnFacts:
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct))
     there = [
         (text, int(times)) for text, times in zip(column.distinct, counts, strict=True)
@@ -254,7 +254,7 @@ def _of_strings(name: str, column: Coded, missing_texts: frozenset[str]) -> Colu
     return facts._replace(kind="constant") if distinct == 1 and not facts.missing else facts
 
 
-class Decided(NamedTuple):
+class ColumnKinds(NamedTuple):
     """What the columns of a table are, as the first rows decided it.
 
     read: all columns, also those that are left out; names: of all in their order, if they have one.
@@ -385,21 +385,23 @@ def number_products(
 
 
 def category_products(
-    values: np.ndarray, names: list[str], categories: dict[str, Coded], products: Products
-) -> list[Single]:
+    values: np.ndarray, names: list[str], categories: dict[str, CodedColumn], products: Products
+) -> list[SingleColumn]:
     """Return products that a category is part of."""
-    place_of, features = {name: place for place, name in enumerate(names)}, list[Single]()
+    place_of, features = {name: place for place, name in enumerate(names)}, list[SingleColumn]()
     for first, second in products.pairs:
         if first in categories and second in categories:
             features.append(_category_pair(first, categories[first], second, categories[second]))
         elif first in place_of and second in categories:  # numbers come before categories
             codes, distinct = categories[second]
             feature_names = [f"{first}*{second}={value}" for value in distinct]
-            features.append(Single(codes, feature_names, np.ascontiguousarray(values[:, place_of[first]], np.float64)))
+            features.append(
+                SingleColumn(codes, feature_names, np.ascontiguousarray(values[:, place_of[first]], np.float64))
+            )
     return features
 
 
-def _category_pair(first_name: str, first: Coded, second_name: str, second: Coded) -> Single:
+def _category_pair(first_name: str, first: CodedColumn, second_name: str, second: CodedColumn) -> SingleColumn:
     """Return a feature for every pair of values that occurs."""
     width = len(second.distinct)
     there = (first.codes >= 0) & (second.codes >= 0)
@@ -411,7 +413,7 @@ def _category_pair(first_name: str, first: Coded, second_name: str, second: Code
         f"{first_name}={first.distinct[pair // width]}*{second_name}={second.distinct[pair % width]}"
         for pair in occurring.tolist()
     ]
-    return Single(of_rows, names)
+    return SingleColumn(of_rows, names)
 
 
 def count_products(categories: dict[str, int], n: int, products: Products) -> int:
@@ -473,11 +475,11 @@ class Preparation:
         numbers = self.words.without_numbers(contents.numbers)
         return derive(contents._replace(numbers=numbers), self.derived, self.words.texts)
 
-    def apply(self, contents: Contents, into: np.ndarray | None = None) -> Ready:
+    def apply(self, contents: Contents, into: np.ndarray | None = None) -> PreparedCells:
         """Fill what is missing, scale, and multiply. contents: as `derive` made them. into: room for the numbers."""
         values = contents.numbers
         if not values.shape[1] and self.names:  # records that have few of the numbers have them as further features
-            return Ready(values, [], one_hot(contents.categories), contents.further, contents.texts)
+            return PreparedCells(values, [], one_hot(contents.categories), contents.lists, contents.texts)
         d, names, width = len(self.names), list(self.names), len(self.number_names)
         numbers, singles = values, one_hot(contents.categories)
         if into is not None or width > d or self._changes(values):
@@ -498,7 +500,7 @@ class Preparation:
             singles += category_products(numbers, names, contents.categories, self.products)
         with np.errstate(over="ignore"):
             numbers = numbers.astype(values.dtype, copy=False)
-        return Ready(numbers, self.number_names, singles, contents.further, contents.texts)
+        return PreparedCells(numbers, self.number_names, singles, contents.lists, contents.texts)
 
     def _changes(self, values: np.ndarray) -> bool:
         """Return whether scaling and filling would change these numbers."""
@@ -526,7 +528,7 @@ class Preparation:
         empty = np.empty((0, len(self.names)))
         return number_products(empty, list(self.names), self._to_powers(), self.products)[1]
 
-    def with_scaled_products(self, parts: Sequence[Contents], known: "Preparation | None") -> "Preparation":
+    def with_scaled_products(self, parts: Sequence[Contents], learned: "Preparation | None") -> "Preparation":
         """Return the same with scales of powers and products, measured on these rows unless they are known."""
         if self.scale == "none" or not self.product_names:
             return self
@@ -539,11 +541,13 @@ class Preparation:
             centres += measured_group[0].tolist()
             scales += measured_group[1].tolist()
         scaling_of = dict(zip(self.product_names, zip(centres, scales, strict=True), strict=True))
-        if known is not None:
-            as_they_are = (np.zeros(len(known.product_names)), np.ones(len(known.product_names)))
-            known_arrays = (known.product_centres, known.product_scales) if len(known.product_scales) else as_they_are
+        if learned is not None:
+            as_they_are = (np.zeros(len(learned.product_names)), np.ones(len(learned.product_names)))
+            known_arrays = (
+                (learned.product_centres, learned.product_scales) if len(learned.product_scales) else as_they_are
+            )
             scaling_of |= dict(
-                zip(known.product_names, zip(*(array.tolist() for array in known_arrays), strict=True), strict=True)
+                zip(learned.product_names, zip(*(array.tolist() for array in known_arrays), strict=True), strict=True)
             )
         centres_and_scales = np.array([scaling_of[name] for name in self.product_names])
         return replace(
@@ -677,7 +681,7 @@ def measure_preparation(
 
     How the rows are divided into parts does not matter. What a model knows of its columns stays as it is.
     """
-    known = options.preparation
+    learned = options.preparation
     names = [*roles.numbers, *derived.numbers()]
     scale = {"auto": "standard"}.get(options.scale, options.scale)
     statistics = moments(number_chunks(parts), parts[0].numbers.shape[1] if parts else 0)
@@ -688,26 +692,26 @@ def measure_preparation(
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
     made = (
         parse_products(options.interactions, options.powers, names, list(categories))
-        if known is None
-        else known.products
+        if learned is None
+        else learned.products
     )
-    if known is not None:
-        place_of = {name: place for place, name in enumerate(known.names)}
+    if learned is not None:
+        place_of = {name: place for place, name in enumerate(learned.names)}
         old = [place_of.get(name, -1) for name in names]
         are_known = np.array(old) >= 0
         for its, mine in zip(
-            (known.fills, known.centres, known.scales), (statistics.mean, centres, scales), strict=True
+            (learned.fills, learned.centres, learned.scales), (statistics.mean, centres, scales), strict=True
         ):
             mine[are_known] = its[[place for place in old if place >= 0]]
-        known_indicators, new_indicators = {*known.indicators}, {*indicators}
+        known_indicators, new_indicators = {*learned.indicators}, {*indicators}
         indicators = [name for name in names if name in (known_indicators if name in place_of else new_indicators)]
     has_many_names = count_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
     return Preparation(
         scale, options.missing_values, derived, tuple(names), statistics.mean, centres, scales, tuple(indicators), made,
         beside_words=bool(roles.texts), hash_bits=HASH_BITS if has_many_names else None,
-        term_weights=None if known is None else known.term_weights,
-        weigh_terms=known is None and bool(roles.texts) and scale == "standard",
-    ).with_scaled_products(parts, known)  # fmt: skip
+        term_weights=None if learned is None else learned.term_weights,
+        weigh_terms=learned is None and bool(roles.texts) and scale == "standard",
+    ).with_scaled_products(parts, learned)  # fmt: skip
 
 
 def _values(parts: Sequence[Contents], name: str) -> set[str]:

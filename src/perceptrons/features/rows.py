@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.scan.words import Rule
-from perceptrons.features.cells import Coded, Further, Strings, strings_of
+from perceptrons.features.cells import CodedColumn, ListColumn, TextColumn, strings_of
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import (
     ColumnPlaces,
-    Local,
+    LocalRows,
     Names,
     Workspace,
     assemble,
@@ -31,7 +31,7 @@ from perceptrons.features.term_weights import TermWeights
 from perceptrons.features.text import HashedText
 
 
-class Single(NamedTuple):
+class SingleColumn(NamedTuple):
     """Features of which a row has one, or none: which of the names, -1 for none, and its value (None: 1)."""
 
     codes: np.ndarray  # int32 (rows,)
@@ -39,7 +39,7 @@ class Single(NamedTuple):
     amounts: np.ndarray | None = None  # float64 (rows,)
 
 
-class Named(NamedTuple):
+class NamedRows(NamedTuple):
     """Rows of features by their numbers among the names of the piece."""
 
     starts: np.ndarray  # int64 (rows + 1,)
@@ -50,8 +50,12 @@ class Named(NamedTuple):
 
 
 def name_features(
-    values: np.ndarray, value_names: list[str], singles: list[Single], further: list[Further], workspace: Workspace
-) -> Named:
+    values: np.ndarray,
+    value_names: list[str],
+    singles: list[SingleColumn],
+    lists: list[ListColumn],
+    workspace: Workspace,
+) -> NamedRows:
     """Return numbers by the names of their columns, then features of which a row has one, then the others.
 
     Numbers of 0 are left out, but counted: so the counts of a block are the sums of the counts of its rows. Names are
@@ -59,7 +63,7 @@ def name_features(
     """
     n, n_numbers = values.shape
     columns = [(np.arange(n), single.codes, single.names) for single in singles]
-    columns += [(part.rows, part.codes, part.names) for part in further]
+    columns += [(part.rows, part.codes, part.names) for part in lists]
     lookups, names, first_rows = _numbered(value_names, columns, workspace)
     width = n_numbers + len(singles)
     numbers, amounts = np.empty((n, width), np.int32), np.ones((n, width))
@@ -76,21 +80,22 @@ def name_features(
     there &= amounts != 0
     starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     numbers, amounts = numbers[there], amounts[there]
-    if further:
-        rows = np.concatenate([np.repeat(np.arange(n), np.diff(starts)), *(part.rows for part in further)])
+    if lists:
+        rows = np.concatenate([np.repeat(np.arange(n), np.diff(starts)), *(part.rows for part in lists)])
         order = np.argsort(rows, kind="stable")
-        more = [lookup[part.codes] for lookup, part in zip(lookups[len(singles) :], further, strict=True)]
+        more = [lookup[part.codes] for lookup, part in zip(lookups[len(singles) :], lists, strict=True)]
         counts += np.bincount(np.concatenate(more), minlength=len(counts))
         numbers = np.concatenate([numbers, *more])[order]
-        amounts = np.concatenate([amounts, *(part.amounts for part in further)])[order]
+        amounts = np.concatenate([amounts, *(part.amounts for part in lists)])[order]
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    return Named(starts, numbers, amounts, names._replace(counts=counts), first_rows)
+    return NamedRows(starts, numbers, amounts, names._replace(counts=counts), first_rows)
 
 
-def one_hot(categories: dict[str, Coded]) -> list[Single]:
+def one_hot(categories: dict[str, CodedColumn]) -> list[SingleColumn]:
     """Return categories as features "column=value" of value 1."""
     return [
-        Single(codes, [f"{column}={value}" for value in distinct]) for column, (codes, distinct) in categories.items()
+        SingleColumn(codes, [f"{column}={value}" for value in distinct])
+        for column, (codes, distinct) in categories.items()
     ]
 
 
@@ -128,32 +133,32 @@ def _numbered(
     return lookups, names, first_rows
 
 
-class Ready(NamedTuple):
+class PreparedCells(NamedTuple):
     """Contents that are prepared: numbers, features of which a row has one, others, and texts."""
 
     numbers: np.ndarray
     number_names: list[str]
-    singles: list[Single]
-    further: list[Further]
-    texts: list[Strings]
+    singles: list[SingleColumn]
+    lists: list[ListColumn]
+    texts: list[TextColumn]
 
 
 class Rows(NamedTuple):
     """The rows of a piece; `named` is None where all are arrays of numbers, `words` where there is no text."""
 
     values: np.ndarray
-    named: Named | None
-    words: Local | None
+    named: NamedRows | None
+    words: LocalRows | None
 
 
-def to_rows(prepared: Ready, dense: bool, rule: Rule | None, prefixes: list[str], workspace: Workspace) -> Rows:
+def to_rows(prepared: PreparedCells, dense: bool, rule: Rule | None, prefixes: list[str], workspace: Workspace) -> Rows:
     """Return what several threads can make of the rows at once, without the columns. rule: how words are cut."""
     named = None if dense else name_features(*prepared[:4], workspace)
     words = cut_columns(prepared.texts, prefixes, rule, workspace) if rule is not None and prepared.texts else None
     return Rows(prepared.numbers, named, words)
 
 
-def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace: Workspace) -> Local:
+def cut_columns(texts: list[TextColumn], prefixes: list[str], rule: Rule, workspace: Workspace) -> LocalRows:
     """Return the words of the texts of every row, column after column, each behind the prefix of its column.
 
     No prefixes: the texts of a row are one text, with newlines between them.
@@ -179,15 +184,15 @@ def cut_columns(texts: list[Strings], prefixes: list[str], rule: Rule, workspace
     names = [name for column, prefix in pairs for name in _prefixed(column.names, prefix.encode())]
     totals = np.concatenate([column.names.counts for column in columns])[order]
     parts = np.repeat(np.arange(len(columns)), [len(column.names.counts) for column in columns])[order]
-    return Local(starts, number_of[numbers], counts, keyed([names[old] for old in order.tolist()], totals), parts)
+    return LocalRows(starts, number_of[numbers], counts, keyed([names[old] for old in order.tolist()], totals), parts)
 
 
-def _joined(texts: list[Strings]) -> Strings:
+def _joined(texts: list[TextColumn]) -> TextColumn:
     """Return the texts of each row as one."""
     return strings_of(map(b"\n".join, zip(*(_pieces(column) for column in texts), strict=True)))
 
 
-def _pieces(column: Strings) -> list[bytes]:
+def _pieces(column: TextColumn) -> list[bytes]:
     content = column.content.tobytes()
     return [content[begin:end] for begin, end in zip(column.begin.tolist(), column.end.tolist(), strict=True)]
 
@@ -210,7 +215,7 @@ def number_names(names: list[str]) -> Names:
     return local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], Workspace())[1]
 
 
-def further_keys(columns: Columns, named: list[str], words: bool) -> frozenset[str]:
+def unnamed_keys(columns: Columns, named: list[str], words: bool) -> frozenset[str]:
     """Keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
     keys, names_used = (name.partition("=") for name in columns.names()), {*named}
     return frozenset(key for key, equals, _ in keys if key not in names_used and (equals or not words))
@@ -232,20 +237,22 @@ def are_dense(names: list[str], columns: Columns, only_numbers: bool) -> bool:
 class LocatedRows(NamedTuple):
     """Named features and words, and the columns that each of them has."""
 
-    named: Named
-    words: Local | None
+    named: NamedRows
+    words: LocalRows | None
     name_columns: ColumnPlaces
     word_columns: ColumnPlaces | None
 
 
-def find_columns(named: Named, words: Local | None, columns: Columns) -> LocatedRows:
+def find_columns(rows_of_names: NamedRows, words: LocalRows | None, columns: Columns) -> LocatedRows:
     """Give the names of a piece their columns: once, as names are counted."""
     if words is not None and not columns.frozen and len(words.starts) > 2:
-        _number_row_by_row(named, words, columns)
-    return LocatedRows(named, words, columns.find(named.names), None if words is None else columns.find(words.names))
+        _number_row_by_row(rows_of_names, words, columns)
+    return LocatedRows(
+        rows_of_names, words, columns.find(rows_of_names.names), None if words is None else columns.find(words.names)
+    )
 
 
-def _number_row_by_row(named: Named, words: Local, columns: Columns) -> None:
+def _number_row_by_row(rows_of_names: NamedRows, words: LocalRows, columns: Columns) -> None:
     """Give new names their numbers in the order of the rows, however many rows there are at a time.
 
     In a row, named features come before words. Nothing is counted yet.
@@ -253,11 +260,11 @@ def _number_row_by_row(named: Named, words: Local, columns: Columns) -> None:
     first_rows_of_words = np.empty(len(words.names.counts), np.int64)
     rows = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
     first_rows_of_words[words.numbers[::-1]] = rows[::-1]  # of several the last one stays
-    new, new_words = (np.flatnonzero(~columns.knows(names)) for names in (named.names, words.names))
+    new, new_words = (np.flatnonzero(~columns.knows(names)) for names in (rows_of_names.names, words.names))
     if not (len(new) and len(new_words)):
         return
-    names = joined(renumbered(named.names, new), renumbered(words.names, new_words))
-    first_rows = np.concatenate([named.first_rows[new], first_rows_of_words[new_words]])
+    names = joined(renumbered(rows_of_names.names, new), renumbered(words.names, new_words))
+    first_rows = np.concatenate([rows_of_names.first_rows[new], first_rows_of_words[new_words]])
     in_order = renumbered(names, np.argsort(first_rows, kind="stable"))
     columns.find(in_order._replace(counts=np.zeros_like(in_order.counts)))
 
@@ -270,11 +277,11 @@ def sparse_rows(
     weights: of the words and of what stands beside them; every column of texts is then scaled to length 1 by itself,
     so that a title beside a long text counts.
     """
-    named, words, name_columns, word_columns = rows
+    rows_of_names, words, name_columns, word_columns = rows
     if words is None:
         if columns.bits is not None:
-            return assemble_values(*named[:3], name_columns, columns.n_columns)
-        return float64_rows(named, name_columns, columns.n_columns)
+            return assemble_values(*rows_of_names[:3], name_columns, columns.n_columns)
+        return float64_rows(rows_of_names, name_columns, columns.n_columns)
     assert text is not None
     assert word_columns is not None
     if weights is None:
@@ -284,14 +291,14 @@ def sparse_rows(
         if text.norm is not None:
             amounts /= _norms(words, amounts * (word_columns.columns >= 0)[words.numbers])
         X = assemble_values(words.starts, words.numbers, amounts, word_columns, columns.n_columns)
-        named = named._replace(amounts=named.amounts * weights.beside)
-    if len(named.numbers):
-        X = X + assemble_values(*named[:3], name_columns, columns.n_columns)
+        rows_of_names = rows_of_names._replace(amounts=rows_of_names.amounts * weights.beside)
+    if len(rows_of_names.numbers):
+        X = X + assemble_values(*rows_of_names[:3], name_columns, columns.n_columns)
         X.sort_indices()  # SciPy leaves them in an order that depends on the other rows of the block
     return X
 
 
-def _norms(words: Local, amounts: np.ndarray) -> np.ndarray:
+def _norms(words: LocalRows, amounts: np.ndarray) -> np.ndarray:
     """For every word the Euclidean length of the text that it is in."""
     texts = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
     if words.parts is not None:
@@ -300,9 +307,9 @@ def _norms(words: Local, amounts: np.ndarray) -> np.ndarray:
     return np.where(lengths > 0, lengths, 1.0)[texts]
 
 
-def float64_rows(named: Named, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
+def float64_rows(rows_of_names: NamedRows, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
     """Return rows of features whose columns are their own; those without a column are dropped."""
-    places, amounts, starts = name_columns.columns[named.numbers], named.amounts, named.starts
+    places, amounts, starts = name_columns.columns[rows_of_names.numbers], rows_of_names.amounts, rows_of_names.starts
     has_column = places >= 0
     if not has_column.all():
         starts = np.concatenate([[0], np.cumsum(has_column)])[starts]

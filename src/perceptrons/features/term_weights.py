@@ -42,16 +42,16 @@ class TermWeights(NamedTuple):
     beside: float = 1.0
 
     @classmethod
-    def measured(cls, parts: Iterable[Occurrences], n_columns: int, others: int = 0) -> "TermWeights":
+    def measured(cls, parts: Iterable[Occurrences], n_columns: int, n_others: int = 0) -> "TermWeights":
         """Return the weights by how many texts have the words of each column. others: features of a row beside them."""
         with_word, texts = np.zeros(min(n_columns, MOST), np.int64), 0
-        for starts, columns, counted in parts:
-            texts += int(np.count_nonzero(counted))
-            there = np.repeat(counted, np.diff(starts)) & (columns >= 0)
+        for starts, columns, is_counted in parts:
+            texts += int(np.count_nonzero(is_counted))
+            there = np.repeat(is_counted, np.diff(starts)) & (columns >= 0)
             with_word += np.bincount(columns[there] & (MOST - 1), minlength=len(with_word))
         ratio = np.maximum((1 + texts) / (1 + np.append(with_word, 0)), 1.0)  # words that share a column may be more
         levels = np.minimum(np.rint(STEPS * np.log(ratio)), 255).astype(np.uint8)
-        return cls(levels[:-1], int(levels[-1]), 1 / math.sqrt(max(others, 1)))
+        return cls(levels[:-1], int(levels[-1]), 1 / math.sqrt(max(n_others, 1)))
 
     def of(self, columns: np.ndarray) -> np.ndarray:
         """Return the weights of words in these columns."""

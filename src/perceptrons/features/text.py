@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from perceptrons.engine.scan.words import Rule, folded
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Words, check_parameters
 from perceptrons.features.hashed import Naming
-from perceptrons.features.named_rows import NORMS, VALUES, ColumnPlaces, Local, Workspace, assemble, cut_text
+from perceptrons.features.named_rows import NORMS, VALUES, ColumnPlaces, LocalRows, Workspace, assemble, cut_text
 from perceptrons.features.values import is_missing
 
 LONGEST = 16  # words or characters of an n-gram
@@ -119,11 +119,11 @@ class HashedText(Naming, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     def _read(self, X: Any) -> "Listed | Arrowed":
         return read_texts(X)
 
-    def _cutter(self) -> "Callable[[Listed | Arrowed, int, Workspace], Local]":
+    def _cutter(self) -> "Callable[[Listed | Arrowed, int, Workspace], LocalRows]":
         rule = self.rule()
         return lambda source, k, workspace: cut_text(*source.piece(k), rule, workspace)
 
-    def _assemble(self, local: Local, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
+    def _assemble(self, local: LocalRows, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
         return assemble(local, name_columns, n_columns, self.values, self.norm)
 
     def __sklearn_tags__(self) -> Any:
