@@ -164,8 +164,8 @@ def test_a_recipe_reads_other_files_alike_and_what_is_known_can_be_kept(folder, 
     recipe = json.loads(json.dumps(reading.recipe()))
     same(joined(list(stream(folder / "a.ft", **recipe)))[0], X)
     other = stream(folder / "a.ft", **recipe)
-    facts, arrays = reading.known()
-    other.know(json.loads(json.dumps(facts)), arrays)
+    facts, arrays = reading.learned_state()
+    other.restore(json.loads(json.dumps(facts)), arrays)
     assert other.columns.names() == reading.columns.names()
     assert other.n_features == 2**10
 

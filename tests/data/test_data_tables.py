@@ -491,9 +491,9 @@ def test_what_is_known_of_files_can_be_kept(tmp_path):
     path = write_table(tmp_path, ROWS, "csv")
     reader = reader_of(path, ignore=["text"])
     list(reader)
-    facts, arrays = reader.known()
+    facts, arrays = reader.learned_state()
     other = reader_of(path, ignore=["text"])
-    other.know(json.loads(json.dumps(facts)), arrays)
+    other.restore(json.loads(json.dumps(facts)), arrays)
     assert other.recipe() == reader.recipe()
     assert other.columns.names() == reader.columns.names()
     assert other.n_features == reader.n_features

@@ -344,8 +344,8 @@ def test_a_recipe_reads_other_files_alike_and_what_is_known_can_be_kept(folder):
     again = stream(folder / "a.vw", **recipe)
     assert (joined(list(again))[0] != X).nnz == 0
     other = stream(folder / "a.vw", **recipe)
-    facts, arrays = reading.known()
-    other.know(json.loads(json.dumps(facts)), arrays)
+    facts, arrays = reading.learned_state()
+    other.restore(json.loads(json.dumps(facts)), arrays)
     assert other.columns.names() == reading.columns.names()
     assert other.n_features == 2**10
 

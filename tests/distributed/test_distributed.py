@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import perceptrons
 from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron
 from perceptrons.data import DataFileError, stream
-from perceptrons.data.source import Share
+from perceptrons.data.source import FilePart
 from perceptrons.distributed import ClusterError, decision_function, fit, mixing_bound, predict, score
 from perceptrons.features import HashedText
 from tests.conftest import gaussian
@@ -86,9 +86,9 @@ def test_shares_of_a_file_are_its_lines_each_once(parts, ending, tmp_path):
     found, before = [], []
     for part in range(parts):
         reader = stream(path)
-        reader.share = Share(part, parts)
+        reader.file_part = FilePart(part, parts)
         found += [value for block in reader for value in block.X.data.tolist()]
-        before.append(reader.share.lines_before(path))
+        before.append(reader.file_part.lines_before(path))
     assert found == [i + 0.5 for i in range(11)]
     assert before[0] == 0
     assert sorted(before) == before

@@ -103,7 +103,7 @@ def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | Non
             "--format npz: workers cannot read npz files, which are loaded as a whole: use another format."
         )
     files: list[DataPath] = reader.files if dask is None else _expand_patterns(data)
-    parameters = {name: value for name, value in reader.asked.items() if value is not None}
+    parameters = {name: value for name, value in reader.request.items() if value is not None}
     if reading.many_classes:
         parameters["many_classes"] = True
     return [Path(os.path.abspath(str(path))) for path in files], parameters

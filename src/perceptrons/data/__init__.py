@@ -197,42 +197,42 @@ def stream(
         raise ValueError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
         raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 for no hashing.")
-    chosen = {name: value for name, value in options.items() if value is not None}
-    if chosen.get("scale") == "none" and format not in OPTIONS["scale"]:
-        del chosen["scale"]  # as nothing else is scaled
-    for name in chosen:
+    format_options = {name: value for name, value in options.items() if value is not None}
+    if format_options.get("scale") == "none" and format not in OPTIONS["scale"]:
+        del format_options["scale"]  # as nothing else is scaled
+    for name in format_options:
         if name not in OPTIONS:
             raise TypeError(f"stream() has no option {name!r}.")
         if format not in OPTIONS[name]:
             raise ValueError(f"{name} does not apply to files of format {format!r}: leave it out.")
-    if "labels" in chosen:
+    if "labels" in format_options:
         if options.get("label_column") is not None and like is None:
             raise ValueError("labels (--labels) and label_column both name the label columns: leave one of them out.")
         from perceptrons.data.arff import label_names
 
-        chosen["label_column"] = label_names(chosen.pop("labels"))
+        format_options["label_column"] = label_names(format_options.pop("labels"))
     module, name = kinds[format].split(".")
-    if format == "text" and (is_folder(paths[0]) or chosen.get("form") == "files"):
+    if format == "text" and (is_folder(paths[0]) or format_options.get("form") == "files"):
         name = "TextFilesReader"
     if module == "table_reader":
-        chosen |= {"format": format, "prepare": prepare}
+        format_options |= {"format": format, "prepare": prepare}
     shared = {
         "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
         "many_classes": many_classes or (like is not None and not grow) or not need_labels, "of_model": like is not None
     }  # fmt: skip
     try:
-        if isinstance(chosen.get("text"), dict):
+        if isinstance(format_options.get("text"), dict):
             from perceptrons.features import HashedText
 
-            chosen["text"] = HashedText(**chosen["text"])
+            format_options["text"] = HashedText(**format_options["text"])
         kind = getattr(import_module(f"perceptrons.data.{module}"), name)
-        reader = kind(paths, hash_bits=hash_bits, **shared, **chosen)
+        reader = kind(paths, hash_bits=hash_bits, **shared, **format_options)
     except TypeError as error:
         if like is None:
             raise
         raise ValueError(f"The model's description of its data format is invalid ({error}).") from error
     plain_options = {name: value for name, value in options.items() if isinstance(value, str | int | float | list)}
-    reader.asked = reader.recipe() | plain_options | {"on_error": on_error, "need_labels": need_labels}
+    reader.request = reader.recipe() | plain_options | {"on_error": on_error, "need_labels": need_labels}
     return reader
 
 

@@ -140,8 +140,8 @@ def cells_of(piece: Piece, records: RecordBounds, record: int, delimiter: str) -
 
 @lru_cache
 def _cell(delimiter: str) -> re.Pattern[bytes]:
-    blank, other = " " if delimiter == "\t" else "[ \t]", f"[^{delimiter}\r\n]*+"
-    return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({other})|({other})'.encode())
+    blank, plain = " " if delimiter == "\t" else "[ \t]", f"[^{delimiter}\r\n]*+"
+    return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({plain})|({plain})'.encode())
 
 
 class CsvRows:

@@ -149,9 +149,9 @@ def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, p
         pyarrow.json.ParseOptions(explicit_schema=shape.schema, unexpected_field_behavior=unexpected),
     )
     columns = {}
-    for name, (first, *rest) in shape.paths.items():
+    for name, (first, *inner_keys) in shape.paths.items():
         column = one_chunk(table.column(first))
-        columns[name] = pc.struct_field(column, rest) if rest else column
+        columns[name] = pc.struct_field(column, inner_keys) if inner_keys else column
     return columns
 
 

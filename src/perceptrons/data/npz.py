@@ -43,10 +43,10 @@ class ArrayReader(Reader):
     def recipe(self) -> Recipe:
         return {"format": self.format, "text_labels": self.text_labels} | self._several.recipe()
 
-    def known(self) -> LearnedState:
+    def learned_state(self) -> LearnedState:
         return {"n_features": self.n_features}, {}
 
-    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
+    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         self.n_features = int(facts["n_features"])
 
     def _outcomes(self) -> Generator[Outcome, None, None]:

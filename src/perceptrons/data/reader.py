@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.data.labels import Label, Labels, Several, joined_label_sets, not_classes, sorted_sets
-from perceptrons.data.source import Inputs, Piece, Share, decoded_from, find_files, identity, only_once, pieces
+from perceptrons.data.source import FilePart, Inputs, Piece, decoded_from, find_files, identity, only_once, pieces
 from perceptrons.data.table import (
     BadRecord,
     Block,
@@ -47,8 +47,8 @@ class Reader(ABC):
     format: str
     columns: Columns | None = None  # names of the features, where they have names
     n_features: int = 0  # as far as known
-    asked: Recipe  # the recipe before anything was read
-    share: Share | None = None  # how much of every file is read, where several readers divide them; None: all
+    request: Recipe  # the recipe before anything was read
+    file_part: FilePart | None = None  # how much of every file is read, where several readers divide them; None: all
     no_features = "no example has any features: add at least one"
     keyed = False  # are hashes of the records wanted?
     unprepared = False  # are the cells of tables wanted as they are, to look at?
@@ -85,19 +85,19 @@ class Reader(ABC):
         """What somebody should be told of the files, though they can be read."""
         return []
 
-    def known(self) -> LearnedState:
+    def learned_state(self) -> LearnedState:
         """Return what was learned of the files, as a cache keeps it."""
         if self.columns is None:
             return {}, {}
         state, arrays = self.columns.state()
         return {"columns": state}, arrays
 
-    def know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
+    def restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         """Take from a cache what would else be learned of the files. ValueError for what no reader had learned."""
-        self._know(facts, arrays)
+        self._restore(facts, arrays)
         check_recipe(self.recipe())
 
-    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
+    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         """What a format takes from a cache."""
         if self.columns is not None:
             columns = Columns.from_state(facts["columns"], arrays)
@@ -243,7 +243,11 @@ class Reader(ABC):
     def fingerprint(self) -> list[Any]:
         """Return what tells whether other files, or changed ones, are read now, or the same in another way."""
         with_identity = [path for path in self.files if identity(path) is not None]
-        return [[[str(path), *(self._identity(path) or ())] for path in with_identity], len(with_identity), self.asked]
+        return [
+            [[str(path), *(self._identity(path) or ())] for path in with_identity],
+            len(with_identity),
+            self.request,
+        ]
 
     def _check_classes(self, path: DataPath, labels: Collection[Any], n: int) -> None:
         """Refuse labels that are not classes; asked once, of the first block or of the whole."""
@@ -308,7 +312,7 @@ class PieceReader(Reader):
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
             self._begin_file(path)
-            yield from pieces(path, self.prompt, self.share, self.encoding)
+            yield from pieces(path, self.prompt, self.file_part, self.encoding)
 
     def _block(
         self, piece: Piece, parsed: ParsedPiece, line: int
@@ -365,7 +369,7 @@ class PieceReader(Reader):
 
     def _lines_before(self, path: DataPath) -> int:
         """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""
-        return 0 if self.share is None else self.share.lines_before(Path(str(path)))
+        return 0 if self.file_part is None else self.file_part.lines_before(Path(str(path)))
 
     def _complain(self, piece: Piece, bad: list[BadRecord], line: int) -> tuple[list[Skipped], DataFileError | None]:
         """Count bad records, or give the error for the first."""

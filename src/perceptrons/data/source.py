@@ -324,21 +324,21 @@ def identity(path: DataPath) -> Identity | None:
     return Identity(status.st_size, status.st_mtime_ns)
 
 
-class Share(NamedTuple):
+class FilePart(NamedTuple):
     """One part of a file that is cut into several parts of about equal size, at ends of lines."""
 
     part: int  # from 0
     parts: int
 
     def within(self, path: Path) -> tuple[int, int]:
-        """Return where the share of a file begins and ends."""
+        """Return where the part begins and ends."""
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             begin, end = (_line_from(file, size * part // self.parts) for part in (self.part, self.part + 1))
         return begin, end
 
     def lines_before(self, path: Path) -> int:
-        """Return how many lines of the file come before the share."""
+        """Return how many lines of the file come before the part."""
         n_bytes, lines = self.within(path)[0], 0
         with path.open("rb") as file:
             while n_bytes:
@@ -366,18 +366,18 @@ def can_be_shared(path: DataPath) -> bool:
 
 
 @contextmanager
-def opened(path: DataPath, share: Share | None = None, encoding: str | None = None) -> Iterator[Any]:
+def opened(path: DataPath, file_part: FilePart | None = None, encoding: str | None = None) -> Iterator[Any]:
     """Open a file for reading bytes, uncompressed and in UTF-8. A file that is cut short or changes is an error.
 
     encoding: that of the text in it, if it is not UTF-8 (see `decoded_from`). A stream of text needs none.
     """
-    with _bytes_of(path, share) as file:
+    with _bytes_of(path, file_part) as file:
         is_utf8 = encoding is None or (isinstance(path, OpenStream) and path.is_text)
         yield file if is_utf8 else Decoded(file, str(encoding), path)
 
 
 @contextmanager
-def _bytes_of(path: DataPath, share: Share | None) -> Iterator[Any]:
+def _bytes_of(path: DataPath, file_part: FilePart | None) -> Iterator[Any]:
     if isinstance(path, OpenStream):
         with _decompressed(path, path.bytes()) as file:
             yield file
@@ -389,7 +389,7 @@ def _bytes_of(path: DataPath, share: Share | None) -> Iterator[Any]:
     assert isinstance(path, Path)
     with path.open("rb", buffering=0) as raw:
         status_before = os.fstat(raw.fileno())
-        source: Any = _decompressed(path, raw) if share is None else _Within(raw, *share.within(path))
+        source: Any = _decompressed(path, raw) if file_part is None else _Within(raw, *file_part.within(path))
         with source as file:
             yield file
             if file.read(1):
@@ -496,14 +496,14 @@ def read_bytes(path: DataPath, begin: bytes = b"") -> bytes:
 
 
 def pieces(
-    path: DataPath, prompt: bool = False, share: Share | None = None, encoding: str | None = None
+    path: DataPath, prompt: bool = False, file_part: FilePart | None = None, encoding: str | None = None
 ) -> Iterator[Piece]:
     """Cut a file into the longest runs of whole lines within PIECE bytes, at least one line each.
 
     prompt: give whole lines as soon as they are there, for a pipe that somebody types into; the cut then depends on
-    when they came. share: only that much of the file. encoding: as in `opened`.
+    when they came. file_part: only that much of the file. encoding: as in `opened`.
     """
-    with opened(path, share, encoding) as file:
+    with opened(path, file_part, encoding) as file:
         remainder, first, ended = np.empty(0, np.uint8), True, False
         while len(remainder) or not ended:
             content, size, ended = _read_behind(file, remainder, PIECE, ended, prompt)

@@ -78,10 +78,10 @@ class SvmlightReader(PieceReader):
             "text_labels": self.text_labels,
         } | self._shared()
 
-    def known(self) -> LearnedState:
+    def learned_state(self) -> LearnedState:
         return {"zero_based": self.zero_based, "n_features": self.n_features}, {}
 
-    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
+    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         self.zero_based, n_features = facts["zero_based"], int(facts["n_features"])
         if not self.n_features <= n_features <= max(self.n_features, LARGEST_INDEX + 1):
             raise ValueError(f"expected a number of features that the files can have, not {n_features}")

@@ -145,7 +145,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         ColumnOptions(prepare=True, scale=self.scale, on_missing=self.on_missing)
         for name in ("missing", "categories", "ignore", "keep", "text_column", "interactions"):
             value = getattr(self, name)
-            if not (value is None or isinstance(value, str) or all(isinstance(one, str) for one in value)):
+            if not (
+                value is None or isinstance(value, str) or all(isinstance(name_given, str) for name_given in value)
+            ):
                 raise ValueError(f"{name}={value!r}: give names, as strings in a list.")
 
     def _read(self, X: Any) -> Any:
@@ -159,10 +161,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             text_column=self.text_column, text=self.text, interactions=self.interactions, powers=self.powers,
             hash_bits=self.hash_bits,
         )  # fmt: skip
-        found = reader.read()
-        assert found is not None
-        assert found.columns is not None
-        self.source_, self.columns_, self.left_out_ = found.source, found.columns.as_frozen(), found.notices
+        table_read = reader.read()
+        assert table_read is not None
+        assert table_read.columns is not None
+        self.source_, self.columns_, self.left_out_ = (
+            table_read.source,
+            table_read.columns.as_frozen(),
+            table_read.notices,
+        )
         if hasattr(table, "shape"):
             self.n_features_in_ = table.shape[1]
             if not isinstance(table, ArrayColumns):
@@ -170,7 +176,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
                 self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
         else:
             self.n_features_in_ = len({name for record in table for name in record})
-        return found.X
+        return table_read.X
 
     def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> "TableFeatures":
         """Set the container of what `transform` returns, as for scikit-learn's transformers.

@@ -283,7 +283,7 @@ class TableReader(PieceReader):
             return super()._nothing()
         return DataFileError(self.files[0], *self._form.nothing(self.files[0]))
 
-    def known(self) -> LearnedState:
+    def learned_state(self) -> LearnedState:
         assert self.columns is not None
         facts, arrays = self.columns.state()
         preparation = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
@@ -294,7 +294,7 @@ class TableReader(PieceReader):
         text = self._text.get_params() if self._given_options.text is None and self._text is not None else None
         return {"columns": facts, **facts_of_table, "ignore": self._options.ignore, "text": text}, arrays
 
-    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
+    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
         if (
             facts["columns"]["bits"]
             and not self.hash_bits
@@ -305,7 +305,7 @@ class TableReader(PieceReader):
         if facts.get("text") is not None:
             self.hash_bits = facts["columns"]["bits"] or 0
             self._read_text_by(HashedText(**facts["text"]))
-        super()._know(facts, arrays)
+        super()._restore(facts, arrays)
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
         self._settled = self._roles is not None
         self._form.names, self._form.decimal = facts["names"], facts.get("decimal")
@@ -348,21 +348,21 @@ class TableReader(PieceReader):
     def _infer_kinds(self, piece: Piece, layout: Layout) -> Layout:
         """Infer from the first rows which columns are dates, flags, texts or identifiers, and leave some out."""
         assert self._roles is not None
-        options, read = self._options, self._roles
-        cells = self._cells(piece, read, layout)
+        options, all_roles = self._options, self._roles
+        cells = self._cells(piece, all_roles, layout)
         keep = np.ones(len(cells.lines), bool)
         keep[list(cells.faults.rows)] = False
         keep &= np.cumsum(keep) <= KIND_ROWS
-        facts = infer_facts(cells.contents.part(keep), read, options.missing_values)
+        facts = infer_facts(cells.contents.part(keep), all_roles, options.missing_values)
         for name in options.keep:
-            if name not in {*read.numbers, *read.categories, *read.texts}:
+            if name not in {*all_roles.numbers, *all_roles.categories, *all_roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is not a feature column")
         fixed = {*options.keep, *options.categories, *(options.numbers or ())}
-        roles, derived, self.left_out = select_columns(read, facts, fixed)
-        texts = [name for name in roles.texts if name not in read.texts]
+        roles, derived, self.left_out = select_columns(all_roles, facts, fixed)
+        texts = [name for name in roles.texts if name not in all_roles.texts]
         are_names = any(column.kind == "identifier" for column in facts if column.name in texts)
         facts = [column._replace(kind="text") if column.name in texts else column for column in facts]
-        self.decided = ColumnKinds(read, roles, derived, facts, layout.names, options.missing_values)
+        self.decided = ColumnKinds(all_roles, roles, derived, facts, layout.names, options.missing_values)
         if self.unprepared:
             return layout
         if texts:
@@ -507,8 +507,8 @@ class TableReader(PieceReader):
             return [None] * len(waiting)
         assert self._preparation is not None
         ends = np.cumsum([0, *(part.n for part in waiting)])
-        whole = np.empty((ends[-1], len(self._preparation.number_names)))
-        return [whole[begin:end] for begin, end in pairwise(ends.tolist())]
+        memory = np.empty((ends[-1], len(self._preparation.number_names)))
+        return [memory[begin:end] for begin, end in pairwise(ends.tolist())]
 
     def _measure(self, blocks: list[Block]) -> list[np.ndarray]:
         """Measure the preparation on the rows that are learned from, unless it is known.

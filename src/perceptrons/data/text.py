@@ -97,12 +97,12 @@ class LabelledTextReader(PieceReader):
         recipe = {"format": self.format, "form": self.form, "text": text, "text_labels": self.text_labels}
         return recipe | self._shared()
 
-    def known(self) -> LearnedState:
-        facts, arrays = super().known()
+    def learned_state(self) -> LearnedState:
+        facts, arrays = super().learned_state()
         return facts | {"form": self.form}, arrays
 
-    def _know(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        super()._know(facts, arrays)
+    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
+        super()._restore(facts, arrays)
         self.form = facts["form"]
 
     def _pieces(self) -> Iterator[Piece]:
@@ -115,23 +115,25 @@ class LabelledTextReader(PieceReader):
 
     def _parse(self, piece: Piece) -> ParsedPiece:
         n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
-        found = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 4)))
+        buffers = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 4)))
         is_fasttext = self.form == IN_WORDS
         with np.errstate(over="ignore"):  # NumPy would warn where nothing is compiled
-            _, n_rows, n_bad, n_inside = scan_labelled(piece.content, piece.size, is_fasttext, self.need_labels, found)
-        content, named = piece.content, piece.content
+            _, n_rows, n_bad, n_inside = scan_labelled(
+                piece.content, piece.size, is_fasttext, self.need_labels, buffers
+            )
+        content, label_content = piece.content, piece.content
         if n_inside:
-            content, named = _remove_labels(content, found.inside[:n_inside], found.labels)
-        begin, end = np.ascontiguousarray(found.labels[:n_rows].T)
-        numbers, names = local_names(named, begin, end, self._rooms.labels)
+            content, label_content = _remove_labels(content, buffers.inside[:n_inside], buffers.labels)
+        begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
+        numbers, names = local_names(label_content, begin, end, self._rooms.labels)
         labels = CodedLabels(numbers, self._split(texts_of(names), is_fasttext))
-        begin, end = np.ascontiguousarray(found.texts[:n_rows].T)
+        begin, end = np.ascontiguousarray(buffers.texts[:n_rows].T)
         local = cut_text(content, begin, end, self._rule, self._rooms.words)
         bad = [
             BadRecord(line, *_describe_line(piece.content[first:last].tobytes(), is_fasttext))
-            for line, first, last in found.bad[:n_bad].tolist()
+            for line, first, last in buffers.bad[:n_bad].tolist()
         ]
-        return ParsedPiece(n_lines, found.lines[:n_rows], labels, local, None, bad)
+        return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, local, None, bad)
 
     def _split(self, texts: list[str], is_fasttext: bool) -> list[Label]:
         """Return texts that hold several labels as sets."""

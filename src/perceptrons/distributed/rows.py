@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.data import stream
-from perceptrons.data.source import Share, can_be_shared
+from perceptrons.data.source import FilePart, can_be_shared
 from perceptrons.distributed.clients import Workers, gathered, scattered
 from perceptrons.distributed.mixing import AnyWeights, PassNumber
 from perceptrons.distributed.shards import (
@@ -296,7 +296,7 @@ class FilesPart(LinearPart):
     Sent to another worker, it is only the names and how to read them: a worker without the cache reads the files again.
     """
 
-    def __init__(self, files: list[str], reading: dict[str, Any], shard: int, token: str, share: Share | None):
+    def __init__(self, files: list[str], reading: dict[str, Any], shard: int, token: str, share: FilePart | None):
         self.files, self.reading, self.shard, self.token, self.share = files, reading, shard, token, share
         self.setup: LinearSetup | None = None
         self.mapping: np.ndarray | None = None  # from the numbers of the named features here to the common ones
@@ -337,7 +337,7 @@ class FilesPart(LinearPart):
         from distributed import get_worker
 
         reader = stream(*self.files, **self.reading)
-        reader.share = self.share
+        reader.file_part = self.share
         self.path = Path(get_worker().local_directory) / f"perceptrons-{self.token}-{self.shard}.cache"
         cache = Cache(ArrayFile.create(self.path))
         facts = RawRows(sp.csr_matrix((0, 0)), NO_TARGET, None, None, (self.shard, 0)).facts()
@@ -345,7 +345,7 @@ class FilesPart(LinearPart):
             for block in cache.writing(blocks_of(reader, "")):
                 more = RawRows(block.X, block.target, block.weight, None, (self.shard, 0)).facts()
                 facts = facts.plus(more)._replace(moments=facts.moments if facts.n else more.moments)
-            cache.keep(self.token, *reader.known())
+            cache.keep(self.token, *reader.learned_state())
         finally:
             cache.file.close()
         return facts._replace(
@@ -454,7 +454,7 @@ def _shards_of_files(client: Any, files: Any, shards: int | None, reading: dict[
     for shard in range(n_shards):
         group, share = names[shard::n_shards], None
         if n_shards > len(names):
-            group, share = names, Share(shard, n_shards)
+            group, share = names, FilePart(shard, n_shards)
         parts.append([client.submit(FilesPart, group, recipe, shard, token, share, pure=False)])
     return Shards(client, parts, on_disk=True, notices=notices)
 

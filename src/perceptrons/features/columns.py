@@ -143,14 +143,14 @@ class Columns:
         """For each of these names: is it stored?"""
         return self.as_frozen()._numbers(names) >= 0
 
-    def add(self, other: "Columns") -> np.ndarray:
+    def add(self, more: "Columns") -> np.ndarray:
         """Get to know the names of another that was made with the same options; returns the number each has here."""
-        table, n, n_before = other._table, other.n_names, self.n_names
+        table, n, n_before = more._table, more.n_names, self.n_names
         ends = table.ends[: n + 1]
-        numbers = self._numbers(Names(table.arena[: ends[-1]], ends, other.counts, table.keys[:n]))
+        numbers = self._numbers(Names(table.arena[: ends[-1]], ends, more.counts, table.keys[:n]))
         new = np.flatnonzero(numbers >= n_before)
-        self._columns[numbers[new]] = other._columns[new]
-        self.forgot = self.forgot or other.forgot or bool((numbers < 0).any())
+        self._columns[numbers[new]] = more._columns[new]
+        self.forgot = self.forgot or more.forgot or bool((numbers < 0).any())
         return numbers
 
     def _numbers(self, names: Names) -> np.ndarray:

@@ -42,9 +42,9 @@ class Derived(NamedTuple):
     timed: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
 
-    def plus(self, other: "Derived") -> "Derived":
+    def plus(self, more: "Derived") -> "Derived":
         """These columns, and others behind them."""
-        return Derived(*(mine + its for mine, its in zip(self, other, strict=True)))
+        return Derived(*(mine + its for mine, its in zip(self, more, strict=True)))
 
     def numbers(self) -> list[str]:
         """Return the names of the numbers that are made, in their order."""
@@ -341,9 +341,9 @@ def _pairs(term: str, names: list[str]) -> list[tuple[str, str]]:
     for cut in cuts:
         first, second = term[:cut].strip(), term[cut + 1 :].strip()
         if not second or not first:
-            one = first or second
-            if one in order:
-                return [_sorted(one, other, order) for other in names if other != one]
+            first_or_second = first or second
+            if first_or_second in order:
+                return [_sorted(first_or_second, other, order) for other in names if other != first_or_second]
         elif first in order and second in order and first != second:
             return [_sorted(first, second, order)]
     parts = [part.strip() for part in term.split("*") if part.strip()]
@@ -622,7 +622,7 @@ class Preparation:
         _require(facts.keys() - optional == cls().as_dict().keys(), "all that a preparation has")
         lists = {name: facts[name] for name in (*Derived._fields, "names", "indicators", "missing")}
         for name, value in lists.items():
-            _require(isinstance(value, list) and all(isinstance(one, str) for one in value), f"names in {name}")
+            _require(isinstance(value, list) and all(isinstance(first, str) for first in value), f"names in {name}")
         _require(facts["scale"] in SCALES[1:], "a scale")
         _require(type(facts["fill"]) is bool and type(facts["beside_words"]) is bool, "flags")
         derived = Derived(*(tuple(facts[name]) for name in Derived._fields))
@@ -637,12 +637,12 @@ class Preparation:
         _require(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
         are_pairs = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
         _require(are_pairs and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
-        made = Products(powers, tuple((one, other) for one, other in pairs))
-        distinct = {frozenset(pair) for pair in made.pairs if pair[0] != pair[1]}
-        _require(len(distinct) == len(made.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
+        products = Products(powers, tuple((first, second) for first, second in pairs))
+        distinct = {frozenset(pair) for pair in products.pairs if pair[0] != pair[1]}
+        _require(len(distinct) == len(products.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(facts["missing"]), facts["fill"])
         preparation = cls(
-            facts["scale"], words, derived, names, fills, centres, scales, tuple(facts["indicators"]), made,
+            facts["scale"], words, derived, names, fills, centres, scales, tuple(facts["indicators"]), products,
             beside_words=facts["beside_words"],
             term_weights=None if weights is None else TermWeights.from_dict(weights),
         )  # fmt: skip
@@ -660,7 +660,7 @@ def preparation_without_data(roles: Roles, derived: Derived, options: "ColumnOpt
     if options.scale != "none" or options.on_missing == "fill" or options.interactions or derived.dates:
         return None
     ones = np.ones(len(names))
-    made = parse_products((), options.powers, list(names), [])
+    products = parse_products((), options.powers, list(names), [])
     return Preparation(
         "none",
         options.missing_values,
@@ -669,7 +669,7 @@ def preparation_without_data(roles: Roles, derived: Derived, options: "ColumnOpt
         0 * ones,
         0 * ones,
         ones,
-        products=made,
+        products=products,
         beside_words=bool(roles.texts),
     )
 
@@ -690,7 +690,7 @@ def measure_preparation(
     centres, scales = statistics.scaling(scale, first)
     indicators = [name for name, lacks in zip(names, statistics.lacks.tolist(), strict=True) if lacks]
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
-    made = (
+    products = (
         parse_products(options.interactions, options.powers, names, list(categories))
         if learned is None
         else learned.products
@@ -705,10 +705,10 @@ def measure_preparation(
             mine[are_known] = its[[place for place in old if place >= 0]]
         known_indicators, new_indicators = {*learned.indicators}, {*indicators}
         indicators = [name for name in names if name in (known_indicators if name in place_of else new_indicators)]
-    has_many_names = count_products(categories, sum(part.n for part in parts), made) > MOST_NAMES
+    has_many_names = count_products(categories, sum(part.n for part in parts), products) > MOST_NAMES
     return Preparation(
-        scale, options.missing_values, derived, tuple(names), statistics.mean, centres, scales, tuple(indicators), made,
-        beside_words=bool(roles.texts), hash_bits=HASH_BITS if has_many_names else None,
+        scale, options.missing_values, derived, tuple(names), statistics.mean, centres, scales, tuple(indicators),
+        products, beside_words=bool(roles.texts), hash_bits=HASH_BITS if has_many_names else None,
         term_weights=None if learned is None else learned.term_weights,
         weigh_terms=learned is None and bool(roles.texts) and scale == "standard",
     ).with_scaled_products(parts, learned)  # fmt: skip
@@ -741,8 +741,8 @@ class Moments(NamedTuple):
             largest = np.maximum(np.abs(self.low), np.abs(self.high))
             return self.mean.copy(), np.where(self.deviation > NEGLIGIBLE * largest, self.deviation, 1.0)
         if scale == "max-abs":
-            most = np.maximum(np.abs(self.high - first), np.abs(self.low - first))
-            return first, np.where(most > 0, most, 1.0)
+            peak = np.maximum(np.abs(self.high - first), np.abs(self.low - first))
+            return first, np.where(peak > 0, peak, 1.0)
         return first, np.ones(len(first))
 
 

@@ -153,9 +153,9 @@ class Rows(NamedTuple):
 
 def to_rows(prepared: PreparedCells, dense: bool, rule: Rule | None, prefixes: list[str], workspace: Workspace) -> Rows:
     """Return what several threads can make of the rows at once, without the columns. rule: how words are cut."""
-    named = None if dense else name_features(*prepared[:4], workspace)
-    words = cut_columns(prepared.texts, prefixes, rule, workspace) if rule is not None and prepared.texts else None
-    return Rows(prepared.numbers, named, words)
+    name_rows = None if dense else name_features(*prepared[:4], workspace)
+    word_rows = cut_columns(prepared.texts, prefixes, rule, workspace) if rule is not None and prepared.texts else None
+    return Rows(prepared.numbers, name_rows, word_rows)
 
 
 def cut_columns(texts: list[TextColumn], prefixes: list[str], rule: Rule, workspace: Workspace) -> LocalRows:
@@ -215,9 +215,9 @@ def number_names(names: list[str]) -> Names:
     return local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], Workspace())[1]
 
 
-def unnamed_keys(columns: Columns, named: list[str], words: bool) -> frozenset[str]:
+def unnamed_keys(columns: Columns, names: list[str], words: bool) -> frozenset[str]:
     """Keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
-    keys, names_used = (name.partition("=") for name in columns.names()), {*named}
+    keys, names_used = (name.partition("=") for name in columns.names()), {*names}
     return frozenset(key for key, equals, _ in keys if key not in names_used and (equals or not words))
 
 
@@ -243,27 +243,30 @@ class LocatedRows(NamedTuple):
     word_columns: ColumnPlaces | None
 
 
-def find_columns(rows_of_names: NamedRows, words: LocalRows | None, columns: Columns) -> LocatedRows:
+def find_columns(rows_of_names: NamedRows, word_rows: LocalRows | None, columns: Columns) -> LocatedRows:
     """Give the names of a piece their columns: once, as names are counted."""
-    if words is not None and not columns.frozen and len(words.starts) > 2:
-        _number_row_by_row(rows_of_names, words, columns)
+    if word_rows is not None and not columns.frozen and len(word_rows.starts) > 2:
+        _number_row_by_row(rows_of_names, word_rows, columns)
     return LocatedRows(
-        rows_of_names, words, columns.find(rows_of_names.names), None if words is None else columns.find(words.names)
+        rows_of_names,
+        word_rows,
+        columns.find(rows_of_names.names),
+        None if word_rows is None else columns.find(word_rows.names),
     )
 
 
-def _number_row_by_row(rows_of_names: NamedRows, words: LocalRows, columns: Columns) -> None:
+def _number_row_by_row(rows_of_names: NamedRows, word_rows: LocalRows, columns: Columns) -> None:
     """Give new names their numbers in the order of the rows, however many rows there are at a time.
 
     In a row, named features come before words. Nothing is counted yet.
     """
-    first_rows_of_words = np.empty(len(words.names.counts), np.int64)
-    rows = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
-    first_rows_of_words[words.numbers[::-1]] = rows[::-1]  # of several the last one stays
-    new, new_words = (np.flatnonzero(~columns.knows(names)) for names in (rows_of_names.names, words.names))
+    first_rows_of_words = np.empty(len(word_rows.names.counts), np.int64)
+    rows = np.repeat(np.arange(len(word_rows.starts) - 1), np.diff(word_rows.starts))
+    first_rows_of_words[word_rows.numbers[::-1]] = rows[::-1]  # of several the last one stays
+    new, new_words = (np.flatnonzero(~columns.knows(names)) for names in (rows_of_names.names, word_rows.names))
     if not (len(new) and len(new_words)):
         return
-    names = joined(renumbered(rows_of_names.names, new), renumbered(words.names, new_words))
+    names = joined(renumbered(rows_of_names.names, new), renumbered(word_rows.names, new_words))
     first_rows = np.concatenate([rows_of_names.first_rows[new], first_rows_of_words[new_words]])
     in_order = renumbered(names, np.argsort(first_rows, kind="stable"))
     columns.find(in_order._replace(counts=np.zeros_like(in_order.counts)))
@@ -277,20 +280,20 @@ def sparse_rows(
     weights: of the words and of what stands beside them; every column of texts is then scaled to length 1 by itself,
     so that a title beside a long text counts.
     """
-    rows_of_names, words, name_columns, word_columns = rows
-    if words is None:
+    rows_of_names, word_rows, name_columns, word_columns = rows
+    if word_rows is None:
         if columns.bits is not None:
             return assemble_values(*rows_of_names[:3], name_columns, columns.n_columns)
         return float64_rows(rows_of_names, name_columns, columns.n_columns)
     assert text is not None
     assert word_columns is not None
     if weights is None:
-        X = assemble(words, word_columns, columns.n_columns, text.values, text.norm)
+        X = assemble(word_rows, word_columns, columns.n_columns, text.values, text.norm)
     else:
-        amounts = worth(words.counts, text.values) * weights.of(word_columns.columns)[words.numbers]
+        amounts = worth(word_rows.counts, text.values) * weights.of(word_columns.columns)[word_rows.numbers]
         if text.norm is not None:
-            amounts /= _norms(words, amounts * (word_columns.columns >= 0)[words.numbers])
-        X = assemble_values(words.starts, words.numbers, amounts, word_columns, columns.n_columns)
+            amounts /= _norms(word_rows, amounts * (word_columns.columns >= 0)[word_rows.numbers])
+        X = assemble_values(word_rows.starts, word_rows.numbers, amounts, word_columns, columns.n_columns)
         rows_of_names = rows_of_names._replace(amounts=rows_of_names.amounts * weights.beside)
     if len(rows_of_names.numbers):
         X = X + assemble_values(*rows_of_names[:3], name_columns, columns.n_columns)
@@ -298,11 +301,11 @@ def sparse_rows(
     return X
 
 
-def _norms(words: LocalRows, amounts: np.ndarray) -> np.ndarray:
+def _norms(word_rows: LocalRows, amounts: np.ndarray) -> np.ndarray:
     """For every word the Euclidean length of the text that it is in."""
-    texts = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
-    if words.parts is not None:
-        texts = texts * (int(words.parts.max(initial=0)) + 1) + words.parts[words.numbers]
+    texts = np.repeat(np.arange(len(word_rows.starts) - 1), np.diff(word_rows.starts))
+    if word_rows.parts is not None:
+        texts = texts * (int(word_rows.parts.max(initial=0)) + 1) + word_rows.parts[word_rows.numbers]
     lengths = np.sqrt(np.bincount(texts, amounts * amounts))
     return np.where(lengths > 0, lengths, 1.0)[texts]
 

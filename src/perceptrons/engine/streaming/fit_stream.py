@@ -308,7 +308,7 @@ class StreamFit(LinearTrainee):
         if number < skipped:
             raise ValueError(f"The stream has {number} blocks, but {skipped} were learned before the checkpoint.")
         if self.cache is not None and self.kept is not None:
-            self.cache.keep(self.about, *self.reader.known())  # type: ignore[attr-defined]
+            self.cache.keep(self.about, *self.reader.learned_state())  # type: ignore[attr-defined]
 
     def _open_cache(self) -> None:
         if self.kept is not None and self.cached:
@@ -316,7 +316,7 @@ class StreamFit(LinearTrainee):
             if found is not None:
                 self.cache, learned, arrays = found
                 with sound(self.cache.file.name):
-                    self.reader.know(learned, arrays)  # type: ignore[attr-defined]
+                    self.reader.restore(learned, arrays)  # type: ignore[attr-defined]
                 n, columns = self.reader.n_features, self.reader.columns  # type: ignore[attr-defined]
                 self.cache.widths = range(n if columns is not None and columns.bits else 0, n + 1)
                 self.read = True
