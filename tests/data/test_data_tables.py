@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, source, stream
 from perceptrons.data import json as json_reader
+from perceptrons.data.sample import first_examples
 from perceptrons.data.table_reader import TableReader
 from perceptrons.features import Columns, HashedText
 
@@ -1026,3 +1027,16 @@ def test_names_are_numbered_and_counted_row_by_row_however_many_rows_come_at_a_t
     for i, X in enumerate(alone):
         assert whole[i].indices.tolist() == X.indices.tolist()
         assert whole[i].data.tolist() == X.data.tolist()
+
+
+def test_texts_to_show_come_from_their_own_column_in_every_file(tmp_path):
+    """Records may span lines, and files may have their columns in another order, or no header."""
+    (tmp_path / "a.csv").write_text('text,n,label\n"hello, ""you""\nthere",1,p\n\n"x y",2,q\n')
+    (tmp_path / "b.csv").write_text('label,n,text\np,1,"second; file"\nq,2,last\n')
+    (tmp_path / "c.csv").write_text('p,1,some text\nq,2,"other, text"\n')
+    reader = stream(tmp_path / "a.csv", tmp_path / "b.csv", text_column="text", label_column="label")
+    sample = first_examples(reader, 2**20, 100)
+    assert sample.texts(reader).fetch([3, 0, 1]) == ["last", 'hello, "you"\nthere', "x y"]
+    reader = stream(tmp_path / "c.csv", text_column="3", label_column="1")
+    sample = first_examples(reader, 2**20, 100)
+    assert sample.texts(reader).fetch([1, 0]) == ["other, text", "some text"]

@@ -144,6 +144,24 @@ def _cell(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(f'{blank}*+"((?:[^"]|"")*+)"({plain})|({plain})'.encode())
 
 
+def read_rows(
+    path: DataPath, tabs: bool, lines: list[int], encoding: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield line, from 1, and cells of the first record of a file and of those that begin on these lines."""
+    begin, last = 1, max(lines)
+    for piece, delimiter in csv_pieces(path, tabs, encoding=encoding):
+        records = records_of(piece, delimiter)
+        wanted = np.isin(records.lines + begin, lines)
+        if begin == 1 and records.cells.any():
+            wanted[np.argmax(records.cells > 0)] = True
+        for record in np.flatnonzero(wanted).tolist():
+            cells = cells_of(piece, records, record, delimiter)[0]
+            yield begin + int(records.lines[record]), [cell.decode("utf-8", "replace") for cell in cells]
+        begin += records.n_lines
+        if begin > last:
+            return
+
+
 class CsvRows:
     """The rows of a piece while they are read."""
 

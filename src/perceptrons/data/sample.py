@@ -1,6 +1,5 @@
 """The first examples of files, to look at: their features, where they stand, and their texts as they are written."""
 
-import csv
 import io
 import json
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.data.csv import read_rows
 from perceptrons.data.labels import joined_label_sets, target_of
 from perceptrons.data.source import BOM, decoded_from, opened
 from perceptrons.data.table import Block, DataPath, HasPlaces, concatenate_rows, joined
@@ -19,8 +19,6 @@ from perceptrons.features.values import Recipe
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
 
-RECORD = 10_000  # lines at most of one record of a table
-MARKS = {"csv": ",;\t", "tsv": "\t,;"}
 NO_LINES = ("parquet", "arrow", "xlsx")  # formats whose bytes nobody can read
 AS_LINES = ("text", "vw")  # formats whose lines can be read by people as they are
 
@@ -102,32 +100,32 @@ class Originals:
         return [texts[row] for row in rows]
 
     def _read(self, path: DataPath, line_numbers: list[int]) -> Iterator[tuple[int, str | None]]:
-        """Yield the records that begin on these lines, in one reading of the file."""
+        """Yield the texts of the records that begin on these lines, in one reading of the file."""
         format, columns = str(self._source.get("format")), self._columns()
-        with opened(path, encoding=decoded_from(self._source.get("encoding"))) as file:
-            unbuffered: Any = file
-            lines, line = io.BufferedReader(unbuffered), 0
-            header: list[str] = []
+        encoding = decoded_from(self._source.get("encoding"))
+        if format in ("csv", "tsv") and columns:
+            yield from self._read_cells(path, line_numbers, columns, encoding)
+            return
+        with opened(path, encoding=encoding) as file:
+            lines = enumerate(io.BufferedReader(file), 1)
             for target in line_numbers:
-                while line < target - 1:
-                    text = lines.readline()
-                    line += 1
-                    if line == 1 and format in MARKS:
-                        header = self._header(text)
-                    if not text:
-                        return
-                if format in MARKS and columns:
-                    # a record may span several lines
-                    record = [lines.readline()]
-                    while sum(part.count(b'"') for part in record) % 2 and len(record) < RECORD and (
-                        more := lines.readline()):  # fmt: skip
-                        record.append(more)
-                    line += len(record)
-                    yield target, self._cells(_text(b"".join(record)), header, columns)
-                else:
-                    text = lines.readline()
-                    line += 1
-                    yield target, self._line(text, format, columns)
+                line = next((line for number, line in lines if number == target), None)
+                if line is None:
+                    return
+                yield target, self._line(line, format, columns)
+
+    def _read_cells(
+        self, path: DataPath, line_numbers: list[int], columns: list[str], encoding: str | None
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the cells of columns of text, a line each; all cells of a row that lacks them."""
+        names: list[str] | None = None
+        for line, cells in read_rows(path, self._source["format"] == "tsv", line_numbers, encoding):
+            if names is None:
+                header = [cell.strip() for cell in cells]
+                names = header if {*columns} <= {*header} else list(self._source.get("names") or [])
+            texts = [cell for name, cell in zip(names, cells, strict=False) if name in columns]
+            if line in line_numbers:
+                yield line, "\n".join(texts or cells)
 
     def _columns(self) -> list[str]:
         columns = self._source.get("text_column")
@@ -146,23 +144,6 @@ class Originals:
             except (ValueError, TypeError, AttributeError):
                 return None
         return _text(line).strip()
-
-    def _header(self, line: bytes) -> list[str]:
-        names = self._source.get("names")
-        return (
-            [str(name) for name in names] if names else next(csv.reader([_text(line)], delimiter=self._mark(line)), [])
-        )
-
-    def _mark(self, line: bytes) -> str:
-        marks = MARKS[str(self._source.get("format"))]
-        return next((mark for mark in marks if mark.encode() in line), marks[0])
-
-    def _cells(self, record: str, header: list[str], columns: list[str]) -> str | None:
-        cells = next(csv.reader(io.StringIO(record), delimiter=self._mark(record.encode())), [])
-        texts = [
-            cells[header.index(name)] for name in columns if name in header and header.index(name) < len(cells)
-        ]  # fmt: skip
-        return "\n".join(texts) if texts else record.strip()
 
 
 def _text(content: bytes) -> str:
