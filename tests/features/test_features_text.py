@@ -20,7 +20,8 @@ from sklearn.utils import estimator_checks, get_tags, murmurhash3_32
 
 from perceptrons import Perceptron
 from perceptrons.engine.scan.words import LIMIT, folded
-from perceptrons.features import HashedFeatures, HashedText, hashed, named_rows
+from perceptrons.engine.training.matrices import stack_csr
+from perceptrons.features import HashedFeatures, HashedText, named_rows
 from perceptrons.features import text as text_file
 from perceptrons.features.named_rows import Workspace, cut_text
 from tests.reference import text as reference
@@ -381,4 +382,4 @@ def test_texts_outside_their_content_are_refused():
 
 
 def test_stacking_needs_no_rows_at_all():
-    assert hashed._stacked([], 5).shape == (0, 5)
+    assert stack_csr([], 5).shape == (0, 5)

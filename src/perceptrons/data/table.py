@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.data.labels import Label, not_classes, target_of
-from perceptrons.engine.training.matrices import widened
+from perceptrons.engine.training.matrices import stack_csr, widened
 from perceptrons.engine.wording import short
 from perceptrons.features import Columns
 from perceptrons.features.named_rows import Names
@@ -207,7 +207,7 @@ def concatenate_rows(parts: list[Any], n_features: int) -> Any:
         X = widened(parts.pop(), width)
     else:
         parts[:] = [part if sp.issparse(part) else sp.csr_matrix(part) for part in parts]
-        X = _concatenate_csr(parts, width)
+        X = stack_csr(parts, width)
     X.sum_duplicates()
     return X
 
@@ -226,20 +226,6 @@ def _concatenate_arrays(parts: list[Any], width: int) -> np.ndarray:
         X[begin : begin + len(part), : part.shape[1]] = part
         begin += len(part)
     return X
-
-
-def _concatenate_csr(parts: list[Any], width: int) -> Any:
-    n_rows, n_values = sum(part.shape[0] for part in parts), sum(len(part.data) for part in parts)
-    index = np.int32 if max(n_values, width) <= np.iinfo(np.int32).max else np.int64
-    values, columns = np.empty(n_values, np.result_type(*(part.dtype for part in parts))), np.empty(n_values, index)
-    starts, row, begin = np.zeros(n_rows + 1, index), 0, 0
-    while parts:
-        part = parts.pop(0)
-        n, end = part.shape[0], begin + len(part.data)
-        values[begin:end], columns[begin:end] = part.data, part.indices
-        starts[row + 1 : row + 1 + n] = part.indptr[1:].astype(index) + begin
-        row, begin = row + n, end
-    return sp.csr_matrix((values, columns, starts), shape=(n_rows, width), copy=False)
 
 
 class Block(NamedTuple):

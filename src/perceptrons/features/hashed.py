@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.streaming.threads import in_order
 from perceptrons.engine.training.inputs import as_configured
+from perceptrons.engine.training.matrices import stack_csr
 from perceptrons.engine.training.parameters import Domain, Number, check_parameters
 from perceptrons.features.columns import OPTIONS, Columns
 from perceptrons.features.named_rows import ColumnPlaces, Names, Workspace, Workspaces, assemble_values, local_names
@@ -119,7 +120,10 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
 
         source = self._read(X)
         parts = self._pieces(source, assembled) if columns.frozen else map(assembled, self._pieces(source))
-        return _stacked(list(parts), columns.n_columns)
+        matrices = list(parts)
+        if len(matrices) == 1 and matrices[0].shape[1] == columns.n_columns:
+            return matrices[0]
+        return stack_csr(matrices, columns.n_columns)
 
     def _end(self, columns: Columns) -> "Naming":
         columns.frozen = True
@@ -165,23 +169,6 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         tags.input_tags.two_d_array = False
         tags.requires_fit = self.bits is None
         return tags
-
-
-def _stacked(parts: list[sp.csr_matrix], n_columns: int) -> sp.csr_matrix:
-    """Return rows of one matrix under those of the other. (scipy's vstack would ask for one width.)"""
-    if len(parts) == 1 and parts[0].shape[1] == n_columns:
-        return parts[0]
-    total = sum(part.nnz for part in parts)
-    kind = np.int32 if total < 2**31 else np.int64
-    starts = [np.zeros(1, kind)]
-    for part in parts:
-        starts.append(part.indptr[1:].astype(kind) + starts[-1][-1])
-    columns = [np.zeros(0, kind), *(part.indices.astype(kind, copy=False) for part in parts)]
-    values = [np.zeros(0, np.float32), *(part.data for part in parts)]
-    indptr = np.concatenate(starts)
-    return sp.csr_matrix(
-        (np.concatenate(values), np.concatenate(columns), indptr), shape=(len(indptr) - 1, n_columns), copy=False
-    )
 
 
 class Valued(NamedTuple):

@@ -57,6 +57,22 @@ def row_bytes(X: Any) -> Iterator[bytes]:
             yield columns[starts[i] : end].tobytes() + part.data[starts[i] : end].tobytes()
 
 
+def stack_csr(parts: list[Any], width: int) -> Any:
+    """Join CSR matrices to one of this width. Empties the list, so that their memory is free early."""
+    n_rows, n_values = sum(part.shape[0] for part in parts), sum(len(part.data) for part in parts)
+    index = np.int32 if max(n_values, width) <= np.iinfo(np.int32).max else np.int64
+    dtype = np.result_type(*(part.dtype for part in parts)) if parts else np.float32
+    values, columns = np.empty(n_values, dtype), np.empty(n_values, index)
+    starts, row, begin = np.zeros(n_rows + 1, index), 0, 0
+    while parts:
+        part = parts.pop(0)
+        n, end = part.shape[0], begin + len(part.data)
+        values[begin:end], columns[begin:end] = part.data, part.indices
+        starts[row + 1 : row + 1 + n] = part.indptr[1:].astype(index) + begin
+        row, begin = row + n, end
+    return sp.csr_matrix((values, columns, starts), shape=(n_rows, width), copy=False)
+
+
 def _checked(X: Any, name: str) -> Any:
     """The same CSR matrix; with standard index types and nothing behind the last row."""
     n, d = _shape(X, name)
