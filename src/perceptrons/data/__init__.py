@@ -262,7 +262,7 @@ def source_in_memory(inputs: Inputs) -> InMemory | None:
     return None
 
 
-def _refuse_url(name: Any) -> None:
+def _refuse_url(name: object) -> None:
     """Raise ValueError for a name that is a URL and not a file. A path has lost one of its two slashes."""
     if isinstance(name, str) and URL.match(name) and not os.path.lexists(name):
         url = URL.sub(lambda match: f"{match[1]}://", name)
@@ -270,7 +270,7 @@ def _refuse_url(name: Any) -> None:
         raise ValueError(f"{url}: files are not read over the network: {hint}")
 
 
-def _is_frame(data: Any) -> bool:
+def _is_frame(data: object) -> bool:
     """Return whether it is a frame of pandas or polars, a LazyFrame of polars, or a table of pyarrow."""
     return hasattr(data, "collect_schema") or hasattr(data, "columns") or hasattr(data, "column_names")
 

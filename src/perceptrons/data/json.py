@@ -201,18 +201,18 @@ def _record(number: int, line: bytes) -> Record:
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
-        return Record(number, "", None, BadRecord(number, describe_decoding_error(error), error.start + 1))
+        return Record(number, "", {}, BadRecord(number, describe_decoding_error(error), error.start + 1))
     except UnicodeEncodeError:
         message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
-        return Record(number, text, None, BadRecord(number, message, max(text.lower().find("\\ud"), 0) + 1))
+        return Record(number, text, {}, BadRecord(number, message, max(text.lower().find("\\ud"), 0) + 1))
     except json.JSONDecodeError as error:
         message = f"this is not JSON ({error.msg}): correct or remove the line"
-        return Record(number, text, None, BadRecord(number, message, error.colno))
+        return Record(number, text, {}, BadRecord(number, message, error.colno))
     except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
         return Record(
             number,
             text,
-            None,
+            {},
             BadRecord(
                 number, "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"
             ),
@@ -221,7 +221,7 @@ def _record(number: int, line: bytes) -> Record:
         message = (
             f'{shown(text.strip())} is not an object: write one per example, such as {{"label": 1, "height": 1.5}}'
         )
-        return Record(number, text, None, BadRecord(number, message))
+        return Record(number, text, {}, BadRecord(number, message))
     return Record(number, text, value)
 
 

@@ -48,7 +48,7 @@ class Record(NamedTuple):
 
     line: int
     text: str
-    value: Any
+    value: dict[str, object]  # empty if the record is bad
     bad: BadRecord | None = None
 
 
@@ -206,7 +206,7 @@ class RecordTable(RecordFormat):
         return piece.size
 
 
-def is_lazy(frame: Any) -> bool:
+def is_lazy(frame: object) -> bool:
     """Return whether it is a LazyFrame of polars, whose rows are still to be computed."""
     return hasattr(frame, "collect_schema") and hasattr(frame, "collect")
 

@@ -264,7 +264,7 @@ class OpenStream(Source):
         return Encoded(self.stream) if self.is_text else self.stream
 
 
-def is_stream(data: Any) -> bool:
+def is_stream(data: object) -> bool:
     """Return whether it is something to read from, not a name."""
     return hasattr(data, "read") and hasattr(data, "seekable")
 

@@ -9,9 +9,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.training.inputs import as_configured
+from perceptrons.features import HashedText
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.from_memory import given_rows
 from perceptrons.features.preparation import parse_products
+
+Names = str | list[str] | None
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):
@@ -79,8 +82,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     def __init__(
         self, *, scale: Literal["auto", "standard", "max-abs", "none"] = "auto",
-        on_missing: Literal["fill", "raise"] = "fill", missing: Any = None, categories: Any = None,
-        ignore: Any = None, keep: Any = None, text_column: Any = None, text: Any = None, interactions: Any = None,
+        on_missing: Literal["fill", "raise"] = "fill", missing: Names = None, categories: Names = None,
+        ignore: Names = None, keep: Names = None, text_column: Names = None, text: HashedText | None = None,
+        interactions: Names = None,
         powers: int = 1, hash_bits: int | None = None,
     ) -> None:  # fmt: skip
         self.scale = scale

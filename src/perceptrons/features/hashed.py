@@ -183,7 +183,7 @@ class Valued(NamedTuple):
 class Rowed:
     """Rows of features, and where they are cut into pieces."""
 
-    def __init__(self, rows: list[Any]) -> None:
+    def __init__(self, rows: list[object]) -> None:
         self.rows = rows
         self.cuts = [*range(0, len(rows), ROWS), len(rows)]
 
@@ -273,7 +273,7 @@ def _cut(source: Rowed, k: int, workspace: Workspace) -> Valued:
     return Valued(starts, numbers, np.array(amounts, np.float64), distinct)
 
 
-def _features(row: Any, at: int) -> Iterable[tuple[Any, Any]]:
+def _features(row: object, at: int) -> Iterable[tuple[object, object]]:
     """Return the names and values of a row, as they come."""
     if isinstance(row, Mapping):
         return row.items()
@@ -284,7 +284,7 @@ def _features(row: Any, at: int) -> Iterable[tuple[Any, Any]]:
     return (_pair(item, at) for item in row)
 
 
-def _pair(item: Any, at: int) -> tuple[Any, Any]:
+def _pair(item: object, at: int) -> tuple[object, object]:
     if isinstance(item, str):
         return item, 1
     if isinstance(item, tuple | list) and len(item) == 2:
@@ -292,7 +292,7 @@ def _pair(item: Any, at: int) -> tuple[Any, Any]:
     raise TypeError(f"Row {at} has {item!r} ({type(item).__name__}): give a name, or a pair of a name and a value.")
 
 
-def _feature(name: Any, value: Any, at: int) -> tuple[bytes, float]:
+def _feature(name: object, value: object, at: int) -> tuple[bytes, float]:
     """Return a name as it is hashed, and its value."""
     if not isinstance(name, str):
         raise TypeError(f"Row {at} has a feature {name!r} ({type(name).__name__}): names must be strings.")

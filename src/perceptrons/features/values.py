@@ -117,9 +117,9 @@ class Twice(dict):
     keys_twice: frozenset[str]
 
 
-def leaves(record: Mapping[str, object]) -> Iterator[tuple[tuple[str, ...], Any, bool]]:
+def leaves(record: Mapping[str, object]) -> Iterator[tuple[tuple[str, ...], object, bool]]:
     """Yield the values that are no objects: the keys that lead there, the value, and whether a key stands twice."""
-    waiting: list[tuple[tuple[str, ...], Any, bool]] = [((), record, False)]
+    waiting: list[tuple[tuple[str, ...], object, bool]] = [((), record, False)]
     while waiting:
         path, value, twice = waiting.pop()
         if not isinstance(value, Mapping):
@@ -170,7 +170,7 @@ def is_missing(value: object) -> bool:
     )
 
 
-def plain_value(value: object) -> Any:
+def plain_value(value: object) -> object:
     """Return a value of NumPy, pandas or Python as JSON would have it; None for a missing one."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.item() if isinstance(value, np.generic) else value.tolist()
