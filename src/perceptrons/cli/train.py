@@ -511,21 +511,16 @@ def _check_cluster(options: TrainOptions) -> None:
         raise BadInputError(f"{name} needs DATA: name the files that the workers should read.")
     if STDIN in options.data:
         raise BadInputError(f"- cannot be combined with {name}: workers cannot read standard input, so give files.")
-    if options.trace is not None:
-        raise BadInputError(f"--trace cannot be combined with {name}: it follows one run, not one per shard.")
-    if options.cache is not None:
-        raise BadInputError(
-            f"--cache cannot be combined with {name}: every worker keeps what it reads on its own disk."
-        )
-    if options.time_order:
-        raise BadInputError(f"--time-order cannot be combined with {name}: use a separate test file, --test FILE.")
-    if options.test_share:
-        raise BadInputError(f"--test-share cannot be combined with {name}: use a separate test file, --test FILE.")
-    if options.probabilities is not None:
-        raise BadInputError(
-            f"--probabilities cannot be combined with {name}: calibrate the model afterwards in Python, with "
-            "perceptrons.selection.calibrate."
-        )
+    advice = {
+        "trace": "it follows one run, not one per shard",
+        "cache": "every worker keeps what it reads on its own disk",
+        "time_order": "use a separate test file, --test FILE",
+        "test_share": "use a separate test file, --test FILE",
+        "probabilities": "calibrate the model afterwards in Python, with perceptrons.selection.calibrate",
+    }
+    for option, what_to_do in advice.items():
+        if getattr(options, option):
+            raise BadInputError(f"{typed(option)} cannot be combined with {name}: {what_to_do}.")
     if is_threshold_chosen(options):
         raise BadInputError(f"--threshold {plain(options.threshold)} cannot be combined with {name}: give a number.")
 
