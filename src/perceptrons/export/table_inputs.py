@@ -89,7 +89,7 @@ def table_inputs(source: Any, columns: Columns, n: int) -> TableInputs:
 def _products(preparation: Preparation, numbers: list[str]) -> list[tuple[int, ...]]:
     """Return the indices of the factors of every power and product, in the order of `number_products`."""
     index = {name: k for k, name in enumerate(numbers)}
-    bases, products = preparation._to_powers(), preparation.products
+    bases, products = preparation.columns_with_powers(), preparation.products
     powers = [(index[name],) * power for power in range(2, products.powers + 1) for name in bases]
     pairs = [(index[a], index[b]) for a, b in products.pairs if a in index and b in index]
     _, names = number_products(np.empty((0, len(numbers))), numbers, bases, products)

@@ -488,7 +488,7 @@ class Preparation:
             if self.indicators:
                 place_of = {name: place for place, name in enumerate(names)}
                 numbers[:, d : d + len(self.indicators)] = missing[:, [place_of[name] for name in self.indicators]]
-            columns, _ = number_products(numbers, names, self._to_powers(), self.products)
+            columns, _ = number_products(numbers, names, self.columns_with_powers(), self.products)
             derived = numbers[:, d + len(self.indicators) :]
             for place, column in enumerate(columns):
                 derived[:, place] = column
@@ -518,7 +518,8 @@ class Preparation:
                 np.copyto(into, (self.fills - self.centres) / self.scales, where=missing)
         return missing
 
-    def _to_powers(self) -> list[str]:
+    def columns_with_powers(self) -> list[str]:
+        """Return the names of the numbers of which powers are features: all but those of dates and flags."""
         derived = {*self.derived.numbers()}
         return [name for name in self.names if name not in derived]
 
@@ -526,7 +527,7 @@ class Preparation:
     def product_names(self) -> list[str]:
         """What powers and products of numbers are called."""
         empty = np.empty((0, len(self.names)))
-        return number_products(empty, list(self.names), self._to_powers(), self.products)[1]
+        return number_products(empty, list(self.names), self.columns_with_powers(), self.products)[1]
 
     def with_scaled_products(self, parts: Sequence[Contents], learned: "Preparation | None") -> "Preparation":
         """Return the same with scales of powers and products, measured on these rows unless they are known."""
@@ -536,7 +537,7 @@ class Preparation:
         groups = [Products(1, pairs[k : k + PRODUCTS_AT_ONCE]) for k in range(0, len(pairs), PRODUCTS_AT_ONCE)]
         centres, scales = list[float](), list[float]()
         for group in (Products(self.products.powers), *groups):
-            d = len(number_products(np.empty((0, len(names))), names, self._to_powers(), group)[0])
+            d = len(number_products(np.empty((0, len(names))), names, self.columns_with_powers(), group)[0])
             measured_group = moments(self._product_chunks(parts, names, group), d).scaling(self.scale, np.zeros(d))
             centres += measured_group[0].tolist()
             scales += measured_group[1].tolist()
@@ -559,7 +560,7 @@ class Preparation:
         for chunk in number_chunks(parts):
             scaled = np.empty(chunk.shape)
             self._scale_into(scaled, chunk)
-            columns, _ = number_products(scaled, names, self._to_powers(), group)
+            columns, _ = number_products(scaled, names, self.columns_with_powers(), group)
             yield np.stack(columns, axis=1) if columns else np.empty((len(chunk), 0))
 
     @cached_property
