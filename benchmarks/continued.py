@@ -1,7 +1,7 @@
 """Fitted models that keep learning: do they follow what changed, and lose nothing where nothing changed?
 
 "follow" is the default. "average" is keep_learning="average", which counts a new example as much as one visit of the
-fit, as all models did before 2.0. "last" and "recent" were fitted with that `combine`.
+fit, as all models did before they followed. "last" and "recent" were fitted with that `combine`.
 """
 
 import tempfile
