@@ -486,8 +486,11 @@ def whole_and_streamed(capsys, folder, data, *options):
 def check_alike(whole, said, streamed, also_said):
     """The weights are the same, and so is how good they are."""
     kept = "recent" if whole.combine == "recent" else "average"
+    # A stream ends passes at 1, 2, 4, ... examples to measure its progress. An L1 penalty is then the same to rounding:
+    # what several examples take from a weight is summed before it is subtracted.
+    tolerance = 1e-6 if whole.penalty == "l1" else 0
     for name in (f"coef_{kept}_", "coef_last_", f"intercept_{kept}_", "intercept_last_"):
-        np.testing.assert_array_equal(getattr(streamed, name), getattr(whole, name))
+        np.testing.assert_allclose(getattr(streamed, name), getattr(whole, name), rtol=tolerance, atol=tolerance)
     assert streamed.source_ == whole.source_
     assert set(said) == set(also_said)
     for name in ("examples", "test_examples", "test_accuracy", "mistakes", "epochs", "stop_reason", "weights"):

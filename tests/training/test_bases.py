@@ -38,4 +38,4 @@ def every_kind(kind):
 
 def test_all_that_the_loop_over_epochs_trains_has_one_base():
     names = {kind.__name__ for kind in every_kind(Trainee)}
-    assert {"LinearFit", "StreamFit", "Sweep", "Budgeted", "ChainFit", "OutputFit"} <= names
+    assert {"LinearFit", "StreamFit", "KernelFit", "BudgetedFit", "ChainFit", "OutputFit"} <= names
