@@ -64,6 +64,27 @@ def test_a_cache_that_does_not_fit_together_is_refused(case, data, tmp_path, ref
         Perceptron().fit_stream(stream(data, format="svmlight"), epochs=2, cache=cache)
 
 
+@pytest.mark.parametrize("classes", [[1, 0], [0, 0]])
+def test_a_cache_whose_classes_are_not_in_order_or_repeat_is_refused(classes, data, tmp_path):
+    cache = tmp_path / "cache"
+    Perceptron().fit_stream(stream(data, format="svmlight"), epochs=2, cache=cache)
+    content = bytearray(cache.read_bytes())
+    begin, length, _ = np.frombuffer(content[-TAIL:], "<i8").tolist()
+    record = json.loads(content[begin : begin + length])["records"][0]
+    offset, dtype, shape = record["arrays"]["classes"]
+    assert shape == [2]
+    start = record["begin"] + offset
+    content[start : start + 2 * np.dtype(dtype).itemsize] = np.array(classes, dtype).tobytes()
+    checksum = 0
+    for offset, dtype, shape in record["arrays"].values():
+        start = record["begin"] + offset
+        checksum = zlib.crc32(content[start : start + int(np.prod(shape)) * np.dtype(dtype).itemsize], checksum)
+    cache.write_bytes(content)
+    forge_cache(cache, lambda index: index["records"][0].update(checksum=checksum))
+    with pytest.raises(ArrayFileError, match="ascending order"):
+        Perceptron().fit_stream(stream(data, format="svmlight"), epochs=2, cache=cache)
+
+
 TABLE = "".join(f'{{"label": "{"yn"[k % 2]}", "size": {k % 3}, "kind": "{"uvw"[k % 3]}"}}\n' for k in range(20))
 TEXT = "".join(f"{'yn'[k % 2]}\tword{k % 5} and word{k % 3}\n" for k in range(20))
 KNOWN = {

@@ -284,6 +284,8 @@ UNHELD = {
     "Decimal": np.array([[Decimal("0.1")], [Decimal("0.1000000000000000000001")]], object),
     "strings": np.array([["9007199254740992"], ["9007199254740993"]], object),
     "sparse int64": sp.csr_matrix(np.array([[2**53], [2**53 + 1]])),
+    "DOK": sp.dok_array(np.array([[2**53], [2**53 + 1]])),
+    "LIL": sp.lil_array(np.array([[2**53], [2**53 + 1]])),
     "frame": pd.DataFrame({"id": [2**53, 2**53 + 1], "x": [0.5, 0.5]}),
 }
 
@@ -303,6 +305,13 @@ def test_frames_of_other_libraries_are_checked_too(library):
     make = module.DataFrame if library == "polars" else module.table
     with pytest.raises(ValueError, match=r"9007199254740993 in row 1, column id"):
         separability(make({"id": [2**53, 2**53 + 1], "x": [0.5, 0.5]}), [0, 1])
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+def test_sparse_matrices_of_every_layout_have_the_certificate_of_the_dense_one(layout):
+    X = np.array([[1.0, 0], [2, 1], [0, 3], [0, 4]])
+    for y in ([0, 0, 1, 1], [0, 1, 0, 1]):
+        assert separability(sp.csr_array(X).asformat(layout), y).separable == separability(X, y).separable
 
 
 def test_numbers_of_any_kind_that_float64_holds_are_accepted():

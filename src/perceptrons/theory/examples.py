@@ -81,7 +81,7 @@ def _check_exact(X: Any) -> None:
 def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield the numbers of X before any conversion, with the name of a frame's column."""
     if sp.issparse(X):
-        yield "sparse", X.data
+        yield "sparse", X.tocoo().data  # LIL and DOK have no flat data
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
         names = X.column_names if hasattr(X, "column_names") else X.columns
         for position, name in enumerate(names):

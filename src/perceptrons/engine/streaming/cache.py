@@ -337,5 +337,7 @@ def _check(block: TrainingBlock) -> None:
     fit = fit and (weight is None or (weight.shape == (n,) and weight.dtype == np.float64))
     if not fit:
         raise ValueError("expected labels that go with its rows")
-    check_labels(target.classes)
+    classes = check_labels(target.classes)
+    if not (classes[:-1] < classes[1:]).all():
+        raise ValueError("expected classes in ascending order, each once")
     check_sound(X, Growth())
