@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from typing import get_args
 
 import numpy as np
@@ -797,10 +798,14 @@ def test_help_and_version(run):
     assert (code, err) == (0, "")
     assert all(command in out for command in ("train", "predict", "evaluate", "inspect"))
     assert run("--version") == (0, f"perceptrons {perceptrons.__version__}\n", "")
-    panels = re.split("\n(Options|Training|Stopping):\n", run("train", "--help")[1])
-    assert panels[1::2] == ["Options", "Training", "Stopping"]
-    for option, panel in {"--test-share": 2, "--C ": 4, "--batch-size": 4, "--cost": 4, "--tol": 6}.items():
-        assert [option in part for part in panels[::2]] == [2 * k == panel for k in range(4)], option
+    data, training, stopping = ("--format", "--test-share"), ("--C ", "--batch-size", "--cost"), ("--tol",)
+    assert_together(run("train", "--help")[1], data, training, stopping)
+
+
+def assert_together(page, *groups):
+    """Options of one purpose stand together, in this order."""
+    places = [[page.index(f"\n  {option}") for option in group] for group in groups]
+    assert all(max(group) < min(following) for group, following in pairwise(places))
 
 
 def test_typers_own_runner_sees_the_same_codes(folder):

@@ -105,7 +105,7 @@ class Shortage:
     """Raises MemoryError at the n-th call that this package makes of any function, in Python or C, NumPy's among them.
 
     Every allocation is made by such a call, so all of them fail for some n. Locks and `with` allocate nothing: a call
-    that does not release a lock would stop the test for ever.
+    that does not release a lock would stop the test for ever. What the body of an `__exit__` calls fails, too.
     """
 
     def __init__(self):
@@ -126,8 +126,8 @@ class Shortage:
         by = frame if event == "c_call" else frame.f_back if event == "call" else None
         if by is None or "/src/perceptrons/" not in by.f_code.co_filename:
             return
-        name = argument.__name__ if event == "c_call" else frame.f_code.co_filename
-        if not name.endswith(NOT_ALLOCATING):
+        names = (argument.__name__,) if event == "c_call" else (frame.f_code.co_filename, frame.f_code.co_name)
+        if not any(name.endswith(NOT_ALLOCATING) for name in names):
             self.left -= 1
             if self.left == 0:
                 raise MemoryError("no memory left")

@@ -125,7 +125,7 @@ class PieceColumns(NamedTuple):
 
 
 class TableReader(PieceReader):
-    """Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
+    r"""Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
 
     The first block decides what a column is: a number is a feature with the name of its column; strings, truth values
     and categories are features "column=value" of value 1, one for each value, an empty one too. In CSV a column is of
