@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from perceptrons.export.table_inputs import ExportError
+from perceptrons.export.parts import ExportError
 
 __all__ = ["FORMATS", "ExportError", "as_bytes", "write"]
 FORMATS = (".onnx", ".json")
@@ -46,7 +46,7 @@ def facts_of(model: Any, inputs: str = "raw") -> dict[str, Any]:
     parts = parts_of(model, inputs)
     if isinstance(parts, TaggerParts):
         return {"kind": "tagger", "inputs": "columns", "classes": parts.classes.tolist()}
-    return {"kind": parts.scores.kind, "inputs": parts.inputs.kind, "classes": parts.classes.tolist()}
+    return {"kind": parts.kind, "inputs": parts.inputs.kind, "classes": parts.classes.tolist()}
 
 
 def write(model: Any, path: str | os.PathLike[str], inputs: str = "raw") -> None:

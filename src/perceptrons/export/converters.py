@@ -18,8 +18,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from perceptrons.export.onnx_graph import rule_outputs, scores_of_rows
 from perceptrons.export.onnx_inputs import Feeds, check_words, word_input, word_rows
 from perceptrons.export.onnx_writer import OPSETS, ContainerNodes, Nodes, class_type, required_package
-from perceptrons.export.parts import ModelParts, active_steps, parts_of
-from perceptrons.export.table_inputs import COLUMNS_INSTEAD, NO_VALUE, ExportError
+from perceptrons.export.parts import COLUMNS_INSTEAD, NO_VALUE, ExportError, ModelParts, active_steps, parts_of
 from perceptrons.features import HashedText, TableFeatures
 from perceptrons.features.values import is_missing
 from perceptrons.kernel import KernelPerceptron
@@ -102,7 +101,9 @@ def pipeline_feeds(model: Any, X: Any, dtype: str) -> Feeds:
         if one.kind == "words":
             feeds[one.name] = word_input(X, bool(_first_step(model).lowercase))
             continue
-        values = X if one.column is None else _column(X, one.column)
+        values = X
+        if one.column is not None:
+            values = X.iloc[:, one.column] if hasattr(X, "iloc") else X[:, one.column]
         if one.kind == "numbers":
             array = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype)
         else:
@@ -110,10 +111,6 @@ def pipeline_feeds(model: Any, X: Any, dtype: str) -> Feeds:
             array = np.array([cell.lower() for cell in cells] if one.kind == "texts" else cells, object)
         feeds[one.name] = np.ascontiguousarray(array.reshape(len(array), -1))
     return feeds
-
-
-def _column(X: Any, number: int) -> Any:
-    return X.iloc[:, number] if hasattr(X, "iloc") else X[:, number]
 
 
 def pipeline_inputs(model: Any) -> list[GraphInput]:
@@ -127,7 +124,11 @@ def pipeline_inputs(model: Any) -> list[GraphInput]:
     if n_columns is None:
         raise ExportError(f"A {type(model).__name__} that is not fitted, or takes no columns, cannot be exported.")
     names = [str(name) for name in getattr(first, "feature_names_in_", [f"x{j}" for j in range(n_columns)])]
-    kinds, selections = _column_kinds(first, names), _selections(first)
+    kinds = _column_kinds(first, names)
+    selections = []  # the columns that the transformers of a ColumnTransformer take, as it stores them
+    if isinstance(first, ColumnTransformer):
+        steps = [(step, columns) for _, step, columns in first.transformers_]
+        selections = [columns for step, columns in steps if not (isinstance(step, str) and step == "drop")]
     selects_by_name = any(isinstance(name, str) for columns in selections for name in np.ravel(columns).tolist())
     if not kinds and not selects_by_name:
         return [GraphInput("X", "numbers", None, n_columns)]
@@ -136,17 +137,6 @@ def pipeline_inputs(model: Any) -> list[GraphInput]:
         kinds |= dict.fromkeys(set(range(n_columns)) - used, "strings")
         used = set(range(n_columns))
     return [GraphInput(names[j], kinds.get(j, "numbers"), j) for j in sorted(used)]
-
-
-def _selections(first: Any) -> list[Any]:
-    """Return the columns that the transformers of a ColumnTransformer take, as it stores them."""
-    if not isinstance(first, ColumnTransformer):
-        return []
-    return [columns for _, transformer, columns in first.transformers_ if not _is_word(transformer, "drop")]
-
-
-def _is_word(transformer: Any, word: str) -> bool:
-    return isinstance(transformer, str) and transformer == word
 
 
 def _first_step(model: Any) -> Any:
@@ -236,11 +226,10 @@ def _last_step(model: Any) -> Any:
 
 
 def _set_step_type(operator: Any) -> None:
-    types, step = required_package("skl2onnx").common.data_types, operator.raw_operator
-    cell_type = (
-        types.StringTensorType if _takes_strings(operator) else type(types.guess_tensor_type(operator.inputs[0].type))
-    )
-    operator.outputs[0].type = cell_type([None, len(step.get_feature_names_out())])
+    types = required_package("skl2onnx").common.data_types
+    number_type = type(types.guess_tensor_type(operator.inputs[0].type))
+    cell_type = types.StringTensorType if _takes_strings(operator) else number_type
+    operator.outputs[0].type = cell_type([None, len(operator.raw_operator.get_feature_names_out())])
 
 
 def _convert_polynomial(scope: Any, operator: Any, container: Any) -> None:
@@ -321,7 +310,7 @@ def _declare_all_outputs(scope: Any, model: Any, inputs: Any, custom_parsers: An
     guess_type = required_package("skl2onnx").common.data_types.guess_tensor_type
     operator = scope.declare_local_operator(_alias(type(model)), model)
     operator.inputs = inputs
-    is_calibrated = _classifier_parts(model).rule.calibration is not None
+    is_calibrated = _classifier_parts(model).calibration is not None
     for name in ("label", "scores", "probabilities")[: 2 + is_calibrated]:
         operator.outputs.append(scope.declare_local_variable(name, guess_type(inputs[0].type)))
     return list(operator.outputs)
@@ -335,15 +324,14 @@ def _classifier_parts(model: Any) -> ModelParts:
 
 def _has_scores_by_row(operator: Any, parts: ModelParts) -> bool:
     """Return whether the scores of two classes are one number per row, as in `decision_function`."""
-    name = str(operator.outputs[1].raw_name)
-    return parts.rule.is_binary and name == "scores"
+    return parts.is_binary and str(operator.outputs[1].raw_name) == "scores"
 
 
 def _set_classifier_types(operator: Any) -> None:
     types = required_package("skl2onnx").common.data_types
     parts = _classifier_parts(operator.raw_operator)
     shape = [None, len(parts.classes)]
-    is_multilabel = parts.rule.is_multilabel
+    is_multilabel = parts.is_multilabel
     label_type = {
         "string": types.StringTensorType, "bool": types.BooleanTensorType, "double": types.DoubleTensorType,
         "int64": types.Int64TensorType,
@@ -361,7 +349,7 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     outputs = rule_outputs(nodes, parts, scores_of_rows(nodes, _input_matrix(nodes, operator), parts))
     nodes.assign(outputs.label, operator.outputs[0].full_name)
     scores = outputs.scores
-    if parts.rule.is_binary and not _has_scores_by_row(operator, parts):  # one column per class
+    if parts.is_binary and not _has_scores_by_row(operator, parts):  # one column per class
         column = nodes.add("Reshape", scores, nodes.int64([-1, 1]))
         scores = nodes.concat([nodes.add("Neg", column), column], 1)
     needs_scores = container.get_options(operator.raw_operator, {"raw_scores": False}, fail=False)["raw_scores"]

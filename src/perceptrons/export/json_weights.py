@@ -9,20 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.feature_names import ColumnNames
-from perceptrons.export.parts import (
-    ColumnInputs,
-    Inputs,
-    KernelScores,
-    LinearScores,
-    ModelParts,
-    Scores,
-    TaggerParts,
-    TextInputs,
-    VoteScores,
-)
+from perceptrons.export.parts import ColumnInputs, Inputs, ModelParts, TaggerParts, TextInputs
 from perceptrons.features import Columns, HashedText
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.kernel.arrays import to_host
 
 FORMAT, VERSION = "perceptrons weights", 2
 
@@ -42,22 +35,21 @@ def _value(value: Any) -> str:
 
 
 def _classifier(parts: ModelParts) -> dict[str, Any]:
-    rule, scores = parts.rule, parts.scores
     return {
         "format": FORMAT,
         "version": VERSION,
-        "kind": scores.kind,
-        "classes": rule.classes.tolist(),
-        "several_labels": rule.is_multilabel,
-        "scheme": "binary" if rule.is_binary else rule.scheme,
-        "combine": rule.combine,
-        "zero_score": "positive" if rule.is_positive_at_zero else "negative",
-        "threshold": rule.threshold,
-        "calibration": _calibration(rule.calibration),
+        "kind": parts.kind,
+        "classes": parts.classes.tolist(),
+        "several_labels": parts.is_multilabel,
+        "scheme": "binary" if parts.is_binary else parts.scheme,
+        "combine": parts.model.combine,
+        "zero_score": "positive" if parts.is_positive_at_zero else "negative",
+        "threshold": parts.model.threshold_,
+        "calibration": _calibration(parts.calibration),
         "n_columns": parts.inputs.n_columns,
         "inputs": _inputs(parts.inputs),
         "rows": _rows(parts),
-        **_scores(scores, parts.inputs),
+        **_scores(parts),
     }
 
 
@@ -77,10 +69,10 @@ def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
 
 def _rows(parts: ModelParts) -> list[Any]:
     """Return the class of each row of weights, or two classes of which it is positive for the second."""
-    rule, classes = parts.rule, parts.classes.tolist()
-    if rule.is_binary:
+    classes = parts.classes.tolist()
+    if parts.is_binary:
         return [classes]
-    if rule.is_one_vs_one:
+    if parts.is_one_vs_one:
         return [[classes[a], classes[b]] for a in range(len(classes)) for b in range(a + 1, len(classes))]
     return classes
 
@@ -132,29 +124,30 @@ def _text(text: HashedText) -> dict[str, Any]:
     }
 
 
-def _scores(scores: Scores, inputs: Inputs) -> dict[str, Any]:
-    if isinstance(scores, LinearScores):
-        return {"intercept": _list(scores.b), "weights": _weights(scores.w, inputs)}
-    if isinstance(scores, KernelScores):
+def _scores(parts: ModelParts) -> dict[str, Any]:
+    model = parts.model
+    if isinstance(model, KernelPerceptron):
+        kernel = learner_of(model).kernel
+        is_precomputed = kernel.name == "precomputed"
+        options = {"gamma": float(kernel.gamma), "degree": int(kernel.degree), "coef0": float(kernel.coef0)}
         return {
-            "kernel": {"name": scores.kernel, "gamma": scores.gamma, "degree": scores.degree, "coef0": scores.coef0},
-            "index": None if scores.index is None else scores.index.tolist(),
-            "support": None if scores.support is None else _vectors(scores.support),
-            "coefficients": np.asarray(scores.coef, np.float64).T.tolist(),
+            "kernel": {"name": kernel.name, **options},
+            "index": to_host(model.support_).tolist() if is_precomputed else None,
+            "support": None if is_precomputed else _vectors(to_host(model.support_vectors_)),
+            "coefficients": np.asarray(to_host(model.dual_coef_), np.float64).T.tolist(),
         }
+    if parts.kind == "linear":
+        return {"intercept": _list(model.intercept_), "weights": _weights(model.coef_, parts.inputs)}
+    votes = parts.votes()
+    updates = zip(votes.support_index, votes.y, votes.y_hat, votes.step, strict=True)
     return {
-        "intercept": _list(scores.b),
-        "weights": _weights(scores.w, inputs),
-        "one": scores.one,
-        "survived": _list(scores.counts),
-        "updates": _updates(scores),
-        "support": _vectors(scores.support),
+        "intercept": _list(votes.b),
+        "weights": _weights(votes.w, parts.inputs),
+        "one": votes.one,
+        "survived": _list(votes.counts),
+        "updates": [[int(m), int(y), int(y_hat), float(step)] for m, y, y_hat, step in updates],
+        "support": _vectors(votes.support),
     }
-
-
-def _updates(scores: VoteScores) -> list[Any]:
-    updates = zip(scores.support_index, scores.y, scores.y_hat, scores.step, strict=True)
-    return [[int(m), int(y), int(y_hat), float(step)] for m, y, y_hat, step in updates]
 
 
 def _vectors(rows: Any) -> list[Any]:

@@ -10,19 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.training.base import learner_of
 from perceptrons.export.onnx_inputs import check_words, table_scores, word_rows
 from perceptrons.export.onnx_writer import Graph, Nodes, class_type
-from perceptrons.export.parts import (
-    ColumnInputs,
-    DecisionRule,
-    KernelScores,
-    LinearScores,
-    ModelParts,
-    TaggerParts,
-    TextInputs,
-    VoteScores,
-)
-from perceptrons.export.table_inputs import ExportError, TableInputs
+from perceptrons.export.parts import ColumnInputs, ExportError, ModelParts, TableInputs, TaggerParts, TextInputs
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.kernel.arrays import to_host
 
 MAX_DENSE_COLUMNS = 4096  # wider rows enter by the columns that are not 0
 
@@ -46,10 +39,9 @@ def graph_of(parts: ModelParts | TaggerParts, rows: str = "auto", dtype: str = "
         graph.output("arcs", graph.double(parts.arcs), "double", [k + 1, k + 1])
         return graph.model(metadata)
     outputs = rule_outputs(graph, parts, _raw_scores(graph, parts, rows))
-    rule = parts.rule
-    label_type = "int64" if rule.is_multilabel else class_type(rule.classes)
-    graph.output("label", outputs.label, label_type, [None, k] if rule.is_multilabel else [None])
-    graph.output("scores", outputs.scores, "double", [None] if rule.is_binary else [None, k])
+    label_type = "int64" if parts.is_multilabel else class_type(parts.classes)
+    graph.output("label", outputs.label, label_type, [None, k] if parts.is_multilabel else [None])
+    graph.output("scores", outputs.scores, "double", [None] if parts.is_binary else [None, k])
     if outputs.probabilities is not None:
         graph.output("probabilities", outputs.probabilities, "double", [None, k])
     if isinstance(parts.inputs, ColumnInputs) and parts.inputs.names:
@@ -63,10 +55,9 @@ def is_sparse(parts: ModelParts | TaggerParts, rows: str) -> bool:
         raise ValueError(f"rows={rows!r}: choose 'auto', 'dense' or 'sparse'.")
     if isinstance(parts, TaggerParts) or not isinstance(parts.inputs, ColumnInputs) or rows == "dense":
         return False
-    is_linear = isinstance(parts.scores, LinearScores)
-    if rows == "sparse" and not is_linear:
+    if rows == "sparse" and parts.kind != "linear":
         raise ExportError("rows='sparse' is for linear models: use rows='dense'.")
-    return rows == "sparse" or (is_linear and parts.inputs.n_columns > MAX_DENSE_COLUMNS)
+    return rows == "sparse" or (parts.kind == "linear" and parts.inputs.n_columns > MAX_DENSE_COLUMNS)
 
 
 # ---- scores
@@ -74,13 +65,12 @@ def is_sparse(parts: ModelParts | TaggerParts, rows: str) -> bool:
 
 def _raw_scores(graph: Graph, parts: ModelParts, rows: str) -> str:
     """Return the scores of the inputs of a whole graph."""
-    inputs, scores = parts.inputs, parts.scores
+    inputs, model = parts.inputs, parts.model
     if isinstance(inputs, TableInputs):
-        return table_scores(graph, inputs, scores)
+        return table_scores(graph, parts)
     if is_sparse(parts, rows):
-        assert isinstance(scores, LinearScores)
         columns, values = graph.input("columns", "int64", [None, None]), graph.number_input("values", [None, None])
-        return graph.add("Add", graph.sparse_product(columns, values, scores.w.T), graph.double(scores.b))
+        return graph.add("Add", graph.sparse_product(columns, values, model.coef_.T), graph.double(model.intercept_))
     if isinstance(inputs, TextInputs):
         names = None if inputs.columns.bits is not None else inputs.columns.names()
         check_words(inputs.text, names)
@@ -92,38 +82,37 @@ def _raw_scores(graph: Graph, parts: ModelParts, rows: str) -> str:
 
 def scores_of_rows(nodes: Nodes, X: str, parts: ModelParts) -> str:
     """Return the scores (n_examples, n_rows of weights) of rows in double; for votes those of `decision_function`."""
-    scores = parts.scores
-    if isinstance(scores, LinearScores):
-        return nodes.linear(X, scores.w, scores.b)
-    return _kernel_scores(nodes, X, scores) if isinstance(scores, KernelScores) else _votes(nodes, X, scores, parts)
+    model = parts.model
+    if isinstance(model, KernelPerceptron):
+        return _kernel_scores(nodes, X, model)
+    return nodes.linear(X, model.coef_, model.intercept_) if parts.kind == "linear" else _votes(nodes, X, parts)
 
 
-def _kernel_scores(nodes: Nodes, X: str, scores: KernelScores) -> str:
-    coef = nodes.matrix(np.asarray(scores.coef).T)
-    if scores.kernel == "precomputed":
-        assert scores.index is not None
-        return nodes.add("MatMul", nodes.add("Gather", X, nodes.int64(scores.index), axis=1), coef)
-    support = _dense(scores.support)
-    if scores.kernel == "laplacian":
+def _kernel_scores(nodes: Nodes, X: str, model: KernelPerceptron) -> str:
+    kernel, coef = learner_of(model).kernel, nodes.matrix(np.asarray(to_host(model.dual_coef_)).T)
+    if kernel.name == "precomputed":
+        return nodes.add("MatMul", nodes.add("Gather", X, nodes.int64(to_host(model.support_)), axis=1), coef)
+    support, gamma = _dense(to_host(model.support_vectors_)), float(kernel.gamma)
+    if kernel.name == "laplacian":
         difference = nodes.add("Sub", nodes.unsqueeze(X, 1), nodes.double(support[None]))
         distance = nodes.sum(nodes.add("Abs", difference), -1, keep=False)
-        K = nodes.add("Exp", nodes.add("Mul", distance, nodes.double(-scores.gamma)))
+        K = nodes.add("Exp", nodes.add("Mul", distance, nodes.double(-gamma)))
         return nodes.add("MatMul", K, coef)
-    gamma = scores.gamma if scores.kernel in ("poly", "sigmoid") else 1.0
-    K = nodes.add("MatMul", X, nodes.matrix(gamma * support.T))  # onnxruntime would multiply K by gamma in float32
+    factor = gamma if kernel.name in ("poly", "sigmoid") else 1.0
+    K = nodes.add("MatMul", X, nodes.matrix(factor * support.T))  # onnxruntime would multiply K by gamma in float32
     squares = np.einsum("ij,ij->i", support, support)
-    if scores.kernel == "rbf":
+    if kernel.name == "rbf":
         row_squares = nodes.sum(nodes.add("Mul", X, X), -1)
         distance = nodes.add("Add", nodes.add("Mul", K, nodes.double(-2.0)), row_squares)
         distance = nodes.add("Add", distance, nodes.double(squares))
-        exponent = nodes.add("Mul", distance, nodes.double(-scores.gamma))
+        exponent = nodes.add("Mul", distance, nodes.double(-gamma))
         K = nodes.add("Exp", nodes.add("Min", exponent, nodes.double(0.0)))
-    elif scores.kernel == "cosine":
+    elif kernel.name == "cosine":
         norms = np.sqrt(squares)
         K = nodes.add("Div", nodes.add("Div", K, nodes.norm(X)), nodes.double(np.where(norms > 0, norms, 1.0)))
-    elif scores.kernel in ("poly", "sigmoid"):
-        K = nodes.add("Add", K, nodes.double(scores.coef0))
-        K = nodes.power(K, scores.degree) if scores.kernel == "poly" else nodes.add("Tanh", K)
+    elif kernel.name in ("poly", "sigmoid"):
+        K = nodes.add("Add", K, nodes.double(float(kernel.coef0)))
+        K = nodes.power(K, int(kernel.degree)) if kernel.name == "poly" else nodes.add("Tanh", K)
     return nodes.add("MatMul", K, coef)
 
 
@@ -131,84 +120,85 @@ def _dense(support: Any) -> np.ndarray:
     return np.asarray(support.toarray() if sp.issparse(support) else support, np.float64)
 
 
-def _votes(nodes: Nodes, X: str, scores: VoteScores, parts: ModelParts) -> str:
+def _votes(nodes: Nodes, X: str, parts: ModelParts) -> str:
     """Return the votes of all versions of the weights, whose scores are running sums over the updates."""
-    start, n_updates = nodes.linear(X, scores.w, scores.b), len(scores.support_index)
+    votes = parts.votes()
+    start, n_updates = nodes.linear(X, votes.w, votes.b), len(votes.support_index)
     gram = ""
     if n_updates:  # the products of rows with the example of every update
-        products = nodes.add("MatMul", X, nodes.matrix(_dense(scores.support).T))
-        products = nodes.add("Add", products, nodes.double(scores.one))
-        gram = nodes.add("Gather", products, nodes.int64(scores.support_index), axis=1)
+        products = nodes.add("MatMul", X, nodes.matrix(_dense(votes.support).T))
+        products = nodes.add("Add", products, nodes.double(votes.one))
+        gram = nodes.add("Gather", products, nodes.int64(votes.support_index), axis=1)
     axis = nodes.int64(1)
-    duration = nodes.double(max(scores.t, np.finfo(float).tiny))
-    if len(scores.b) == 1:
+    duration = nodes.double(max(votes.t, np.finfo(float).tiny))
+    if len(votes.b) == 1:
         versions = start
         if n_updates:
-            changes = nodes.add("Mul", gram, nodes.double(np.where(scores.y == 1, scores.step, -scores.step)))
+            changes = nodes.add("Mul", gram, nodes.double(np.where(votes.y == 1, votes.step, -votes.step)))
             versions = nodes.add("CumSum", nodes.concat([start, changes], 1), axis)
-        votes = nodes.add("Mul", _signs(nodes, versions, parts.rule), nodes.double(scores.counts))
-        return nodes.add("Div", nodes.sum(votes, 1), duration)  # after a MatMul, onnxruntime would divide in float32
+        signed = nodes.add("Mul", _signs(nodes, versions, parts), nodes.double(votes.counts))
+        return nodes.add("Div", nodes.sum(signed, 1), duration)  # after a MatMul, onnxruntime would divide in float32
     versions = nodes.unsqueeze(start, 1)  # (n_examples, n_versions, n_classes)
     if n_updates:
-        steps = np.zeros((n_updates, len(scores.b)))
-        steps[np.arange(n_updates), scores.y] += scores.step
-        steps[np.arange(n_updates), scores.y_hat] -= scores.step
+        steps = np.zeros((n_updates, len(votes.b)))
+        steps[np.arange(n_updates), votes.y] += votes.step
+        steps[np.arange(n_updates), votes.y_hat] -= votes.step
         changes = nodes.add("Mul", nodes.unsqueeze(gram, 2), nodes.double(steps[None]))
         versions = nodes.add("CumSum", nodes.concat([versions, changes], 1), axis)
     best = nodes.add("ArgMax", versions, axis=2, keepdims=1)
-    is_best = nodes.add("Equal", best, nodes.int64(np.arange(len(scores.b))[None, None]))
-    votes = nodes.add("Mul", nodes.add("Cast", is_best, to=nodes.DOUBLE), nodes.double(scores.counts[None, :, None]))
-    return nodes.add("Div", nodes.sum(votes, 1, keep=False), duration)
+    is_best = nodes.add("Equal", best, nodes.int64(np.arange(len(votes.b))[None, None]))
+    cast = nodes.add("Mul", nodes.add("Cast", is_best, to=nodes.DOUBLE), nodes.double(votes.counts[None, :, None]))
+    return nodes.add("Div", nodes.sum(cast, 1, keep=False), duration)
 
 
 # ---- from scores to labels
 
 
-def _is_positive(nodes: Nodes, scores: str, rule: DecisionRule) -> str:
-    return nodes.add("GreaterOrEqual" if rule.is_positive_at_zero else "Greater", scores, nodes.double(0.0))
+def _is_positive(nodes: Nodes, scores: str, parts: ModelParts) -> str:
+    return nodes.add("GreaterOrEqual" if parts.is_positive_at_zero else "Greater", scores, nodes.double(0.0))
 
 
-def _signs(nodes: Nodes, scores: str, rule: DecisionRule) -> str:
-    return nodes.add("Where", _is_positive(nodes, scores, rule), nodes.double(1.0), nodes.double(-1.0))
+def _signs(nodes: Nodes, scores: str, parts: ModelParts) -> str:
+    return nodes.add("Where", _is_positive(nodes, scores, parts), nodes.double(1.0), nodes.double(-1.0))
 
 
 def rule_outputs(nodes: Nodes, parts: ModelParts, scores: str) -> Outputs:
     """Return the outputs of a classifier by the scores of the rows of weights."""
-    rule = parts.rule
-    if rule.is_multilabel:
-        label = nodes.add("Cast", _is_positive(nodes, scores, rule), to=nodes.INT64)
-        return Outputs(label, scores, _probabilities(nodes, rule, scores))
-    if rule.is_binary:
+    if parts.is_multilabel:
+        label = nodes.add("Cast", _is_positive(nodes, scores, parts), to=nodes.INT64)
+        return Outputs(label, scores, _probabilities(nodes, parts, scores))
+    if parts.is_binary:
         scores = nodes.add("Reshape", scores, nodes.int64([-1]))
-        if rule.threshold is not None:
-            is_second = nodes.add("GreaterOrEqual", scores, nodes.double(rule.threshold))
+        threshold = parts.model.threshold_
+        if threshold is not None:
+            is_second = nodes.add("GreaterOrEqual", scores, nodes.double(threshold))
         else:
-            is_second = _is_positive(nodes, scores, rule)
+            is_second = _is_positive(nodes, scores, parts)
         best = nodes.add("Cast", is_second, to=nodes.INT64)
     else:
-        scores = _one_vs_one_scores(nodes, scores, rule) if rule.is_one_vs_one else scores
+        scores = _one_vs_one_scores(nodes, scores, parts) if parts.is_one_vs_one else scores
         best = nodes.add("ArgMax", scores, axis=1, keepdims=0)
-    label = nodes.add("Gather", nodes.labels(rule.classes), best, axis=0)
-    return Outputs(label, scores, _probabilities(nodes, rule, scores))
+    label = nodes.add("Gather", nodes.labels(parts.classes), best, axis=0)
+    return Outputs(label, scores, _probabilities(nodes, parts, scores))
 
 
-def _one_vs_one_scores(nodes: Nodes, scores: str, rule: DecisionRule) -> str:
+def _one_vs_one_scores(nodes: Nodes, scores: str, parts: ModelParts) -> str:
     """Return the number of pairs that a class wins, with the sum of its scores as a tie-break."""
-    k = len(rule.classes)
+    k = len(parts.classes)
     first, second = np.triu_indices(k, 1)
     pairs = np.zeros((len(first), k))
     pairs[np.arange(len(first)), second] = 1.0
     pairs[np.arange(len(first)), first] = -1.0
     matrix = nodes.matrix(pairs)
-    wins = nodes.add("Add", nodes.add("MatMul", _signs(nodes, scores, rule), matrix), nodes.double(k - 1.0))
+    wins = nodes.add("Add", nodes.add("MatMul", _signs(nodes, scores, parts), matrix), nodes.double(k - 1.0))
     sums = nodes.add("MatMul", scores, matrix)
     scale = nodes.add("Mul", nodes.add("Add", nodes.add("Abs", sums), nodes.double(1.0)), nodes.double(3.0))
     return nodes.add("Add", nodes.add("Div", wins, nodes.double(2.0)), nodes.add("Div", sums, scale))
 
 
-def _probabilities(nodes: Nodes, rule: DecisionRule, scores: str) -> str | None:
+def _probabilities(nodes: Nodes, parts: ModelParts, scores: str) -> str | None:
     """Return the probabilities of a calibrated model, by the formulas of `Calibration.of`; None without calibration."""
-    calibration = rule.calibration
+    calibration = parts.calibration
     if calibration is None:
         return None
     method, arrays, columns = calibration.method, calibration.arrays, calibration.columns
@@ -220,13 +210,13 @@ def _probabilities(nodes: Nodes, rule: DecisionRule, scores: str) -> str | None:
         p = nodes.concat([_interpolated(nodes, nodes.column(s, k), *curve) for k, curve in enumerate(curves)], 1)
     else:
         s = nodes.add("Mul", s, nodes.double(arrays["slope"]))
-        if method == "temperature" and columns > 1 and not rule.is_multilabel:
+        if method == "temperature" and columns > 1 and not parts.is_multilabel:
             p = nodes.add("Softmax", s, axis=1)
         else:
             p = _sigmoid(nodes, nodes.add("Add", s, nodes.double(arrays["offset"])) if "offset" in arrays else s)
-    if not rule.is_multilabel and columns == 1:
+    if not parts.is_multilabel and columns == 1:
         return nodes.concat([nodes.add("Sub", one, p), p], 1)
-    if rule.is_multilabel or method == "temperature":
+    if parts.is_multilabel or method == "temperature":
         return p
     total = nodes.sum(p, 1)
     is_positive = nodes.add("Greater", total, nodes.double(0.0))

@@ -11,8 +11,17 @@ import scipy.sparse as sp
 from perceptrons.engine.rows import Dense
 from perceptrons.engine.scan.words import SPACE, folded
 from perceptrons.export.onnx_writer import Graph, Nodes
-from perceptrons.export.parts import LinearScores, ModelParts, Scores, TaggerParts, TextInputs, active_steps
-from perceptrons.export.table_inputs import COLUMNS_INSTEAD, CategoryFeatures, ExportError, TableInputs, table_cells
+from perceptrons.export.parts import (
+    COLUMNS_INSTEAD,
+    CategoryFeatures,
+    ExportError,
+    ModelParts,
+    TableInputs,
+    TaggerParts,
+    TextInputs,
+    active_steps,
+    table_cells,
+)
 from perceptrons.features.text import HashedText, read_texts
 from perceptrons.sequence.estimator import tokens_to_label
 
@@ -78,17 +87,20 @@ def word_input(texts: Any, lowercase: bool) -> np.ndarray:
 # ---- tables
 
 
-def table_scores(graph: Graph, inputs: TableInputs, scores: Scores) -> str:
+def table_scores(graph: Graph, parts: ModelParts) -> str:
     """Return the scores (n_rows, n_outputs) of the cells of a table. Categories look their weights up."""
+    inputs, model = parts.inputs, parts.model
+    assert isinstance(inputs, TableInputs)
     if inputs.texts or inputs.is_hashed:
         what = "texts" if inputs.texts else "hashed columns"
         raise ExportError(f"The table has {what}, but ONNX has no operator that hashes names. {COLUMNS_INSTEAD}")
-    if not isinstance(scores, LinearScores):
+    if parts.kind != "linear":
         raise ExportError(f"A table before a kernel or voted model cannot be exported to ONNX. {COLUMNS_INSTEAD}")
     numbers = _prepared_numbers(graph, inputs) if inputs.numbers else ""
     codes = [_category_codes(graph, inputs, k) for k in range(len(inputs.categories))]
-    w = np.concatenate([scores.w, np.zeros((len(scores.w), 1), scores.w.dtype)], axis=1)  # column -1 has weight 0
-    total = graph.double(scores.b)
+    coef = model.coef_
+    w = np.concatenate([coef, np.zeros((len(coef), 1), coef.dtype)], axis=1)  # column -1 has weight 0
+    total = graph.double(model.intercept_)
     if inputs.number_columns:
         weights = graph.matrix(np.ascontiguousarray(w[:, inputs.number_columns].T))
         total = graph.add("Add", graph.add("MatMul", numbers, weights), total)

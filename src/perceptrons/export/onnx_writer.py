@@ -38,19 +38,14 @@ class Nodes:
         onnx = required_package("onnx")
         self.INT64, self.DOUBLE, self.FLOAT = onnx.TensorProto.INT64, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT
         self._helper, self._numpy_helper = onnx.helper, onnx.numpy_helper
-        self._string = onnx.TensorProto.STRING
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def constant(self, array: np.ndarray) -> str:
         """Add a constant and return its name."""
         name = self._name(f"constant{len(self.constants)}")
-        if array.dtype.kind in "UO":
-            strings = [str(one).encode() for one in array.ravel().tolist()]
-            tensor = self._helper.make_tensor(name, self._string, array.shape, strings)
-        else:
-            tensor = self._numpy_helper.from_array(np.ascontiguousarray(array), name)
-        self.constants.append(tensor)
+        array = array.astype(object) if array.dtype.kind == "U" else np.ascontiguousarray(array)
+        self.constants.append(self._numpy_helper.from_array(array, name))
         return name
 
     def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
@@ -183,7 +178,7 @@ class ContainerNodes(Nodes):
     def move_to_container(self) -> None:
         """Hand all nodes and constants over to skl2onnx."""
         for tensor in self.constants:
-            content = list(tensor.string_data) if tensor.data_type == self._string else tensor
+            content = list(tensor.string_data) or tensor  # skl2onnx copies the numbers of a tensor, but no strings
             self._container.add_initializer(tensor.name, tensor.data_type, list(tensor.dims), content)
         for node in self.nodes:
             attributes = {one.name: self._helper.get_attribute_value(one) for one in node.attribute}

@@ -16,7 +16,7 @@ from perceptrons.engine.training.memory import TooLargeError
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, pipeline, sequence, structured
-from perceptrons.modelfile.contents import Codec, finite_number
+from perceptrons.modelfile.contents import Codec, Content, finite_number
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
@@ -78,7 +78,6 @@ def as_bytes(model: Any, place: dict[str, Any] | None = None) -> bytes:
     """Return a model as the bytes of its file. place: the position of a checkpoint in the data."""
     kind = kind_of(model)
     assert kind is not None
-    kind.check_can_resume(model)
     header, arrays = kind.contents(model)
     if place is not None:
         arrays |= {PLACE + name: value for name, value in place.items() if isinstance(value, np.ndarray)}
@@ -118,14 +117,14 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]
         header = str(seal["header"])
         if seal["sha256"] != _checksum(header, arrays):
             raise ModelFileError(f"{path}: the checksum does not match: the file was altered or damaged.")
-        content = json.loads(header, parse_constant=finite_number, parse_float=finite_number)
-        kind = pipeline if "sklearn" in content else KINDS.get(content["class"])
+        fields = json.loads(header, parse_constant=finite_number, parse_float=finite_number)
+        kind = pipeline if "sklearn" in fields else KINDS.get(fields["class"])
         if kind is None:
-            raise ValueError(f"unknown class {content['class']!r}")
+            raise ValueError(f"unknown class {fields['class']!r}")
         place_arrays = {name.removeprefix(PLACE): arrays.pop(name) for name in list(arrays) if name.startswith(PLACE)}
         if place_arrays:
-            content["place"] = dict(content["place"]) | place_arrays
-        return kind.read(content, arrays), content
+            fields["place"] = dict(fields["place"]) | place_arrays
+        return kind.read(Content(fields, arrays)), fields
     except ModelFileError:
         raise
     except (TooLargeError, pipeline.OtherVersionError) as error:

@@ -25,31 +25,11 @@ from perceptrons.kernel import KernelPerceptron
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
 REPORT = ("history_", "n_iter_", "stop_reason_", "converged_")  # attributes of the last fit
 SHARDS = {"examples", "mistakes", "updates", "weights"}  # columns of the history of a run on a cluster, by shard
-CALIBRATION_PREFIX = "calibration_"  # of the names of arrays
+CALIBRATION_PREFIX, COLUMNS_PREFIX = "calibration_", "columns_"  # of the names of arrays
 BY_CLASS = ("class_weight", "cost", "allowed")  # parameters that may have classes as keys
 
 
-class Content(NamedTuple):
-    """The content of a model file."""
-
-    header: dict[str, Any]  # JSON
-    arrays: dict[str, np.ndarray]
-
-
-class Codec(Protocol):
-    """A module that writes and reads the models of one class."""
-
-    def check_can_resume(self, model: Any) -> None:
-        """Raise an error if a file of this model could not be read again."""
-
-    def contents(self, model: Any) -> Content:
-        """Return the content of the file of a fitted model."""
-
-    def read(self, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-        """Return the model, or raise one of the errors that `load` expects for an invalid file."""
-
-
-def require(condition: bool, expected: str) -> None:
+def require(condition: bool | np.bool_, expected: str) -> None:
     """Raise ValueError if a condition of a valid file does not hold."""
     if not condition:
         raise ValueError(f"expected {expected}")
@@ -59,6 +39,125 @@ def finite_number(text: str) -> float:
     """Parse a number of a header. Files that `save` wrote have no NaN and no infinity."""
     require(math.isfinite(float(text)), f"finite numbers, not {text[:20]}")
     return float(text)
+
+
+class Content(NamedTuple):
+    """The content of a model file. The methods read a part of it, and raise ValueError or KeyError if it is invalid."""
+
+    header: dict[str, Any]  # JSON
+    arrays: dict[str, np.ndarray]
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays.values())
+
+    def array(
+        self, name: str, shape: tuple[int, ...] | None = None, kind: Any = np.float64, *, finite: bool = True
+    ) -> np.ndarray:
+        """Return a copy of an array of this shape and type. Without a shape, it has one axis of any length."""
+        array = self.arrays[name]
+        shape = array.shape[:1] if shape is None else shape
+        require(array.shape == shape and array.dtype == kind, f"{name} of shape {shape} and type {np.dtype(kind)}")
+        require(not finite or np.isfinite(array).all(), f"finite numbers in {name}")
+        return array.copy()
+
+    def indices(self, name: str, size: int, kind: Any = np.int64, shape: tuple[int, ...] | None = None) -> np.ndarray:
+        """Return a copy of an array of indices below `size`."""
+        index = self.array(name, shape, kind)
+        require(not index.size or (int(index.min()) >= 0 and int(index.max()) < size), f"{name} from 0 to {size - 1}")
+        return index
+
+    def ascending(self, name: str, size: int) -> np.ndarray:
+        """Return ascending indices below `size`."""
+        index = self.indices(name, size)
+        require((index[1:] > index[:-1]).all(), f"{name} in order, each once")
+        return index
+
+    def log(self, n_support: int, n_classes: int) -> np.ndarray:
+        """Return the log of updates, whose support vectors and classes must exist."""
+        require(self.arrays["log"].ndim == 2, "a log of five columns")
+        log = self.array("log", (len(self.arrays["log"]), LOG_COLUMNS))
+        support, classes = log[:, 1], log[:, 2:4]
+        require((log[:, 4:] >= 0).all(), "a log of steps that are not negative")
+        require(((support >= 0) & (support < n_support)).all(), "a log of support vectors that exist")
+        require(((classes >= 0) & (classes < max(2, n_classes))).all(), "a log of classes that exist")
+        return log
+
+    def support(self, shape: tuple[int, int], kind: Any) -> Any:
+        """Return the support vectors, an array or a CSR matrix, which must have this shape and type."""
+        if "support" in self.arrays:
+            support = self.arrays["support"].copy()
+        else:
+            data, indices, starts = (self.arrays[f"support_{name}"] for name in ("data", "indices", "indptr"))
+            require(all(part.dtype in (np.int32, np.int64) for part in (indices, starts)), "whole numbers as indices")
+            # SciPy does not check the starts if the last is negative
+            is_ordered = starts.ndim == 1 and len(starts) == shape[0] + 1 and starts[0] == 0
+            require(is_ordered and (np.diff(starts) >= 0).all() and starts[-1] == len(data), "rows in order")
+            support = sp.csr_matrix((data, indices, starts), shape=shape, copy=True)
+            support.check_format(full_check=True)
+        require(support.shape == shape, "support vectors of the stated shape")
+        numbers = support.data if sp.issparse(support) else support
+        require(support.dtype == kind and np.isfinite(numbers).all(), "support vectors of finite numbers")
+        return support
+
+    def strings(self, name: str) -> list[str]:
+        """Return the strings of `strings_array`."""
+        lengths = self.array(f"{name}_bytes", None, np.int32)
+        content = self.array(name, None, np.uint8).tobytes()
+        require((lengths >= 0).all() and int(lengths.sum(dtype=np.int64)) == len(content), "strings of these lengths")
+        ends = np.cumsum(lengths, dtype=np.int64).tolist()
+        spans = zip([0, *ends], ends, strict=False)
+        if content.isascii():
+            text = content.decode("ascii")
+            return [text[begin:end] for begin, end in spans]
+        return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in spans]
+
+    def classes(self) -> np.ndarray:
+        """Return the classes. They differ, have one type, and are sorted unless the parameters give another order.
+
+        The length of strings is computed, because the file could claim a huge one.
+        """
+        labels, dtype = self.header["classes"], self.header["classes_dtype"]
+        require(isinstance(labels, list) and len(labels) > 0, "a list of classes")
+        strings = all(isinstance(label, str) for label in labels)
+        numbers = all(isinstance(label, bool | int | float) for label in labels)
+        require(strings or numbers, "classes that are strings or numbers")
+        kind = np.dtype(object) if dtype == "object" else np.dtype(dtype)
+        require(kind == np.dtype(object) or (kind.kind == "U") == strings, "classes of the stated kind")
+        require(kind.kind in "biufUO" and kind.names is None, "classes of a plain kind")
+        check_claim(
+            4 * len(labels) * max(map(len, labels), default=0) if strings else 0,
+            sum(map(len, map(str, labels))),
+            f"{len(labels):,} classes as long as the longest",
+        )
+        classes = np.array(labels) if kind.kind == "U" else np.array(labels, dtype=kind)
+        has_own_order = self.header["parameters"].get("classes") == labels
+        differ = all(low < high for low, high in itertools.pairwise(sorted(labels) if has_own_order else labels))
+        require(differ and classes.tolist() == labels, "sorted classes that differ")
+        return classes
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of a model."""
+        parameters = dict(self.header["parameters"])
+        return {name: _unpaired(value) if name in BY_CLASS else value for name, value in parameters.items()}
+
+    def part(self, prefix: str) -> "Content":
+        """Return the arrays whose names begin with a prefix, without it."""
+        names = [name for name in self.arrays if name.startswith(prefix)]
+        return Content(self.header, {name.removeprefix(prefix): self.arrays[name] for name in names})
+
+
+class Codec(Protocol):
+    """A module that writes and reads the models of one class."""
+
+    def contents(self, model: Any) -> Content:
+        """Return the content of the file of a fitted model; raise an error if the file could not be read again."""
+
+    def read(self, content: Content) -> Any:
+        """Return the model, or raise one of the errors that `load` expects for an invalid file."""
+
+
+# ---- writing
 
 
 def header_of(model: Any, /, **replacements: Any) -> dict[str, Any]:
@@ -98,20 +197,89 @@ def timeless(header: dict[str, Any]) -> dict[str, Any]:
     return header | {"report": report | {"history_": history}}
 
 
+def refuse_infinite(arrays: dict[str, np.ndarray]) -> None:
+    """Raise ValueError for weights that are NaN or infinite, which `load` would refuse."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(
+                f"The model cannot be saved: {name} is not finite, as the weights have become too large. "
+                "Train it again, and scale the features, for instance with scikit-learn's StandardScaler."
+            )
+
+
+def support_arrays(support: Any) -> dict[str, np.ndarray]:
+    """Return the arrays of support vectors. Sparse ones stay sparse."""
+    if not sp.issparse(support):
+        return {"support": np.ascontiguousarray(support)}
+    parts = {"data": support.data, "indices": support.indices, "indptr": support.indptr}
+    return {f"support_{name}": part for name, part in parts.items()}
+
+
+def strings_array(name: str, strings: list[str]) -> dict[str, np.ndarray]:
+    """Return strings as arrays: the bytes of all of them, and the number of bytes of each."""
+    content = "".join(strings).encode("utf-8", "surrogatepass")
+    lengths = np.fromiter(map(len, strings), np.int32, len(strings))  # of characters, which are the bytes of ASCII
+    if len(content) != lengths.sum():
+        lengths = np.array([len(string.encode("utf-8", "surrogatepass")) for string in strings], np.int32)
+    return {name: np.frombuffer(content, np.uint8), f"{name}_bytes": lengths}
+
+
+def classifier_content(model: Any) -> Content:
+    """Return what the file of a classifier of single examples also has: columns, how files were read, calibration."""
+    learner = learner_of(model)
+    header: dict[str, Any] = {
+        "features": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
+        "n_features": learner.n_features,
+    }
+    arrays: dict[str, np.ndarray] = {}
+    if not isinstance(model, KernelPerceptron) or hasattr(model, "source_"):
+        source, progress = getattr(model, "source_", None), getattr(model, "progress_", None)
+        header |= {"source": source, "progress": progress, "columns": None}
+        if getattr(model, "columns_", None) is not None:
+            # The reader reads ahead while a checkpoint is written: leave out names without weights.
+            header["columns"], state = model.columns_.state(None if model.columns_.bits else learner.n_features)
+            arrays |= {COLUMNS_PREFIX + name: array for name, array in state.items()}
+    calibration: Calibration | None = learner.calibration
+    if calibration is not None:
+        header["calibration"] = {
+            "method": calibration.method, "examples": calibration.n, "seen": calibration.t,
+            "combine": calibration.combine,
+        }  # fmt: skip
+        arrays |= {CALIBRATION_PREFIX + name: array for name, array in calibration.arrays.items()}
+    return Content(header, arrays)
+
+
+def _pairs(parameter: Any) -> Any:
+    """Return a dict as a list of pairs, because the keys of JSON are strings, and a matrix as lists."""
+    if hasattr(parameter, "to_dict"):
+        parameter = parameter.to_dict("index")
+    if isinstance(parameter, Mapping):
+        return {"pairs": [[_plain(key), _pairs(value)] for key, value in parameter.items()]}
+    return _plain(parameter.tolist() if isinstance(parameter, np.ndarray) else parameter)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{value!r} cannot be written to a model file: use numbers, strings, booleans or None.")
+
+
+# ---- reading
+
+
 def names_in(names: Any, n: int) -> list[str]:
     """Return the names of n features, which must differ."""
     require(isinstance(names, list) and len(names) == n, "as many feature names as features")
     names = [str(name) for name in names]
     require(len(set(names)) == n, "feature names that differ")
     return names
-
-
-def parameters_in(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a model."""
-    parameters = dict(header["parameters"])
-    for name in parameters.keys() & set(BY_CLASS):
-        parameters[name] = _unpaired(parameters[name])
-    return parameters
 
 
 def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
@@ -129,219 +297,58 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
         model.recipe_ = _recipe(header["recipe"])
 
 
-def refuse_infinite(arrays: dict[str, np.ndarray]) -> None:
-    """Raise ValueError for weights that are NaN or infinite, which `load` would refuse."""
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(
-                f"The model cannot be saved: {name} is not finite, as the weights have become too large. "
-                "Train it again, and scale the features, for instance with scikit-learn's StandardScaler."
-            )
-
-
-def size_of(arrays: dict[str, np.ndarray]) -> int:
-    """Return the bytes of the arrays of a file."""
-    return sum(array.nbytes for array in arrays.values())
-
-
-def array_in(
-    arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...], kind: Any, *, finite: bool = True
-) -> np.ndarray:
-    """Return a copy of an array, which must have this shape and type."""
-    array = arrays[name]
-    require(array.shape == shape and array.dtype == kind, f"{name} of shape {shape} and type {np.dtype(kind)}")
-    require(not finite or bool(np.isfinite(array).all()), f"finite numbers in {name}")
-    return array.copy()
-
-
-def index_in(
-    arrays: dict[str, np.ndarray], name: str, size: int, kind: Any = np.int64, shape: tuple[int, ...] | None = None
-) -> np.ndarray:
-    """Return a copy of an array of indices below `size`. By default, it may have any length."""
-    index = array_in(arrays, name, arrays[name].shape[:1] if shape is None else shape, kind)
-    require(not index.size or (int(index.min()) >= 0 and int(index.max()) < size), f"{name} from 0 to {size - 1}")
-    return index
-
-
-def ascending_in(arrays: dict[str, np.ndarray], name: str, size: int) -> np.ndarray:
-    """Return ascending indices below `size`."""
-    index = index_in(arrays, name, size)
-    require(bool((index[1:] > index[:-1]).all()), f"{name} in order, each once")
-    return index
-
-
-def log_in(arrays: dict[str, np.ndarray], n_support: int, n_classes: int) -> np.ndarray:
-    """Return the log of updates, whose support vectors and classes must exist."""
-    require(arrays["log"].ndim == 2, "a log of five columns")
-    log = array_in(arrays, "log", (len(arrays["log"]), LOG_COLUMNS), np.float64)
-    support, classes = log[:, 1], log[:, 2:4]
-    require(bool((log[:, 4:] >= 0).all()), "a log of steps that are not negative")
-    require(bool(((support >= 0) & (support < n_support)).all()), "a log of support vectors that exist")
-    require(bool(((classes >= 0) & (classes < max(2, n_classes))).all()), "a log of classes that exist")
-    return log
-
-
-def support_arrays(support: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of support vectors. Sparse ones stay sparse."""
-    if not sp.issparse(support):
-        return {"support": np.ascontiguousarray(support)}
-    parts = {"data": support.data, "indices": support.indices, "indptr": support.indptr}
-    return {f"support_{name}": part for name, part in parts.items()}
-
-
-def support_in(arrays: dict[str, np.ndarray], shape: tuple[int, int], kind: Any) -> Any:
-    """Return the support vectors, an array or a CSR matrix, which must have this shape and type."""
-    if "support" in arrays:
-        support = arrays["support"].copy()
-    else:
-        parts = (arrays["support_data"], arrays["support_indices"], arrays["support_indptr"])
-        require(all(part.dtype in (np.int32, np.int64) for part in parts[1:]), "whole numbers as indices")
-        starts = parts[2]  # SciPy does not check them if the last is negative
-        in_order = starts.ndim == 1 and len(starts) == shape[0] + 1 and starts[0] == 0 and (np.diff(starts) >= 0).all()
-        require(bool(in_order) and starts[-1] == len(parts[0]), "rows in order")
-        support = sp.csr_matrix(parts, shape=shape, copy=True)
-        support.check_format(full_check=True)
-    require(support.shape == shape, "support vectors of the stated shape")
-    numbers = support.data if sp.issparse(support) else support
-    require(support.dtype == kind and bool(np.isfinite(numbers).all()), "support vectors of finite numbers")
-    return support
-
-
-def strings_array(name: str, strings: list[str]) -> dict[str, np.ndarray]:
-    """Return strings as arrays: the bytes of all of them, and the number of bytes of each."""
-    content = "".join(strings).encode("utf-8", "surrogatepass")
-    lengths = np.fromiter(map(len, strings), np.int32, len(strings))  # of characters, which are the bytes of ASCII
-    if len(content) != lengths.sum():
-        lengths = np.array([len(string.encode("utf-8", "surrogatepass")) for string in strings], np.int32)
-    return {name: np.frombuffer(content, np.uint8), f"{name}_bytes": lengths}
-
-
-def strings_in(arrays: dict[str, np.ndarray], name: str) -> list[str]:
-    """Return the strings of `strings_array`."""
-    lengths = array_in(arrays, f"{name}_bytes", arrays[f"{name}_bytes"].shape[:1], np.int32)
-    content = array_in(arrays, name, arrays[name].shape[:1], np.uint8).tobytes()
-    require(bool((lengths >= 0).all()) and int(lengths.sum(dtype=np.int64)) == len(content), "strings of these lengths")
-    ends = np.cumsum(lengths, dtype=np.int64).tolist()
-    if content.isascii():
-        text = content.decode("ascii")
-        return [text[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
-    return [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in zip([0, *ends], ends, strict=False)]
-
-
-def classes_in(header: dict[str, Any]) -> np.ndarray:
-    """Return the classes. They differ, have one type, and are sorted unless the parameters give another order.
-
-    The length of strings is computed, because the file could claim a huge one.
-    """
-    labels, dtype = header["classes"], header["classes_dtype"]
-    require(isinstance(labels, list) and len(labels) > 0, "a list of classes")
-    strings = all(isinstance(label, str) for label in labels)
-    numbers = all(isinstance(label, bool | int | float) for label in labels)
-    require(strings or numbers, "classes that are strings or numbers")
-    kind = np.dtype(object) if dtype == "object" else np.dtype(dtype)
-    require(kind == np.dtype(object) or (kind.kind == "U") == strings, "classes of the stated kind")
-    require(kind.kind in "biufUO" and kind.names is None, "classes of a plain kind")
-    check_claim(
-        4 * len(labels) * max(map(len, labels), default=0) if strings else 0,
-        sum(map(len, map(str, labels))),
-        f"{len(labels):,} classes as long as the longest",
-    )
-    classes = np.array(labels) if kind.kind == "U" else np.array(labels, dtype=kind)
-    has_own_order = header["parameters"].get("classes") == labels
-    differ = all(low < high for low, high in itertools.pairwise(sorted(labels) if has_own_order else labels))
-    require(differ and classes.tolist() == labels, "sorted classes that differ")
-    return classes
-
-
-def columns_of(model: Any) -> Content:
-    """Return the columns of rows, and how the files of training were read."""
-    header: dict[str, Any] = {
-        "features": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
-        "n_features": learner_of(model).n_features,
-    }
-    if isinstance(model, KernelPerceptron) and not hasattr(model, "source_"):
-        return Content(header, {})  # kernel models that did not learn from files have no more
-    header |= {
-        "source": getattr(model, "source_", None),
-        "progress": getattr(model, "progress_", None),
-        "columns": None,
-    }
-    if getattr(model, "columns_", None) is None:
-        return Content(header, {})
-    # The reader reads ahead while a checkpoint is written: leave out names for which the model has no weights yet.
-    known = None if model.columns_.bits else learner_of(model).n_features
-    header["columns"], arrays = model.columns_.state(known)
-    return Content(header, {f"columns_{name}": array for name, array in arrays.items()})
-
-
-def read_columns(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Give a model the names of its columns, how files were read, and the progress of its first epoch."""
-    model.n_features_in_ = learner_of(model).n_features
+def resume_classifier(model: Any, learner: Any, content: Content) -> None:
+    """Do the same, and give a classifier of single examples what `classifier_content` wrote."""
+    header = content.header
+    resume(model, learner, header)
+    model.n_features_in_ = learner.n_features
     if header["features"] is not None:
         model.feature_names_in_ = names_in(header["features"], model.n_features_in_)
-    if header.get("source") is not None:
-        check_recipe(header["source"])
-        model.source_ = header["source"]
-        numbered = model.source_["format"] in ("svmlight", "libsvm", "npz", "arrays")
-        require(numbered or header.get("columns") is not None, "names of columns, because files were read")
+    source, columns = header.get("source"), header.get("columns")
+    if source is not None:
+        check_recipe(source)
+        model.source_ = source
+        is_numbered = source["format"] in ("svmlight", "libsvm", "npz", "arrays")
+        require(is_numbered or columns is not None, "names of columns, because files were read")
     if header.get("progress") is not None:
         model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
         require(all(0 <= n < COUNTED for row in model.progress_ for n in row), "counts in the progress")
-    if header.get("columns") is not None:
-        require(header.get("source") is not None, "how files were read, because there are names of columns")
-        named = {name.removeprefix("columns_"): array for name, array in arrays.items() if name.startswith("columns_")}
-        model.columns_ = Columns.from_state(header["columns"], named)
+    if columns is not None:
+        require(source is not None, "how files were read, because there are names of columns")
+        model.columns_ = Columns.from_state(columns, content.part(COLUMNS_PREFIX).arrays)
         require(model.columns_.n_columns == model.n_features_in_, "as many columns as features")
+    if header.get("calibration") is not None:
+        learner.calibration = _calibration(learner, header["calibration"], content.part(CALIBRATION_PREFIX))
 
 
-def calibration_parts(model: Any) -> Content:
-    """Return the calibration of a model, empty for a model that is not calibrated."""
-    calibration: Calibration | None = learner_of(model).calibration
-    if calibration is None:
-        return Content({}, {})
-    header = {
-        "method": calibration.method, "examples": calibration.n, "seen": calibration.t, "combine": calibration.combine,
-    }  # fmt: skip
-    arrays = {CALIBRATION_PREFIX + name: array for name, array in calibration.arrays.items()}
-    return Content({"calibration": header}, arrays)
-
-
-def read_calibration(model: Any, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Give a model the calibration of its file, if there is one and it is valid."""
-    fields = header.get("calibration")
-    if fields is None:
-        return
-    learner = learner_of(model)
+def _calibration(learner: Any, fields: dict[str, Any], curves: Content) -> Calibration:
     is_multilabel = learner.form != "single"
     columns = 1 if len(learner.classes) == 2 and not is_multilabel else len(learner.classes)
     require(is_multilabel or len(learner.classes) > 1, "a calibration of at least two classes")
-    method, n, seen = fields["method"], fields["examples"], fields["seen"]
+    method, n, seen, combine = (fields[name] for name in ("method", "examples", "seen", "combine"))
     require(method in METHODS, "a known method of calibration")
     require(type(n) is int and 0 < n < COUNTED, "a number of examples to calibrate by")
     require(type(seen) is float and 0 <= seen < COUNTED, "a number of examples seen before the calibration")
-    require(fields["combine"] in ("average", "recent", "last", "vote", "pocket"), "weights that were calibrated")
-    prefix = CALIBRATION_PREFIX
-    curves = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    require(combine in ("average", "recent", "last", "vote", "pocket"), "weights that were calibrated")
     if method == "isotonic":
-        curves = _corners(curves, columns)
+        arrays = _corners(curves, columns)
     elif method == "sigmoid":
-        curves = {name: array_in(curves, name, (columns,), np.float64) for name in ("slope", "offset")}
+        arrays = {name: curves.array(name, (columns,)) for name in ("slope", "offset")}
     else:
-        curves = {"slope": array_in(curves, "slope", (columns if is_multilabel else 1,), np.float64)}
-    learner.calibration = Calibration(method, is_multilabel, columns, n, seen, fields["combine"], curves)
+        arrays = {"slope": curves.array("slope", (columns if is_multilabel else 1,))}
+    return Calibration(method, is_multilabel, columns, n, seen, combine, arrays)
 
 
-def _corners(curves: dict[str, np.ndarray], columns: int) -> dict[str, np.ndarray]:
+def _corners(curves: Content, columns: int) -> dict[str, np.ndarray]:
     """Return the corners of curves, which must rise from left to right between 0 and 1."""
-    sizes = array_in(curves, "corners", (columns,), np.int64)
-    xs, ps = curves["scores"], curves["shares"]
-    require(bool((sizes >= 1).all()) and int(sizes.sum()) == len(xs), "corners of every curve")
-    xs, ps = (array_in(curves, name, (len(xs),), np.float64) for name in ("scores", "shares"))
-    require(bool(((ps >= 0) & (ps <= 1)).all()), "shares between 0 and 1")
+    sizes, xs = curves.array("corners", (columns,), np.int64), curves.array("scores")
+    ps = curves.array("shares", xs.shape)
+    require((sizes >= 1).all() and int(sizes.sum()) == len(xs), "corners of every curve")
+    require(((ps >= 0) & (ps <= 1)).all(), "shares between 0 and 1")
     begins_curve = np.zeros(len(xs), bool)
     begins_curve[np.cumsum(sizes)[:-1]] = True
     within = ~begins_curve[1:]
-    require(bool((np.diff(xs)[within] > 0).all() and (np.diff(ps)[within] >= 0).all()), "curves that rise")
+    require((np.diff(xs)[within] > 0).all() and (np.diff(ps)[within] >= 0).all(), "curves that rise")
     return {"scores": xs, "shares": ps, "corners": sizes}
 
 
@@ -394,29 +401,7 @@ def _recipe(recipe: Any) -> dict[str, Any]:
     return recipe
 
 
-def _pairs(parameter: Any) -> Any:
-    """Return a dict as a list of pairs, because the keys of JSON are strings, and a matrix as lists."""
-    if hasattr(parameter, "to_dict"):
-        parameter = parameter.to_dict("index")
-    if isinstance(parameter, Mapping):
-        return {"pairs": [[_plain(key), _pairs(value)] for key, value in parameter.items()]}
-    return _plain(parameter.tolist() if isinstance(parameter, np.ndarray) else parameter)
-
-
 def _unpaired(parameter: Any) -> Any:
     if isinstance(parameter, dict):
         return {key: _unpaired(value) for key, value in parameter["pairs"]}
     return parameter
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(f"{value!r} cannot be written to a model file: use numbers, strings, booleans or None.")

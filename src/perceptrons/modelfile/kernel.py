@@ -1,7 +1,5 @@
 """Files of `KernelPerceptron`: each support vector once, and the log of updates or the state of the budget."""
 
-from typing import Any
-
 import numpy as np
 
 from perceptrons.engine.passes.budget_policies import (
@@ -21,27 +19,19 @@ from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import GrowableArray
 from perceptrons.modelfile.contents import (
     Content,
-    array_in,
-    calibration_parts,
-    classes_in,
-    columns_of,
+    classifier_content,
     header_of,
-    log_in,
-    parameters_in,
-    read_calibration,
-    read_columns,
     refuse_infinite,
     require,
-    resume,
+    resume_classifier,
     support_arrays,
-    support_in,
 )
 
 ESTIMATOR = KernelPerceptron
 LARGEST_FORGOTTEN = 1e290  # squared length of a removed example, whose sums must stay finite
 
 
-def check_can_resume(model: KernelPerceptron) -> None:
+def _check_can_resume(model: KernelPerceptron) -> None:
     """Raise an error for a kernel that is code, or parameters that no longer fit, whose file could not be read."""
     learner = learner_of(model)
     for kernel in (model.kernel, learner.kernel.name):
@@ -56,6 +46,7 @@ def check_can_resume(model: KernelPerceptron) -> None:
 
 def contents(model: KernelPerceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
+    _check_can_resume(model)
     learner, n = learner_of(model), learner_of(model).n_support
     arrays = {"where": learner.train_rows.values, "coef": learner.coef, "late": learner.lazy_sum}
     if learner.budget is None:
@@ -76,13 +67,14 @@ def contents(model: KernelPerceptron) -> Content:
         "t": float(learner.t),
         "far": bool(points.needs_float64),
     }
-    columns, calibration = columns_of(model), calibration_parts(model)
-    return Content(header | columns.header | calibration.header, arrays | columns.arrays | calibration.arrays)
+    shared = classifier_content(model)
+    return Content(header | shared.header, arrays | shared.arrays)
 
 
-def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPerceptron:
+def read(content: Content) -> KernelPerceptron:
     """Return the model, or raise one of the errors that `load` expects for an invalid file."""
-    model = KernelPerceptron(**parameters_in(header))
+    header = content.header
+    model = KernelPerceptron(**content.parameters())
     check_choices(model)
     gamma, n_features, t = float(header["gamma"]), int(header["n_features"]), float(header["t"])
     require(0 < gamma < np.inf, "a gamma above 0")
@@ -91,7 +83,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
     require(0 <= t < np.inf, "a number of examples that is not negative")
     learner = KernelLearner(
         Kernel(model.kernel, gamma, int(model.degree), float(model.coef0)),
-        classes_in(header),
+        content.classes(),
         model.multiclass,
         n_features,
         header["dtype"],
@@ -100,93 +92,84 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> KernelPercept
         model.on_full,
     )
     learner.t = t
-    _read_coefficients(learner, arrays)
-    _read_support(learner, arrays, header["far"])
+    _read_coefficients(learner, content)
+    _read_support(learner, content)
     if learner.budget is None:
-        _read_log(learner, arrays)
+        _read_log(learner, content)
     else:
-        _read_budget(learner, arrays)
-    resume(model, learner, header)
-    read_columns(model, header, arrays)
-    read_calibration(model, header, arrays)
+        _read_budget(learner, content)
+    resume_classifier(model, learner, content)
     check_unchanged(model)
     return model
 
 
-def _read_coefficients(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
-    where = array_in(arrays, "where", arrays["where"].shape[:1], np.int64)
+def _read_coefficients(learner: KernelLearner, content: Content) -> None:
+    where = content.array("where", None, np.int64)
     known = where[where >= 0]
-    require(bool((where >= -1).all()) and len(np.unique(known)) == len(known), "support vectors of different rows")
+    require((where >= -1).all() and len(np.unique(known)) == len(known), "support vectors of different rows")
     require(learner.budget is None or len(where) <= learner.budget, "no more support vectors than the budget")
     require(learner.t > 0 or not len(where), "examples, because there are support vectors")
     shape = (len(where), learner.n_rows)
-    coef, late = (array_in(arrays, name, shape, np.float64) for name in ("coef", "late"))
     learner.train_rows = GrowableArray(where)
-    learner.coef_array, learner.lazy_sum_array = GrowableArray(coef), GrowableArray(late)
+    learner.coef_array = GrowableArray(content.array("coef", shape))
+    learner.lazy_sum_array = GrowableArray(content.array("late", shape))
     with np.errstate(over="ignore", invalid="ignore"):
-        require(bool(np.isfinite(learner.average).all()), "finite averages")
+        require(np.isfinite(learner.average).all(), "finite averages")
 
 
-def _read_support(learner: KernelLearner, arrays: dict[str, np.ndarray], far: Any) -> None:
-    kernel, where = learner.kernel, learner.train_rows.values
+def _read_support(learner: KernelLearner, content: Content) -> None:
+    kernel, where, far = learner.kernel, learner.train_rows.values, content.header["far"]
     require(isinstance(far, bool), "a flag for examples that are far away")
     require(not far or (kernel.name == "rbf" and learner.dtype == "float32"), "distances that need float64")
     if not len(where):
         return
     if kernel.name == "precomputed":
-        require(bool(((where >= 0) & (where < learner.n_features)).all()), "rows that the kernel matrix has")
+        require(((where >= 0) & (where < learner.n_features)).all(), "rows that the kernel matrix has")
         learner.support.append(Points(None, index=where.astype(np.intp)))
         return
-    points = kernel.points(support_in(arrays, (len(where), learner.n_features), np.dtype(learner.dtype)))
+    points = kernel.points(content.support((len(where), learner.n_features), np.dtype(learner.dtype)))
     points.needs_float64 |= far  # examples that were seen with them may have been far
     learner.support.append(points)
 
 
-def _read_log(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
-    """The log, if learning could have written it and it comes to these coefficients."""
-    n_classes, competing = len(learner.classes), not len(learner.sign)
-    log = log_in(arrays, learner.n_support, n_classes)
-    seen, numbers, (y, other) = log[:, 0], log[:, 1:4], log[:, 2:4].T
-    require(bool((numbers == np.floor(numbers)).all()), "a log of whole numbers")
-    require(bool((np.diff(seen, prepend=0.0, append=learner.t) >= 0).all()), "a log in the order of time")
-    require(bool(((y < n_classes) & (other < learner.n_rows)).all()), "a log that names rows that are there")
-    require(not competing or bool((y != other).all()), "a log of mistakes")
-    require(bool((log[:, 4] > 0).all()), "a log of steps above 0")
-    for name, array in zip(
-        ("coef", "late"), learner.coefficient_changes(log, log[:, 1].astype(np.intp), learner.n_support), strict=True
-    ):
-        far_off = np.abs(array - arrays[name]) > 1e-9 * np.abs(array).max(initial=0.0)
-        require(not far_off.any(), f"a log that comes to {name}")
+def _read_log(learner: KernelLearner, content: Content) -> None:
+    """Read the log. Raise ValueError unless learning can have written it and it gives these coefficients."""
+    n_classes = len(learner.classes)
+    log = content.log(learner.n_support, n_classes)
+    seen, numbers, (y, y_hat) = log[:, 0], log[:, 1:4], log[:, 2:4].T
+    require((numbers == np.floor(numbers)).all(), "a log of whole numbers")
+    require((np.diff(seen, prepend=0.0, append=learner.t) >= 0).all(), "a log in the order of time")
+    require(((y < n_classes) & (y_hat < learner.n_rows)).all(), "a log that names rows that are there")
+    require(len(learner.sign) > 0 or (y != y_hat).all(), "a log of mistakes")
+    require((log[:, 4] > 0).all(), "a log of steps above 0")
+    sums = learner.coefficient_changes(log, log[:, 1].astype(np.intp), learner.n_support)
+    for name, array in zip(("coef", "late"), sums, strict=True):
+        differs = np.abs(array - content.arrays[name]) > 1e-9 * np.abs(array).max(initial=0.0)
+        require(not differs.any(), f"a log that comes to {name}")
     learner.append_log(log)
 
 
-def _read_budget(learner: KernelLearner, arrays: dict[str, np.ndarray]) -> None:
-    n, numbers = learner.n_support, array_in(arrays, "numbers", (NUMBERS,), np.float64)
-    born = array_in(arrays, "born", (n,), np.int64)
+def _read_budget(learner: KernelLearner, content: Content) -> None:
+    n, numbers = learner.n_support, content.array("numbers", (NUMBERS,))
+    born = content.array("born", (n,), np.int64)
     entered, removed = numbers[ENTERED], numbers[REMOVED]
-    require(bool((np.delete(numbers, FORGOTTEN) >= 0).all()), "numbers that are not negative")
-    require(bool(removed == np.floor(removed) and removed < 2**53), "a whole number of removals")
-    require(bool(entered == n + removed), "support vectors that entered and were not removed")
-    require(len(np.unique(born)) == n and bool(((born >= 0) & (born < entered)).all()), "an order of entering")
+    require((np.delete(numbers, FORGOTTEN) >= 0).all(), "numbers that are not negative")
+    require(removed == np.floor(removed) and removed < 2**53, "a whole number of removals")
+    require(entered == n + removed, "support vectors that entered and were not removed")
+    require(len(np.unique(born)) == n and ((born >= 0) & (born < entered)).all(), "an order of entering")
     allowed = BUDGET_OF_FORGETTING * numbers[UPDATES]
-    require(bool(numbers[FORGOTTEN] <= allowed + 1e-6 * (1 + allowed)), "no more forgotten than was learned")
+    require(numbers[FORGOTTEN] <= allowed + 1e-6 * (1 + allowed), "no more forgotten than was learned")
     learner.budget_counters, learner.entry_order = numbers, GrowableArray(born)
     if learner.on_full == "remove_random":
         return
-    learner.budget_matrix = matrix = array_in(arrays, "inner", (n, n), np.float64)
+    learner.budget_matrix = matrix = content.array("inner", (n, n))
     if learner.on_full == "project":
-        factor = bool((np.diagonal(matrix) > 0).all()) and not np.triu(matrix, 1).any()
-        require(factor, "a Cholesky factor")
-        # what lies within the others but for rounding is never let in: a diagonal next to 0 would make steps overflow
-        sizes = np.abs(matrix).max(axis=1, initial=0.0)
-        require(
-            bool((1e10 * np.diagonal(matrix) >= sizes).all()),
-            "a Cholesky factor of independent examples",
-        )
-        require(
-            bool((sizes >= 1e-100).all() and (sizes <= 1e100).all()), "a Cholesky factor of sizes that can be squared"
-        )
+        diagonal, sizes = np.diagonal(matrix), np.abs(matrix).max(axis=1, initial=0.0)
+        require((diagonal > 0).all() and not np.triu(matrix, 1).any(), "a Cholesky factor")
+        # An example in the span of the others is never let in. A diagonal next to 0 would make steps overflow.
+        require((1e10 * diagonal >= sizes).all(), "a Cholesky factor of independent examples")
+        require(((sizes >= 1e-100) & (sizes <= 1e100)).all(), "a Cholesky factor of sizes that can be squared")
     else:
-        require(bool((matrix == matrix.T).all()), "kernel values that are the same both ways")
+        require((matrix == matrix.T).all(), "kernel values that are the same both ways")
         top, value = (float(np.abs(array).max(initial=0.0)) for array in (learner.coef, matrix))
         require(n * top * top * max(1.0, value) < LARGEST_FORGOTTEN, "coefficients whose forgetting can be counted")

@@ -31,22 +31,12 @@ from perceptrons.engine.training.weights import MATRICES, VECTORS, Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.contents import (
     Content,
-    array_in,
-    ascending_in,
-    calibration_parts,
-    classes_in,
-    columns_of,
+    classifier_content,
     header_of,
-    log_in,
-    parameters_in,
-    read_calibration,
-    read_columns,
     refuse_infinite,
     require,
-    resume,
-    size_of,
+    resume_classifier,
     support_arrays,
-    support_in,
     timeless,
 )
 
@@ -54,7 +44,7 @@ ESTIMATOR = Perceptron
 MAX_COLUMNS = 2**31
 
 
-def check_can_resume(model: Perceptron) -> None:
+def _check_can_resume(model: Perceptron) -> None:
     """Raise ValueError if the parameters no longer fit the model, whose file could not be read."""
     learner = learner_of(model)
     check_choices(model)
@@ -71,6 +61,7 @@ def check_can_resume(model: Perceptron) -> None:
 
 def contents(model: Perceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
+    _check_can_resume(model)
     learner, weights = learner_of(model), learner_of(model).weights
     arrays, support_shape = {}, None
     used = _used_columns(weights)
@@ -98,8 +89,8 @@ def contents(model: Perceptron) -> Content:
         "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums are rounded in this order
     }
     _refuse_infinite(weights, arrays, used)
-    columns, calibration = columns_of(model), calibration_parts(model)
-    return Content(header | columns.header | calibration.header, arrays | columns.arrays | calibration.arrays)
+    shared = classifier_content(model)
+    return Content(header | shared.header, arrays | shared.arrays)
 
 
 def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], used: Any) -> None:
@@ -113,11 +104,12 @@ def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], used: Any)
     refuse_infinite(numbers | means | {"w": last_w, "b": last_b, "the norm of w": norm})
 
 
-def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
+def read(content: Content) -> Perceptron:
     """Return the model, or raise one of the errors that `load` expects for an invalid file."""
-    model = Perceptron(**parameters_in(header))
+    header = content.header
+    model = Perceptron(**content.parameters())
     check_choices(model)
-    classes = classes_in(header)
+    classes = content.classes()
     cost_matrix(model.cost, classes, stream=True)
     scheme, form = header["scheme"], header["form"]
     require(form in FORMS, "labels of a known form")
@@ -126,8 +118,8 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     require(scheme == model.multiclass if form == "single" else scheme == "labels", "a scheme that fits the parameters")
     require(header["init"] in ("zeros", "ones", "random"), "a known start")
     learner = LinearLearner(
-        _weights(header, arrays, len(classes)),
-        _votes(header, arrays, len(classes)),
+        _weights(content, len(classes)),
+        _votes(content, len(classes)),
         classes,
         str(scheme),
         str(form),
@@ -137,9 +129,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Perceptron:
     learner.updates = int(header["updates"])
     learner.spread = float(header.get("spread", 1.0))
     require(0 <= learner.spread < np.inf, "a spread that is not negative")
-    resume(model, learner, header)
-    read_columns(model, header, arrays)
-    read_calibration(model, header, arrays)
+    resume_classifier(model, learner, content)
     return model
 
 
@@ -161,20 +151,12 @@ def _unused_value(name: str) -> int:
     return 1 if name == "sigma_w" else 0
 
 
-def _used_columns_in(arrays: dict[str, np.ndarray], rows: int, n_features: int) -> np.ndarray:
-    """Return the columns that are in the file, if there is memory for all columns."""
-    require(0 <= n_features <= MAX_COLUMNS, "columns that 32 bits can number")
-    n_bytes = sum(arrays[name].itemsize for name in MATRICES if name in arrays) + arrays["w"].itemsize  # the average
-    check_claim(rows * n_features * n_bytes, size_of(arrays), f"A model of {n_features:,} features in {rows:,} rows")
-    return ascending_in(arrays, "live", n_features)
-
-
 def _spread_out(weights: Weights, used: np.ndarray, n_features: int, order: Literal["C", "F"]) -> None:
     """Put columns in their places among unused ones."""
     for name in MATRICES:
         if name in weights.arrays:
             dense = weights.arrays[name]
-            wide = np.zeros((len(dense), n_features), dense.dtype, order=order)
+            wide = np.zeros((len(dense), n_features), dense.dtype, order)  # pages of zeros take no memory
             if _unused_value(name):
                 wide += _unused_value(name)
             wide[:, used] = dense
@@ -182,10 +164,17 @@ def _spread_out(weights: Weights, used: np.ndarray, n_features: int, order: Lite
     weights.n_features = n_features
 
 
-def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Weights:
+def _weights(content: Content, n_classes: int) -> Weights:
+    header, arrays = content
     rows, n_features = n_rows(header["scheme"], n_classes), int(header["n_features"])
-    used = _used_columns_in(arrays, rows, n_features) if "live" in arrays else None
-    if used is not None:
+    used = None
+    if "live" in arrays:  # only these columns are in the file: check that there is memory for all
+        require(0 <= n_features <= MAX_COLUMNS, "columns that 32 bits can number")
+        weight_bytes = arrays["w"].itemsize  # of the average
+        weight_bytes += sum(arrays[name].itemsize for name in MATRICES if name in arrays)
+        subject = f"A model of {n_features:,} features in {rows:,} rows"
+        check_claim(rows * n_features * weight_bytes, content.n_bytes, subject)
+        used = content.ascending("live", n_features)
         n_features = len(used)
     w, b = arrays["w"], arrays["b"]
     require(w.dtype in (np.float32, np.float64), "weights of float32 or float64")
@@ -201,12 +190,12 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     is_one_vs_one = header["scheme"] == "ovo" and n_classes > 2
     clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if is_one_vs_one else 1
     require(clocks in (1, rows), "one clock, or one for every row")
-    arrays = {**arrays, "clock": _clock_in(arrays, clocks)}
+    content = Content(header, arrays | {"clock": _clock(content, clocks)})
     sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK), "record": (RECORD,)}
     for name in weights.arrays:
         expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))
         kind = w.dtype if name in MATRICES + VECTORS and not name.startswith(("late", "paid")) else np.dtype(np.float64)
-        weights.arrays[name] = array_in(arrays, name, expected, kind, finite=name != "tally")
+        weights.arrays[name] = content.array(name, expected, kind, finite=name != "tally")
     if weights.record is not None:
         lead, different = weights.record
         require(0 <= different <= rows / (1 - FADING) + 1 and abs(lead) <= different, "a valid record of predictions")
@@ -219,13 +208,13 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     max_total = 1.5 * clock[:, GAIN] * clock[:, SEEN]  # a visit for a fraction counts a little more than its fraction
     is_valid &= (clock[:, GAIN] >= 1) & (clock[:, GAIN] <= LARGEST_GAIN)
     is_valid &= (clock[:, TOTAL] <= max_total) & ((clock[:, TOTAL] > 0) == (clock[:, SEEN] > 0))
-    require(bool(is_valid.all()), "valid averaging state: the example counter must not decrease")
+    require(is_valid.all(), "valid averaging state: the example counter must not decrease")
     if weights.has_sigma:
         sigma = np.append(weights.arrays["sigma_w"], weights.arrays["sigma_b"])
-        require(bool(((sigma >= 0) & (sigma <= 1)).all()), "variances between 0 and 1")
+        require(((sigma >= 0) & (sigma <= 1)).all(), "variances between 0 and 1")
     with np.errstate(over="ignore", invalid="ignore"):
-        read = (*weights.average(), *weights.last(), np.array(weights.norm()))
-    require(all(bool(np.isfinite(array).all()) for array in read), "finite weights and averages")
+        numbers = (*weights.average(), *weights.last(), np.array(weights.norm()))
+    require(all(np.isfinite(array).all() for array in numbers), "finite weights and averages")
     if used is not None:
         _spread_out(weights, used, int(header["n_features"]), "C" if header.get("memory") == "C" else "F")
     elif header.get("memory") == "F":
@@ -233,22 +222,23 @@ def _weights(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: i
     return weights
 
 
-def _clock_in(arrays: dict[str, np.ndarray], clocks: int) -> np.ndarray:
+def _clock(content: Content, clocks: int) -> np.ndarray:
     """Return the averaging state. Only averages that do not count all examples alike have the array "recent"."""
-    clock = array_in(arrays, "clock", (clocks, TOTAL), np.dtype(np.float64))
-    if "recent" in arrays:
-        return np.hstack([clock, array_in(arrays, "recent", (clocks, CLOCK - TOTAL), np.dtype(np.float64))])
+    clock = content.array("clock", (clocks, TOTAL))
+    if "recent" in content.arrays:
+        return np.hstack([clock, content.array("recent", (clocks, CLOCK - TOTAL))])
     return np.hstack([clock, clock[:, [SEEN]], np.ones((clocks, 1))])
 
 
-def _votes(header: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> Votes | None:
+def _votes(content: Content, n_classes: int) -> Votes | None:
+    header, arrays = content
     require(("start_w" in arrays) == (header["support"] is not None), "first weights exactly if there are votes")
     if header["support"] is None:
         return None
     n_support, n_features = (int(size) for size in header["support"])
     require(n_features == int(header["n_features"]), "support vectors as wide as the weights")
-    log = log_in(arrays, n_support, n_classes)
-    support = support_in(arrays, (n_support, n_features), arrays["w"].dtype)
+    log = content.log(n_support, n_classes)
+    support = content.support((n_support, n_features), arrays["w"].dtype)
     votes = Votes()
     votes.restore((log, [support] if n_support else [], n_support))
     return votes

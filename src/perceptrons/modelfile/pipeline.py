@@ -98,7 +98,8 @@ class Stored:
         arrays = {str(name): array for name, array in self.arrays.items()}
         require(all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values()), "arrays")
         module = {kind.__name__: module for kind, module in MODELS.items()}[self.name]
-        return module.read(json.loads(self.header, parse_constant=finite_number, parse_float=finite_number), arrays)
+        header = json.loads(self.header, parse_constant=finite_number, parse_float=finite_number)
+        return module.read(Content(header, arrays))
 
 
 def is_pipeline(model: Any) -> bool:
@@ -129,10 +130,6 @@ def is_trusted(module: str, name: str) -> bool:
     return False
 
 
-def check_can_resume(model: Any) -> None:
-    """Check nothing: errors of steps are found when they are written."""
-
-
 def contents(model: Any) -> Content:
     """Return the header and the arrays of a fitted model."""
     from skops.io import dumps
@@ -143,7 +140,6 @@ def contents(model: Any) -> Content:
     for where, part in parts_of(model):
         try:
             if type(part) in MODELS and has_learned(part):
-                MODELS[type(part)].check_can_resume(part)
                 replaced[id(part)] = Stored(part)
             elif is_index(part):
                 replaced[id(part)] = part.tolist()
@@ -160,21 +156,21 @@ def contents(model: Any) -> Content:
     return Content(header, {"skops": np.frombuffer(content, np.uint8)})
 
 
-def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    """The pipeline again, or an error of those that `load` expects of an unsound file."""
+def read(content: Content) -> Any:
+    """Return the pipeline, or raise one of the errors that `load` expects for an invalid file."""
     from skops.io import loads
     from skops.io.exceptions import UntrustedTypesFoundException
 
-    version = header["sklearn"]
+    (header, arrays), version = content, content.header["sklearn"]
     require(isinstance(version, str) and re.fullmatch(r"\d+\.\d+[\w.]{0,20}", version) is not None, "a version")
     require(arrays["skops"].dtype == np.uint8 and arrays["skops"].ndim == 1, "the bytes of a skops file")
-    content = arrays["skops"].tobytes()
+    skops_file = arrays["skops"].tobytes()
     is_same_version = version.split(".")[:2] == sklearn.__version__.split(".")[:2]
     try:
-        trusted = check_schema(content)
+        trusted = check_schema(skops_file)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-            model = loads(content, trusted=trusted)
+            model = loads(skops_file, trusted=trusted)
         is_expected = type(model).__name__ == header["class"] and is_pipeline(model)
         require(is_expected, "a pipeline, or another known estimator")
         replaced: dict[int, Any] = {}

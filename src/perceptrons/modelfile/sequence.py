@@ -14,19 +14,12 @@ from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.modelfile.contents import (
     Content,
-    array_in,
-    ascending_in,
-    classes_in,
     header_of,
-    index_in,
     names_in,
-    parameters_in,
     refuse_infinite,
     require,
     resume,
-    size_of,
     strings_array,
-    strings_in,
     timeless,
 )
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
@@ -44,7 +37,7 @@ ARC_BYTES = 24  # of a pair of labels, with its average
 WEIGHTS = {"per_feature", "labels", "w", "late_w", "arcs", "late_arcs"}  # arrays
 
 
-def check_can_resume(model: SequencePerceptron) -> None:
+def _check_can_resume(model: SequencePerceptron) -> None:
     """Raise ValueError if the parameters no longer fit the model, whose file could not be read."""
     learner = learner_of(model)
     check_choices(model)
@@ -56,6 +49,7 @@ def check_can_resume(model: SequencePerceptron) -> None:
 
 def contents(model: SequencePerceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
+    _check_can_resume(model)
     learner = learner_of(model)
     features, weights = learner.features, learner.weights
     entries = weights.entries()
@@ -112,61 +106,59 @@ def _names(features: NamedFeatures, fired: np.ndarray) -> tuple[np.ndarray, dict
 def _keys(features: TemplateFeatures, fired: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return the numbers of features with templates, in the order of the file, and the arrays of their values."""
     template, values, numbers = features.entries()
-    waits = numbers < 0
-    idle = np.zeros(len(numbers), bool)
-    idle[~waits] = ~fired[numbers[~waits]]
-    kept = ~idle if features.min_count == 1 else np.ones(len(numbers), bool)
-    template, values, numbers, idle = template[kept], values[kept], numbers[kept], idle[kept]
-    numbers = np.where(idle, -features.min_count, numbers)
-    looks = features.templates.looks[template]
-    used = []
+    is_idle = np.zeros(len(numbers), bool)
+    is_idle[numbers >= 0] = ~fired[numbers[numbers >= 0]]
+    if features.min_count == 1:
+        template, values, numbers = template[~is_idle], values[~is_idle], numbers[~is_idle]
+    else:
+        numbers = np.where(is_idle, -features.min_count, numbers)
+    views = features.templates.looks[template]
+    words: list[str] = []
+    counts = []
     for v, strings in enumerate(features.values):
-        is_used = np.zeros(len(strings), bool)
-        is_used[values[looks == v]] = True
-        if v == 0:
-            is_used[:] = True  # all words of training stay known, also without weights
-        old = np.flatnonzero(is_used)
-        words = list(strings)
-        in_order = sorted(old.tolist(), key=words.__getitem__)
+        is_used = np.full(len(strings), v == 0)  # all words of training stay known, also without weights
+        is_used[values[views == v]] = True
+        names = list(strings)
+        in_order = sorted(np.flatnonzero(is_used).tolist(), key=names.__getitem__)
         places = np.zeros(len(strings), np.int64)
         places[in_order] = np.arange(len(in_order))
-        values[looks == v] = places[values[looks == v]]
-        used.append([words[number] for number in in_order])
-    arrays = strings_array("values", [word for words in used for word in words])
-    arrays["values_per_view"] = np.array([len(words) for words in used], np.int64)
+        values[views == v] = places[values[views == v]]
+        words += [names[number] for number in in_order]
+        counts.append(len(in_order))
     order = np.lexsort((*values.T[::-1], template, numbers < 0))
-    template, values, numbers, looks = template[order], values[order], numbers[order], looks[order]
+    template, values, numbers, views = template[order], values[order], numbers[order], views[order]
     n = int((numbers >= 0).sum())
-    arrays["key_templates"] = template.astype(np.int16)
-    arrays["key_values"] = values[looks >= 0].astype(np.int32)
-    arrays["waiting_counts"] = -numbers[n:].astype(np.int64)
+    arrays = strings_array("values", words) | {
+        "values_per_view": np.array(counts, np.int64),
+        "key_templates": template.astype(np.int16),
+        "key_values": values[views >= 0].astype(np.int32),
+        "waiting_counts": -numbers[n:].astype(np.int64),
+    }
     return numbers[:n], arrays
 
 
-def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerceptron:
+def read(content: Content) -> SequencePerceptron:
     """Return the model, or raise one of the errors that `load` expects for an invalid file."""
-    parameters = parameters_in(header)
+    header, parameters = content.header, content.parameters()
     if parameters["templates"] is not None:
         parameters["templates"] = FeatureTemplates(**parameters["templates"])
     model = SequencePerceptron(**parameters)
     check_choices(model)
-    t, updates, n_features = (header[name] for name in ("t", "updates", "n_features"))
-    require(
-        all(type(count) is int and count >= 0 for count in (t, updates, n_features)), "counts that are not negative"
-    )
+    t, updates, n_features = counts = [header[name] for name in ("t", "updates", "n_features")]
+    require(all(type(count) is int and count >= 0 for count in counts), "counts that are not negative")
     require(updates <= t and n_features <= MAX_FEATURES, "no more updates than sequences, and not too many features")
     require(header["dtype"] in ("float32", "float64"), "weights of float32 or float64")
-    classes = classes_in(header)
+    classes = content.classes()
     n_bytes = FEATURE_BYTES * n_features + ARC_BYTES * (len(classes) + 1) ** 2
-    check_claim(n_bytes, size_of(arrays), f"A model of {n_features:,} features and {len(classes):,} labels")
-    features, used = _features(model, header, arrays)
-    for name in arrays.keys() - WEIGHTS:
-        del arrays[name]  # it has been copied, and the weights need the memory
-    _check_averages(arrays, t)
+    check_claim(n_bytes, content.n_bytes, f"A model of {n_features:,} features and {len(classes):,} labels")
+    features, used = _features(model, content)
+    for name in content.arrays.keys() - WEIGHTS:
+        del content.arrays[name]  # it has been copied, and the weights need the memory
+    _check_averages(content.arrays, t)
     try:
         arcs = (bool(model.transitions), bool(model.start_stop))
         learner = ChainLearner(features, classes, np.dtype(header["dtype"]), int(header["seed"]), arcs)
-        n_weights = _read_weights(learner, used, arrays)
+        n_weights = _read_weights(learner, used, content)
     except MemoryError as error:
         raise ValueError(f"there is no memory for {n_features} features") from error
     learner.weights.t[0], learner.updates = t, updates
@@ -174,10 +166,8 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
     resume(model, learner, header)
     model.n_features_in_ = learner.n_features
     if "label_column" in header:
-        require(
-            isinstance(header["label_column"], str) and bool(header["label_column"]), "a name of the label's column"
-        )
         model.label_column_ = header["label_column"]
+        require(isinstance(model.label_column_, str) and model.label_column_ != "", "a name of the label's column")
     check_unchanged(model)
     return model
 
@@ -185,7 +175,7 @@ def read(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SequencePerce
 def _check_averages(arrays: dict[str, np.ndarray], t: int) -> None:
     for name in ("w", "arcs"):
         require(arrays[name].shape == arrays[f"late_{name}"].shape, f"as many of late_{name} as of {name}")
-        require(bool(np.isfinite(_average(arrays, name, t)).all()), "finite averages")
+        require(np.isfinite(_average(arrays, name, t)).all(), "finite averages")
 
 
 def _average(arrays: dict[str, np.ndarray], name: str, t: float) -> np.ndarray:
@@ -194,90 +184,86 @@ def _average(arrays: dict[str, np.ndarray], name: str, t: float) -> np.ndarray:
         return (last - late / max(t, 1)).astype(last.dtype)
 
 
-def _features(
-    model: SequencePerceptron, header: dict[str, Any], arrays: dict[str, np.ndarray]
-) -> tuple[Any, np.ndarray]:
+def _features(model: SequencePerceptron, content: Content) -> tuple[Any, np.ndarray]:
     """Return the features, and the numbers of those that have weights, in the order of the file."""
-    kind, n = header["kind"], header["n_features"]
+    kind, n = content.header["kind"], content.header["n_features"]
     require(kind in ("matrix", "names", "templates"), "features of a known kind")
     require((kind == "templates") == (model.templates is not None), "templates in the parameters and in the features")
     if kind == "matrix":
         require(model.hash_bits is None and model.min_count == 1, "no names in a matrix")
-        columns = header["columns"]
+        columns = content.header["columns"]
         if columns is not None:
             model.feature_names_in_ = np.array(names_in(columns, n), dtype=object)
-        return MatrixFeatures(n, columns), ascending_in(arrays, "numbers", n)
+        return MatrixFeatures(n, columns), content.ascending("numbers", n)
     features: Any = NamedFeatures(int(model.min_count), model.hash_bits)
     if model.templates is not None:
         features = template_features(model.templates, int(model.min_count), model.hash_bits)
     if model.hash_bits is not None:
         require(n == 2**model.hash_bits, "as many numbers as hashes")
-        return features, ascending_in(arrays, "numbers", n)
+        return features, content.ascending("numbers", n)
     if kind == "names":
-        _read_names(features, arrays)
+        _read_names(features, content)
     else:
-        _read_keys(features, n, arrays)
+        _read_keys(features, n, content)
     require(features.n_features == n, "as many features as names")
     return features, np.arange(n)
 
 
-def _read_names(features: NamedFeatures, arrays: dict[str, np.ndarray]) -> None:
-    names = strings_in(arrays, "names")
+def _read_names(features: NamedFeatures, content: Content) -> None:
+    names = content.strings("names")
     features.numbers = {name: number for number, name in enumerate(names)}
     require(len(features.numbers) == len(names), "names that differ")
-    waiting = strings_in(arrays, "waiting")
-    features.waiting = dict(zip(waiting, _counts(arrays, len(waiting), features.min_count).tolist(), strict=True))
+    waiting = content.strings("waiting")
+    features.waiting = dict(zip(waiting, _counts(content, len(waiting), features.min_count).tolist(), strict=True))
     require(len(features.waiting) == len(waiting), "waiting names that differ")
     require(not features.waiting.keys() & features.numbers.keys(), "names that are known or wait")
 
 
-def _read_keys(features: TemplateFeatures, n: int, arrays: dict[str, np.ndarray]) -> None:
-    views = len(features.views)
-    sizes = array_in(arrays, "values_per_view", (views,), np.int64)
-    strings = strings_in(arrays, "values")
-    require(bool((sizes >= 0).all()) and int(sizes.sum()) == len(strings), "values for every view")
-    require(bool((sizes < 2**VALUE_BITS).all()), "values that have room in a key")
-    ends = np.cumsum(sizes).tolist()
-    for v, end in enumerate(ends):
+def _read_keys(features: TemplateFeatures, n: int, content: Content) -> None:
+    sizes = content.array("values_per_view", (len(features.views),), np.int64)
+    strings = content.strings("values")
+    require((sizes >= 0).all() and int(sizes.sum()) == len(strings), "values for every view")
+    require((sizes < 2**VALUE_BITS).all(), "values that have room in a key")
+    for v, end in enumerate(np.cumsum(sizes).tolist()):
         part = strings[end - sizes[v] : end]
         features.values[v] = {string: number for number, string in enumerate(part)}
         require(len(features.values[v]) == len(part), "values that differ")
-    template = index_in(arrays, "key_templates", len(features.list), np.int16).astype(np.int64)
+    template = content.indices("key_templates", len(features.list), np.int16).astype(np.int64)
     require(len(template) >= n, "templates of all features")
-    looks = features.templates.looks[template]
-    flat = array_in(arrays, "key_values", (int((looks >= 0).sum()),), np.int32)
+    views = features.templates.looks[template]
+    flat = content.array("key_values", (int((views >= 0).sum()),), np.int32)
     values = np.zeros((len(template), PARTS), np.int32)
-    values[looks >= 0] = flat
-    require(bool(((flat >= 0) & (flat < sizes[looks[looks >= 0]])).all()), "values that exist")
-    counts = _counts(arrays, len(template) - n, features.min_count)
+    values[views >= 0] = flat
+    require(((flat >= 0) & (flat < sizes[views[views >= 0]])).all(), "values that exist")
+    counts = _counts(content, len(template) - n, features.min_count)
     features.fill(template, values, np.concatenate([np.arange(n), -counts]))
-    used = int((features.keys[:, 0] != 0).sum())
-    require(used == len(template), "features that differ")
+    require(int((features.keys[:, 0] != 0).sum()) == len(template), "features that differ")
 
 
-def _counts(arrays: dict[str, np.ndarray], n: int, min_count: int) -> np.ndarray:
-    counts = array_in(arrays, "waiting_counts", (n,), np.int64)
-    require(bool(((counts > 0) & (counts <= min_count)).all()), "counts of features that wait")
+def _counts(content: Content, n: int, min_count: int) -> np.ndarray:
+    counts = content.array("waiting_counts", (n,), np.int64)
+    require(((counts > 0) & (counts <= min_count)).all(), "counts of features that wait")
     require(min_count > 1 or not n, "no feature that waits")
     return counts
 
 
-def _read_weights(learner: ChainLearner, used: np.ndarray, arrays: dict[str, np.ndarray]) -> int:
+def _read_weights(learner: ChainLearner, used: np.ndarray, content: Content) -> int:
     """Give the learner the weights of these features. Return how many there are."""
     weights, dtype = learner.weights, learner.dtype
     K = weights.n_labels
-    per_feature = array_in(arrays, "per_feature", used.shape, np.int32)
-    require(bool(((per_feature > 0) & (per_feature <= K)).all()), "weights for every feature, no more than labels")
+    per_feature = content.array("per_feature", used.shape, np.int32)
+    require(((per_feature > 0) & (per_feature <= K)).all(), "weights for every feature, no more than labels")
     n = int(per_feature.sum())
-    labels = index_in(arrays, "labels", K, np.uint8 if K <= 256 else np.int32, (n,))
+    labels = content.indices("labels", K, np.uint8 if K <= 256 else np.int32, (n,))
     ascending = labels[1:] > labels[:-1]
     ascending[np.cumsum(per_feature)[:-1] - 1] = True  # between two features
-    require(bool(ascending.all()), "weights in order")
-    w, late_w = array_in(arrays, "w", (n,), dtype), array_in(arrays, "late_w", (n,), np.float64)
-    del arrays["labels"], arrays["w"], arrays["late_w"]
+    require(ascending.all(), "weights in order")
+    w, late_w = content.array("w", (n,), dtype), content.array("late_w", (n,))
+    for name in ("labels", "w", "late_w"):
+        del content.arrays[name]  # they have been copied, as above
     weights.fill(used, per_feature.astype(np.int64), labels.astype(np.int32), w, late_w)
-    weights.arcs = array_in(arrays, "arcs", (K + 1, K + 1), dtype)
-    weights.late_arcs = array_in(arrays, "late_arcs", (K + 1, K + 1), np.float64)
+    weights.arcs = content.array("arcs", (K + 1, K + 1), dtype)
+    weights.late_arcs = content.array("late_arcs", (K + 1, K + 1))
     return n
 
 

@@ -1,5 +1,6 @@
 """Compares variants of the perceptron with other linear models: same split, same tuning, one test."""
 
+import math
 import os
 import time
 import warnings
@@ -11,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
@@ -21,7 +21,7 @@ from perceptrons.data.splitting import Part, Parts, SplitMethod, check_labels_me
 from perceptrons.engine import html
 from perceptrons.engine.wording import count, short
 from perceptrons.selection.learners import LEARNERS, PERCEPTRON, Learner, learners_for, mean_square, size_of
-from perceptrons.selection.search import Candidate, Setting, best_of, plain, try_settings
+from perceptrons.selection.search import Candidate, Setting, best_of, last_step, plain, try_settings
 from perceptrons.selection.statistics import (
     Interval,
     Metric,
@@ -223,9 +223,8 @@ class Compared:
         """Return the notes below the table."""
         notes, n = [], len(self.rows) - 1
         if n:
-            test = "McNemar's exact test on correct predictions"
-            if not self._is_accuracy:
-                test = "a permutation test that swaps predictions"
+            permutation = "a permutation test that swaps predictions"
+            test = "McNemar's exact test on correct predictions" if self._is_accuracy else permutation
             correction = f" after Holm's correction for {n} comparisons" if n > 1 else ""
             notes = [f"{MARK} significantly worse than the best: {test}, p < {SIGNIFICANT}{correction}."]
         return notes + [f"{row.what}: {note}." for row in self.rows for note in row.notes]
@@ -234,19 +233,17 @@ class Compared:
         """Return the header and the lines of the table. times: with the columns that differ from run to run."""
         header = ["learner", "family", self.metric, "95% interval", "p"]
         header += ["trained in s", "1,000 predictions in s"] * times
-        return [*header, "kB", "probabilities"], [self._cells(row, times) for row in self.rows]
-
-    def _cells(self, row: Contender, times: bool) -> list[str]:
-        seconds = [f"{row.training_seconds:.3g}", f"{row.prediction_seconds:.2g}"] * times
-        size = (
-            "-" if row.size is None else f"{row.size / 1000:.3g}" if row.size < 100_000 else f"{row.size / 1000:,.0f}"
-        )
-        interval = f"{row.interval.low:.4f} to {row.interval.high:.4f}"
-        family = row.family if row.family == PERCEPTRON else "baseline"
-        probabilities = "yes" if row.probabilistic else "no"
-        return [
-            row.what, family, f"{row.score:.4f}", interval, self.p_in_words(row), *seconds, size, probabilities
-        ]  # fmt: skip
+        lines = []
+        for row in self.rows:
+            seconds = [f"{row.training_seconds:.3g}", f"{row.prediction_seconds:.2g}"] * times
+            kilobytes = 0.0 if row.size is None else row.size / 1000
+            size = "-" if row.size is None else f"{kilobytes:.3g}" if kilobytes < 100 else f"{kilobytes:,.0f}"
+            lines.append([
+                row.what, row.family if row.family == PERCEPTRON else "baseline", f"{row.score:.4f}",
+                f"{row.interval.low:.4f} to {row.interval.high:.4f}", self.p_in_words(row), *seconds, size,
+                "yes" if row.probabilistic else "no",
+            ])  # fmt: skip
+        return [*header, "kB", "probabilities"], lines
 
     def settings(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the lines of a second table: how each learner was tuned."""
@@ -304,10 +301,12 @@ class Compared:
             f"({best.interval.low:.4f} to {best.interval.high:.4f}).",
         ]
         if others:
+            similar, worse = (
+                ", ".join(row.what for row in others if row.worse == is_worse) or "none" for is_worse in (False, True)
+            )
             lines.append(
-                f"Not significantly worse: {_names(row for row in others if not row.worse)}. Significantly worse: "
-                f"{_names(row for row in others if row.worse)}. (The best was chosen by the test set, so its score is "
-                "slightly too optimistic.)"
+                f"Not significantly worse: {similar}. Significantly worse: {worse}. (The best was chosen by the test "
+                "set, so its score is slightly too optimistic.)"
             )
         lines += [*self._explain_families(), *self._explain_kernel(), *self._explain_mistakes()]
         lines += [f"Left out: {name}: {reason}." for name, reason in self.left_out.items()]
@@ -415,10 +414,6 @@ def align_columns(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(row.rstrip() for row in rows)
 
 
-def _names(rows: Iterable[Contender]) -> str:
-    return ", ".join(row.what for row in rows) or "none"
-
-
 def _p_equals(p: float) -> str:
     return f"p = {_p_text(p)}" if p >= 0.001 else f"p {_p_text(p)}"
 
@@ -523,30 +518,28 @@ def compare(
     scaled = _needs_scaling(train, scale)
     seed = random_state if isinstance(random_state, int) else 0
     selected = learners_for(StandardScaler().fit_transform(train) if scaled else train, learners, seed)
-    tuning = _Tuning(
-        Parts(Part(train, y_train), Part(*parts.dev.taken()), None, parts.how), parts.learnable().taken(), scorer,
-        scaled, max_seconds,
-    )  # fmt: skip
+    tuning_parts = Parts(Part(train, y_train), Part(*parts.dev.taken()), None, parts.how)
+    learnable = parts.learnable().taken()
     tuned: list[_Tuned] = []
     left_out: dict[str, str] = {}
     for learner in selected:
         try:
-            result = tuning.tune(learner)
+            result = _Tuned(learner, tuning_parts, learnable, scorer, scaled, max_seconds)
+        except _LeftOutError as error:
+            left_out[learner.name] = str(error)
         except Exception as error:
             if learner.name in LEARNERS:
                 raise
-            result = f"it failed with {type(error).__name__}: {error}"  # a learner of the caller's own
-        if isinstance(result, str):
-            left_out[learner.name] = result
+            left_out[learner.name] = f"it failed with {type(error).__name__}: {error}"  # a learner of the caller's own
         else:
             tuned.append(result)
         if tell is not None:
-            outcome = f"left out: {result}" if isinstance(result, str) else result.outcome(scorer.name)
-            tell(f"{learner.what}: {outcome}")
+            reason = left_out.get(learner.name)
+            tell(f"{learner.what}: {result.outcome() if reason is None else f'left out: {reason}'}")
     if not tuned:
         raise ValueError(f"No learner is left to compare: {'; '.join(f'{n}: {r}' for n, r in left_out.items())}.")
     X_test, y_test = sealed.open()
-    rows = [result.test(X_test, y_test, scorer) for result in tuned]
+    rows = [result.test(X_test, y_test) for result in tuned]
     sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": sealed.n}
     return Compared(
         rows, left_out, np.asarray(y_test), parts, sizes, scorer, scaled, sealed.looks, X.shape[1], sealed.rerun
@@ -591,87 +584,95 @@ def _check_part(part: Any, name: str, n_features: int) -> Any:
     return X, y
 
 
-@dataclass(frozen=True, eq=False)
-class _Tuning:
-    """The data and limits with which every learner is tuned."""
+class _LeftOutError(Exception):
+    """A learner is not compared, for the reason in the message."""
 
-    parts: Parts  # without the test set
-    learnable: Examples  # the training and validation sets together
-    metric: Metric
-    scaled: bool
-    max_seconds: float | None
 
-    def tune(self, learner: Learner) -> "_Tuned | str":
-        """Return the tuned learner, or why it is left out."""
-        n = len_of(self.learnable[0])
-        if learner.name == "kernel" and n > MAX_KERNEL_EXAMPLES:
-            reason = "its time grows with the square of the number of examples"
-            return f"{reason}, and {n:,} are more than {MAX_KERNEL_EXAMPLES:,}: compare on a subset"
-        estimator, prefix = _with_scaler(learner.estimator) if self.scaled else (learner.estimator, "")
+class _Tuned:
+    """A learner, tuned on the validation set, and trained with its best setting on the learnable examples.
+
+    parts: without the test set. learnable: the training and validation sets together. Raises _LeftOutError.
+    """
+
+    def __init__(
+        self, learner: Learner, parts: Parts, learnable: Examples, metric: Metric, scaled: bool,
+        max_seconds: float | None,
+    ):  # fmt: skip
+        X, y = learnable
+        if learner.name == "kernel" and len_of(X) > MAX_KERNEL_EXAMPLES:
+            raise _LeftOutError(
+                f"its time grows with the square of the number of examples, and {len_of(X):,} are more than "
+                f"{MAX_KERNEL_EXAMPLES:,}: compare on a subset"
+            )
+        self.learner, self.metric, self.notes = learner, metric, list[str]()
+        estimator, prefix = learner.estimator, ""
+        if scaled:
+            is_pipeline = isinstance(estimator, Pipeline)
+            prefix = "" if is_pipeline else "learner__"
+            steps = estimator.steps if is_pipeline else [("learner", estimator)]
+            estimator = Pipeline([("scaled", StandardScaler()), *steps])
         candidate = Candidate(estimator)
         candidate.check()
+        start = time.perf_counter()
+        self.settings = self._tune(candidate, prefix, parts, max_seconds)
+        self.tuning_seconds = time.perf_counter() - start
+        self.best = best_of(self.settings)
+        self.model: Any = candidate.final(self.best)
+        start = time.perf_counter()
+        with _convergence_warnings() as messages:
+            self.model.fit(X, y)
+        self.training_seconds = time.perf_counter() - start
+        if messages:
+            limit = getattr(last_step(self.model)[0], "max_iter", None)
+            self.notes.insert(0, "did not converge" if limit is None else f"did not converge in {limit:,} iterations")
+        sample = np.unique(np.linspace(0, len_of(X) - 1, MAX_TRAIN_ACCURACY_EXAMPLES).astype(int))
+        self.train_accuracy = float(np.mean(self.model.predict(X[sample]) == y[sample]))
+
+    def _tune(self, candidate: Candidate, prefix: str, parts: Parts, max_seconds: float | None) -> list[Setting]:
+        """Return the settings that were tried within the time limit."""
         settings: list[Setting] = []
-        runs = list(ParameterGrid(learner.grid or [{}]))
+        runs = list(ParameterGrid(self.learner.grid or [{}]))
         start = last = time.perf_counter()
-        longest, time_is_up = 0.0, False
+        longest = 0.0
         for params in runs:
             now = time.perf_counter()
             # a learner that cannot be stopped starts no setting that may take longer than the time left
             longest, last = 0.0 if candidate.tunes_epochs else max(longest, now - last), now
-            left = None if self.max_seconds is None else self.max_seconds - (now - start)
-            if settings and left is not None and left <= longest:
-                time_is_up = True
+            left = math.inf if max_seconds is None else max_seconds - (now - start)
+            if settings and left <= longest:
                 break
             grid = {prefix + name: [value] for name, value in params.items()}
-            with _collected_convergence_warnings():
-                tried = try_settings(Candidate(_with_time_limit(candidate, left)), self.parts, grid, self.metric)
-            if tried[0].stop_reason == "max_seconds" and candidate.last.max_seconds is None:
-                settings += _without_last_epoch(tried[0])
-                time_is_up = True
+            has_limit = max_seconds is not None and candidate.tunes_epochs and candidate.last.max_seconds is None
+            limit = {f"{candidate.prefix}max_seconds": max(left, 1e-9)} if has_limit else {}
+            with _convergence_warnings():
+                limited = candidate.with_params(limit)
+                (setting,) = try_settings(Candidate(limited), parts, grid, self.metric)
+            if has_limit and setting.stop_reason == "max_seconds":
+                curve = setting.curve[:-1]  # without the epoch that the time limit cut short
+                if curve:
+                    settings.append(replace(setting, curve=curve, score=max(curve), epochs=1 + curve.index(max(curve))))
                 break
-            settings += tried
+            settings.append(setting)
+        else:
+            return settings
         if not settings:
-            return f"{self.max_seconds:g} seconds are not enough for one epoch"
-        notes = []
-        if time_is_up:
-            limit = f"tuning ended at the time limit of {self.max_seconds:g} seconds"
-            notes.append(f"{limit}, with setting {len(settings)} of {len(runs)}")
-        return _Tuned(learner, candidate, settings, time.perf_counter() - start, self.learnable, notes)
+            raise _LeftOutError(f"{max_seconds:g} seconds are not enough for one epoch")
+        progress = f"with setting {len(settings)} of {len(runs)}"
+        self.notes.append(f"tuning ended at the time limit of {max_seconds:g} seconds, {progress}")
+        return settings
 
+    def outcome(self) -> str:
+        return f"{self.metric.name} {self.best.score:.4f} on the validation set, {self.tuning_seconds:.1f} s"
 
-class _Tuned:
-    """A learner with its best setting, trained on the training and validation sets."""
-
-    def __init__(
-        self, learner: Learner, candidate: Candidate, settings: list[Setting], tuning_seconds: float,
-        learnable: Examples, notes: list[str],
-    ):  # fmt: skip
-        self.learner, self.settings, self.tuning_seconds = learner, settings, tuning_seconds
-        self.best = best_of(settings)
-        self.model: Any = candidate.final(self.best)
-        start = time.perf_counter()
-        with _collected_convergence_warnings() as messages:
-            self.model.fit(*learnable)
-        self.training_seconds = time.perf_counter() - start
-        self.notes = list(notes)
-        if messages:
-            limit = getattr(self.model[-1] if isinstance(self.model, Pipeline) else self.model, "max_iter", None)
-            self.notes.insert(0, "did not converge" if limit is None else f"did not converge in {limit:,} iterations")
-        X, y = learnable
-        sample = np.unique(np.linspace(0, len_of(X) - 1, MAX_TRAIN_ACCURACY_EXAMPLES).astype(int))
-        self.train_accuracy = float(np.mean(self.model.predict(X[sample]) == y[sample]))
-
-    def outcome(self, metric: str) -> str:
-        return f"{metric} {self.best.score:.4f} on the validation set, {self.tuning_seconds:.1f} s"
-
-    def test(self, X: Any, y: Any, metric: Metric) -> Contender:
+    def test(self, X: Any, y: Any) -> Contender:
+        """Return the learner with its results on the test set."""
         seconds: list[float] = []
         while len(seconds) < MAX_TIMED_PREDICTIONS and not (seconds and seconds[0] > SLOW_PREDICTION_SECONDS):
             start = time.perf_counter()
             predicted = np.asarray(self.model.predict(X))
             seconds.append(time.perf_counter() - start)
-        compared, answers = metric.inputs(self.model, X, y, predicted)
-        score, interval = score_with_interval(metric, compared, answers)
+        compared, answers = self.metric.inputs(self.model, X, y, predicted)
+        score, interval = score_with_interval(self.metric, compared, answers)
         return Contender(
             name=self.learner.name, what=self.learner.what, family=self.learner.family, score=score, interval=interval,
             dev_score=self.best.score, setting=self.best, settings_tried=len(self.settings),
@@ -679,33 +680,12 @@ class _Tuned:
             tuning_seconds=self.tuning_seconds, prediction_seconds=1000 * min(seconds) / len_of(X),
             size=size_of(self.model), probabilistic=hasattr(self.model, "predict_proba"), notes=tuple(self.notes),
             model=self.model, predicted=predicted, right=predicted == np.asarray(y), compared=compared,
-            answers=metric.comparable(answers),
+            answers=self.metric.comparable(answers),
         )  # fmt: skip
 
 
-def _without_last_epoch(setting: Setting) -> list[Setting]:
-    """Return the setting without its last epoch, which the time limit cut short; [] if there was no other."""
-    curve = setting.curve[:-1]
-    return [replace(setting, curve=curve, score=max(curve), epochs=1 + curve.index(max(curve)))] if curve else []
-
-
-def _with_scaler(estimator: Any) -> tuple[Pipeline, str]:
-    """Return the estimator after a scaler, and the prefix of its parameters."""
-    scaler = ("scaled", StandardScaler())
-    if isinstance(estimator, Pipeline):
-        return Pipeline([scaler, *estimator.steps]), ""
-    return Pipeline([scaler, ("learner", estimator)]), "learner__"
-
-
-def _with_time_limit(candidate: Candidate, left: float | None) -> BaseEstimator:
-    """Return the estimator, which stops by itself when the time is up if it is one of this library."""
-    if left is None or not candidate.tunes_epochs or candidate.last.max_seconds is not None:
-        return candidate.estimator
-    return clone(candidate.estimator).set_params(**{f"{candidate.prefix}max_seconds": max(left, 1e-9)})
-
-
 @contextmanager
-def _collected_convergence_warnings() -> Iterator[list[str]]:
+def _convergence_warnings() -> Iterator[list[str]]:
     """Collect the messages of convergence warnings; other warnings are issued again."""
     messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:

@@ -88,8 +88,7 @@ class Candidate:
             raise ValueError(
                 f"grid={grid!r}: give a dict with a list of values per parameter, a list of such dicts, or 'usual'."
             )
-        X, y = train.taken()
-        X = EarlierSteps(clone(self.estimator)).fit_transform(X, y)
+        (X,) = transform_by_earlier_steps(clone(self.estimator), *train.taken())
         return [{self.prefix + name: values for name, values in part.items()} for part in usual_grid(self.last, X)]
 
     def with_params(self, params: dict[str, Any]) -> BaseEstimator:
@@ -105,27 +104,18 @@ class Candidate:
         return model
 
 
-class EarlierSteps:
-    """The steps before the last, also of pipelines within pipelines; none of an estimator that is not a pipeline."""
-
-    def __init__(self, estimator: BaseEstimator):
-        self.pipelines = []
-        while isinstance(estimator, Pipeline):
-            if len(estimator.steps) > 1:
-                self.pipelines.append(estimator[:-1])
-            estimator = estimator.steps[-1][1]
-
-    def fit_transform(self, X: Any, y: Any) -> Any:
-        for pipeline in self.pipelines:
-            X = pipeline.fit_transform(X, y)
-        return X
-
-    def transform(self, X: Any) -> Any:
-        """Transform step by step, because pipelines refuse fitted steps that do not show that they are fitted."""
-        for pipeline in self.pipelines:
-            for _, step in pipeline.steps:
-                X = X if step is None or step == "passthrough" else step.transform(X)
-        return X
+def transform_by_earlier_steps(estimator: BaseEstimator, X: Any, y: Any, *others: Any) -> list[Any]:
+    """Fit the steps before the last to X and y, also those of nested pipelines. Return X and others, transformed."""
+    transformed = list(others)
+    while isinstance(estimator, Pipeline):
+        if len(estimator.steps) > 1:
+            X = estimator[:-1].fit_transform(X, y)
+        # one by one: a pipeline refuses steps that do not show that they are fitted
+        for _, step in estimator.steps[:-1]:
+            if step is not None and step != "passthrough":
+                transformed = [step.transform(other) for other in transformed]
+        estimator = estimator.steps[-1][1]
+    return [X, *transformed]
 
 
 class Run(NamedTuple):
@@ -150,7 +140,7 @@ def try_settings(
 ) -> list[Setting]:  # fmt: skip
     """Return all settings of the grid, in its order. on_setting is called with each one when it was tried."""
     runs = _runs(candidate, grid)
-    train, dev = parts.train.taken(), parts.dev.taken()
+    (X, y), (X_dev, y_dev) = parts.train.taken(), parts.dev.taken()
     # Runs with the same values for the earlier steps share these steps. Values are compared by identity, because arrays
     # and estimators may look alike and be different.
     groups: dict[Any, list[int]] = {}
@@ -166,11 +156,11 @@ def try_settings(
                 on_setting(setting)
 
     for places in groups.values():
-        examples = train, dev
-        steps = EarlierSteps(candidate.with_params(runs[places[0]].params))
-        if candidate.tunes_epochs and steps.pipelines:
-            examples = (steps.fit_transform(*train), train[1]), (steps.transform(dev[0]), dev[1])
-        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(try_run)(place, *examples) for place in places)
+        inputs = [X, X_dev]
+        if candidate.tunes_epochs:
+            inputs = transform_by_earlier_steps(candidate.with_params(runs[places[0]].params), X, y, X_dev)
+        train, dev = zip(inputs, (y, y_dev), strict=True)
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(try_run)(place, train, dev) for place in places)
     return [setting for place in range(len(runs)) for setting in results[place]]
 
 
