@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from perceptrons.export.converters import is_own_graph, pipeline_feeds, pipeline_graph, register, selected_model
-from perceptrons.export.onnx_graph import graph_of, is_sparse
-from perceptrons.export.onnx_inputs import Feeds, feeds_of
+from perceptrons.export.onnx_graph import Feeds, feeds_of, graph_of, is_sparse
 from perceptrons.export.parts import ExportError, parts_of
 
 __all__ = ["ExportError", "convert", "inputs_of"]

@@ -15,8 +15,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from perceptrons.export.onnx_graph import rule_outputs, scores_of_rows
-from perceptrons.export.onnx_inputs import Feeds, check_words, word_input, word_rows
+from perceptrons.export.onnx_graph import Feeds, check_words, rule_outputs, scores_of_rows, word_input, word_rows
 from perceptrons.export.onnx_writer import OPSETS, ContainerNodes, Nodes, class_type, required_package
 from perceptrons.export.parts import COLUMNS_INSTEAD, NO_VALUE, ExportError, ModelParts, active_steps, parts_of
 from perceptrons.features import HashedText, TableFeatures
