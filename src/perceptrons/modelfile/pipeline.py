@@ -204,19 +204,14 @@ def without_addresses(content: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(entries.pop(SCHEMA))
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict) and node.get("__loader__") == "JsonNode":
+    for node in _schema_nodes(schema):
+        if node.get("__loader__") == "JsonNode":
             node.pop("__id__", None)  # equal numbers may or may not be one object
-            continue
-        if isinstance(node, dict) and "__id__" in node:
+        if "__id__" in node:
             node["__id__"] = int(numbers.setdefault(str(node["__id__"]), str(len(numbers) + 1)))
-        if isinstance(node, dict) and "file" in node:
+        if "file" in node:
             stem, suffix = node["file"].split(".")
             node["file"] = f"{numbers.setdefault(stem, str(len(numbers) + 1))}.{suffix}"
-        children = node.values() if isinstance(node, dict) else node
-        waiting += [child for child in children if isinstance(child, dict | list)]
     renamed = io.BytesIO()
     with zipfile.ZipFile(renamed, "w") as archive:
         for name, value in entries.items():
@@ -233,26 +228,34 @@ def check_schema(content: bytes) -> list[str]:
         require(stored and len(set(archive.namelist())) == len(archive.infolist()), "entries that are not compressed")
         schema = json.loads(archive.read(SCHEMA))
     trusted = set[str]()
+    for node in _schema_nodes(schema):
+        if "__loader__" not in node:
+            continue
+        loader, module, name = (str(node[key]) for key in ("__loader__", "__module__", "__class__"))
+        if loader not in LOADERS:
+            raise TypeError(f"it contains a {name}, which cannot be saved safely: {ADVICE}.")
+        needs_trust = loader in ("ObjectNode", "FunctionNode") and module.split(".")[0] not in ("numpy", "scipy")
+        if needs_trust or module.startswith("sklearn."):
+            if not is_trusted(module, name):
+                raise TypeError(f"it contains a {module}.{name}, which cannot be saved safely: {ADVICE}.")
+            trusted.add(f"{module}.{name}")
+        elif loader == "SparseMatrixNode" and module.startswith("scipy.sparse."):
+            trusted.add(f"{module}.{name}")  # its indices are checked by `check_part`
+        elif loader == "DTypeNode" and (module, name) == ("numpy", "dtype"):
+            trusted.add("numpy.dtype")
+    return sorted(trusted)
+
+
+def _schema_nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield all dicts of a schema. Raise ValueError if they are nested too deep."""
     waiting = [(schema, 0)]
     while waiting:
         node, depth = waiting.pop()
         require(depth < 4 * MAX_DEPTH, f"objects nested at most {MAX_DEPTH} deep")
-        if isinstance(node, dict) and "__loader__" in node:
-            loader, module, name = (str(node[key]) for key in ("__loader__", "__module__", "__class__"))
-            if loader not in LOADERS:
-                raise TypeError(f"it contains a {name}, which cannot be saved safely: {ADVICE}.")
-            needs_trust = loader in ("ObjectNode", "FunctionNode") and module.split(".")[0] not in ("numpy", "scipy")
-            if needs_trust or module.startswith("sklearn."):
-                if not is_trusted(module, name):
-                    raise TypeError(f"it contains a {module}.{name}, which cannot be saved safely: {ADVICE}.")
-                trusted.add(f"{module}.{name}")
-            elif loader == "SparseMatrixNode" and module.startswith("scipy.sparse."):
-                trusted.add(f"{module}.{name}")  # its indices are checked by `check_part`
-            elif loader == "DTypeNode" and (module, name) == ("numpy", "dtype"):
-                trusted.add("numpy.dtype")
-        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        if isinstance(node, dict):
+            yield node
+        children = node.values() if isinstance(node, dict) else node
         waiting += [(child, depth + 1) for child in children if isinstance(child, dict | list)]
-    return sorted(trusted)
 
 
 def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
