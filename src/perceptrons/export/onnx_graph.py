@@ -27,7 +27,7 @@ from perceptrons.export.parts import (
     active_steps,
     table_cells,
 )
-from perceptrons.features.text import HashedText, read_texts
+from perceptrons.features.text import read_texts
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
 from perceptrons.sequence.estimator import tokens_to_label
@@ -88,9 +88,8 @@ def _raw_scores(graph: Graph, parts: ModelParts, rows: str) -> str:
         columns, values = graph.input("columns", "int64", [None, None]), graph.number_input("values", [None, None])
         return graph.add("Add", graph.sparse_product(columns, values, model.coef_.T), graph.double(model.intercept_))
     if isinstance(inputs, TextInputs):
-        names = None if inputs.columns.bits is not None else inputs.columns.names()
-        check_words(inputs.text, names)
-        X = word_rows(graph, graph.input("words", "string", [None, None]), inputs.text, inputs.columns.names())
+        check_words(inputs)
+        X = word_rows(graph, graph.input("words", "string", [None, None]), inputs)
     else:
         X = graph.number_input("X", [None, inputs.n_columns])
     return scores_of_rows(graph, X, parts)
@@ -265,19 +264,20 @@ def _interpolated(nodes: Nodes, s: str, x: np.ndarray, p: np.ndarray) -> str:
 # ---- texts
 
 
-def check_words(text: HashedText, names: Any) -> None:
-    """Raise ExportError for texts whose features ONNX cannot compute. names: the names of columns, None if hashed."""
-    if names is None:
+def check_words(inputs: TextInputs) -> None:
+    """Raise ExportError for texts whose features ONNX cannot compute."""
+    if inputs.columns.bits is not None:
         raise ExportError(f"The texts are hashed, but ONNX has no operator that hashes words. {COLUMNS_INSTEAD}")
-    if text.chars is not None:
+    if inputs.text.chars is not None:
         raise ExportError(f"ONNX has no operator that cuts words into n-grams of characters. {COLUMNS_INSTEAD}")
 
 
-def word_rows(nodes: Nodes, words: str, text: HashedText, names: list[str]) -> str:
+def word_rows(nodes: Nodes, words: str, inputs: TextInputs) -> str:
     """Return the rows (n_texts, n_columns) of words (n_texts, places), which have "" after the last.
 
     TfIdfVectorizer counts the n-grams; counts become values, and values are rounded to float32, as in the library.
     """
+    text, names = inputs.text, inputs.columns.names()
     sizes = np.array([name.count(" ") + 1 for name in names])
     order = np.argsort(sizes, kind="stable").tolist()
     n_words = [int(n * (sizes == n).sum()) for n in range(1, max(sizes) + 1)]
@@ -417,7 +417,7 @@ def feeds_of(model: Any, parts: ModelParts | TaggerParts, X: Any, is_sparse: boo
         return sparse_feeds(sp.csr_matrix((tokens.values, tokens.columns, tokens.starts), shape=shape), dtype)
     inputs = parts.inputs
     if isinstance(inputs, TextInputs):
-        check_words(inputs.text, None if inputs.columns.bits is not None else inputs.columns)
+        check_words(inputs)
         return {"words": word_input(X, bool(inputs.text.lowercase))}
     if isinstance(inputs, TableInputs):
         numbers, categories = table_cells(inputs, X)

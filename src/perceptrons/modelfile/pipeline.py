@@ -137,7 +137,7 @@ def contents(model: Any) -> Content:
 
     check_is_fitted(model)
     replaced: dict[int, Any] = {}
-    for where, part in parts_of(model):
+    for location, part in parts_of(model):
         try:
             if type(part) in MODELS and has_learned(part):
                 replaced[id(part)] = Stored(part)
@@ -146,7 +146,7 @@ def contents(model: Any) -> Content:
             else:
                 check_part(part)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{where} ({type(part).__name__}): {error}") from error
+            raise type(error)(f"{location} ({type(part).__name__}): {error}") from error
     try:
         content = without_addresses(dumps(copy.deepcopy(model, replaced)))
     except UnsupportedTypeException as error:
@@ -248,28 +248,28 @@ def check_schema(content: bytes) -> list[str]:
 
 def _schema_nodes(schema: Any) -> Iterator[dict[str, Any]]:
     """Yield all dicts of a schema. Raise ValueError if they are nested too deep."""
-    waiting = [(schema, 0)]
-    while waiting:
-        node, depth = waiting.pop()
+    stack = [(schema, 0)]
+    while stack:
+        node, depth = stack.pop()
         require(depth < 4 * MAX_DEPTH, f"objects nested at most {MAX_DEPTH} deep")
         if isinstance(node, dict):
             yield node
         children = node.values() if isinstance(node, dict) else node
-        waiting += [(child, depth + 1) for child in children if isinstance(child, dict | list)]
+        stack += [(child, depth + 1) for child in children if isinstance(child, dict | list)]
 
 
 def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield all objects in an estimator, each once, with the name of its step."""
-    waiting, known = [("the " + type(model).__name__, model, 0)], dict[int, Any]()
-    while waiting:
-        where, part, depth = waiting.pop()
-        if id(part) in known or part is None or isinstance(part, str | bytes | int | float | type):
+    stack, visited = [("the " + type(model).__name__, model, 0)], dict[int, Any]()
+    while stack:
+        location, part, depth = stack.pop()
+        if id(part) in visited or part is None or isinstance(part, str | bytes | int | float | type):
             continue
-        known[id(part)] = part  # kept alive, so that its id stays its own
+        visited[id(part)] = part  # kept alive, so that its id stays its own
         require(depth <= MAX_DEPTH, f"steps nested at most {MAX_DEPTH} deep")
         is_step = isinstance(part, tuple) and len(part) in (2, 3) and isinstance(part[0], str)
-        inside = f"step {part[0]!r}" if is_step else where
-        inside = f"{where}, {inside}" if is_step and where.startswith("step") else inside
+        inside = f"step {part[0]!r}" if is_step else location
+        inside = f"{location}, {inside}" if is_step and location.startswith("step") else inside
         if isinstance(part, list | tuple | set):
             children = list(part)
         elif isinstance(part, dict):
@@ -277,11 +277,11 @@ def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
         elif isinstance(part, np.ndarray):
             children = part.ravel().tolist() if part.dtype == object else []
         else:
-            yield where, part
+            yield location, part
             is_closed = is_index(part) or isinstance(part, Columns | Stored)
             is_closed = is_closed or (type(part) in MODELS and has_learned(part))
             children = [] if is_closed else list(getattr(part, "__dict__", {}).values())
-        waiting += [(inside, child, depth + 1) for child in children]
+        stack += [(inside, child, depth + 1) for child in children]
 
 
 def is_index(part: Any) -> bool:
