@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import get_tags
 
 from perceptrons.data.splitting import (
-    Folds,
     Part,
     Parts,
     SplitMethod,
@@ -298,7 +297,10 @@ def recipe(
     if folds is None:
         settings = try_settings(candidate, parts, grid, scorer, n_jobs, tell)
     else:
-        cv = _folds_of_part(parts.train, folds, groups, random_state)
+        if groups is not None and parts.train.rows is not None:
+            groups = at(groups, parts.train.rows)
+        seed = int(random_state) if isinstance(random_state, Integral) else 0
+        cv = folds_of(parts.train.taken()[1], folds, groups, seed)
         settings = try_on_folds(candidate, parts.train, cv, grid, scorer, n_jobs, tell)
     best = best_of(settings)
     model = candidate.final(best)
@@ -347,13 +349,6 @@ def _check_folds_options(split: str | None, dev: Any, retrain: bool, needs_dev: 
             "folds cannot be combined with a threshold to be chosen, or with probability: these need one validation "
             "set."
         )
-
-
-def _folds_of_part(part: Part, k: int, groups: Any, random_state: Any) -> Folds:
-    """Return the folds of a part, by its own rows."""
-    seed = int(random_state) if isinstance(random_state, Integral) else 0
-    groups = None if groups is None else at(groups, np.arange(len(part)) if part.rows is None else part.rows)
-    return folds_of(part.taken()[1], k, groups, seed)
 
 
 def _check_tunable(candidate: Candidate) -> None:
