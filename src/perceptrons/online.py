@@ -16,7 +16,7 @@ class Progress:
 
     @property
     def error(self) -> float:
-        """Share of the examples that were predicted wrongly so far."""
+        """The share of the examples that were predicted wrongly so far."""
         return self.mistakes / self.examples if self.examples else float("nan")
 
     @property
@@ -54,14 +54,14 @@ def progressive(
     (2, [(1, 1.0), (2, 1.0), (4, 0.5)])
     """
     progress = Progress(comparator_mistakes=None if comparator is None else 0)
-    known = False
+    can_predict = False
     for x, label in examples:
         if comparator is not None and progress.comparator_mistakes is not None:
             progress.comparator_mistakes += comparator.predict_one(x) != label
         if scaler is not None:
             x = scaler.learn_one(x).transform_one(x)
-        known = known or hasattr(model, "classes_") or getattr(model, "classes", None) is not None
-        progress.mistakes += not known or model.predict_one(x) != label
+        can_predict = can_predict or hasattr(model, "classes_") or getattr(model, "classes", None) is not None
+        progress.mistakes += not can_predict or model.predict_one(x) != label
         progress.examples += 1
         model.learn_one(x, label)
         if progress.examples & (progress.examples - 1) == 0:

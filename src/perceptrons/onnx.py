@@ -6,10 +6,9 @@ Importing this module registers the estimators with skl2onnx, if it is installed
 from importlib.util import find_spec
 from typing import Any
 
-from perceptrons.export.converters import is_own_graph, pipeline_feeds, pipeline_graph, register, selected_model
-from perceptrons.export.onnx_graph import graph_of, is_sparse
-from perceptrons.export.onnx_inputs import Feeds, feeds_of
-from perceptrons.export.parts import ExportError, parts_of
+from perceptrons.export.converters import own_parts, pipeline_feeds, pipeline_graph, register, selected_model
+from perceptrons.export.onnx_graph import Feeds, feeds_of, graph_of, is_sparse
+from perceptrons.export.parts import ExportError
 
 __all__ = ["ExportError", "convert", "inputs_of"]
 DTYPES = ("float64", "float32")
@@ -60,9 +59,8 @@ def convert(model: Any, *, inputs: str = "raw", rows: str = "auto", dtype: str =
     """
     _check_dtype(dtype)
     model = selected_model(model)
-    if inputs != "columns" and not is_own_graph(model):
-        return pipeline_graph(model, dtype)
-    return graph_of(parts_of(model, inputs), rows, dtype)
+    parts = own_parts(model, inputs)
+    return pipeline_graph(model, dtype) if parts is None else graph_of(parts, rows, dtype)
 
 
 def inputs_of(model: Any, X: Any, *, inputs: str = "raw", rows: str = "auto", dtype: str = "float64") -> Feeds:
@@ -80,9 +78,9 @@ def inputs_of(model: Any, X: Any, *, inputs: str = "raw", rows: str = "auto", dt
     """
     _check_dtype(dtype)
     model = selected_model(model)
-    if inputs != "columns" and not is_own_graph(model):
+    parts = own_parts(model, inputs)
+    if parts is None:
         return pipeline_feeds(model, X, dtype)
-    parts = parts_of(model, inputs)
     return feeds_of(model, parts, X, is_sparse(parts, rows), dtype)
 
 

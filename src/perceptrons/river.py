@@ -37,7 +37,7 @@ TEXT = {str}
 
 
 class _Online(base.Estimator):
-    """What both share: the perceptron, made of the parameters, and names of features as it takes them."""
+    """The parameters of both classifiers, and the perceptron that learns."""
 
     def __init__(
         self, *, combine: Combine = "average", window: float = WINDOW, step: Step = "constant", eta0: float = 1.0,
@@ -69,11 +69,11 @@ class _Online(base.Estimator):
 
     @classmethod
     def of(cls, perceptron: Perceptron) -> Self:
-        """A classifier that keeps training this perceptron, for instance one that `perceptrons.load` read."""
-        told = perceptron.get_params(deep=False)
-        made = cls(**{name: told[name] for name in cls()._get_params()})
-        made._hold(perceptron)
-        return made
+        """Return a classifier that keeps training this perceptron, for instance one that `perceptrons.load` read."""
+        params = perceptron.get_params(deep=False)
+        classifier = cls(**{name: params[name] for name in cls()._get_params()})
+        classifier._hold(perceptron)
+        return classifier
 
     @property
     def perceptron(self) -> Perceptron:
@@ -127,16 +127,14 @@ intercept_scaling, zero_score
 
     def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
         """Learn from one example, as `Perceptron.learn_one` does."""
-        self._perceptron.learn_one(x if {*map(type, x)} == TEXT else named(x), y)
+        self._perceptron.learn_one(with_text_names(x), y)
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
-        """The class of one example; None before the first was learned."""
-        if not self._knows_classes:
-            return None
-        return self._perceptron.predict_one(x if {*map(type, x)} == TEXT else named(x))
+        """Return the class of one example; None before the first was learned."""
+        return self._perceptron.predict_one(with_text_names(x)) if self._knows_classes else None
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """Not there: scores are not probabilities."""
+        """Raise NotImplementedError: scores are not probabilities."""
         raise NotImplementedError(_no_probabilities(self))
 
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
@@ -147,14 +145,13 @@ intercept_scaling, zero_score
             self._perceptron.learn_one(x, label)
 
     def predict_many(self, X: "pd.DataFrame") -> "pd.Series":
-        """The class of every row of a frame, with its index; all None before the first example was learned."""
+        """Return the class of every row of a frame, with its index; None before the first example was learned."""
         import pandas as pd
 
         if not self._knows_classes:
             return pd.Series([None] * len(X), index=X.index, dtype=object)
         labels = [self._perceptron.predict_one(x) for x in records(X)]
-        found = pd.Series(labels, index=X.index)
-        return found if len(found) else found.astype(object)
+        return pd.Series(labels, index=X.index, dtype=None if labels else object)
 
 
 class RiverMultiLabelPerceptron(_Online, base.MultiLabelClassifier):
@@ -181,39 +178,38 @@ intercept_scaling, zero_score, class_weight
 
     def _hold(self, perceptron: Perceptron) -> None:
         super()._hold(perceptron)
-        known = perceptron.classes_.tolist() if self._knows_classes else []
-        self._labels: dict[Any, bool] = dict.fromkeys(known, False)  # all that came
+        classes = perceptron.classes_.tolist() if self._knows_classes else []
+        self._labels: dict[Any, bool] = dict.fromkeys(classes, False)  # all labels of the stream so far
 
     def learn_one(self, x: dict[Hashable, Any], y: dict[Hashable, bool]) -> None:
         """Learn from one example: the labels that are True, and those that are not."""
-        there = frozenset(label for label, is_there in y.items() if is_there)
-        if there or self._knows_classes:
-            self._perceptron.learn_one(named(x), there)
+        labels = frozenset(label for label, is_true in y.items() if is_true)
+        if labels or self._knows_classes:
+            self._perceptron.learn_one(with_text_names(x), labels)
         self._labels.update(dict.fromkeys(y, False))
 
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, bool]:
-        """For every label that came, whether the example has it."""
-        if not self._knows_classes:
-            return dict(self._labels)
-        return self._labels | dict.fromkeys(self._perceptron.predict_one(named(x)), True)
+        """Return for every label of the stream so far whether the example has it."""
+        predicted = self._perceptron.predict_one(with_text_names(x)) if self._knows_classes else ()
+        return self._labels | dict.fromkeys(predicted, True)
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, dict[bool, float]]:
-        """Not there: scores are not probabilities."""
+        """Raise NotImplementedError: scores are not probabilities."""
         raise NotImplementedError(_no_probabilities(self))
 
 
-def named(x: Mapping[Hashable, Any]) -> Mapping[str, Any]:
-    """The example with the text of its names."""
+def with_text_names(x: Mapping[Hashable, Any]) -> Mapping[str, Any]:
+    """Return the example with the names of its features as text."""
     if {*map(type, x)} <= TEXT:
         return x  # type: ignore[return-value]
-    found = {str(name): value for name, value in x.items()}
-    if len(found) < len(x):
+    renamed = {str(name): value for name, value in x.items()}
+    if len(renamed) < len(x):
         raise ValueError(f"{sorted(map(repr, x))}: two features have the same name as text: rename one of them.")
-    return found
+    return renamed
 
 
 def records(X: "pd.DataFrame") -> Iterable[dict[str, Any]]:
-    """The rows of a frame as dicts of plain values."""
+    """Return the rows of a frame as dicts of plain values."""
     names = [str(name) for name in X.columns]
     if len(set(names)) < len(names):
         raise ValueError("X has two columns with the same name as text: rename one of them.")

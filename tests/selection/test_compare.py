@@ -297,6 +297,13 @@ def test_epochs_that_were_whole_when_the_time_was_spent_count(rng, monkeypatch):
     assert row.notes == ("tuning ended at the time limit of 60 seconds, with setting 1 of 5",)
 
 
+def test_a_time_limit_in_the_grid_of_a_learner_is_its_own_setting(rng):
+    X, y = gaussian(rng, 300, 5, 3)
+    result = compare(X, y, learners=[("limited", Perceptron(), {"max_seconds": [1e-9]}), "average"])
+    row = result.row("limited")
+    assert (row.setting.params, row.setting.stop_reason, row.notes) == ({"max_seconds": 1e-9}, "max_seconds", ())
+
+
 def test_not_converging_is_a_note_and_other_warnings_stay_warnings(rng):
     X, y = gaussian(rng, 80, 5, 3)
     found = compare(X, y, learners=[("short", LogisticRegression(max_iter=2), {})])

@@ -289,13 +289,6 @@ class TestSplits:
             [360, 180, 60], [120, 60, 20], [120, 60, 20],
         ]  # fmt: skip
 
-    def test_groups_stay_whole(self, rng):
-        groups = rng.integers(0, 40, 500).astype(str)
-        parts = parts_of(np.zeros((500, 1)), rng.integers(0, 2, 500), groups=groups)
-        of_each = [set(groups[part.rows]) for part in (parts.train, parts.dev, parts.test)]
-        assert sum(map(len, of_each)) == len(set().union(*of_each)) == 40
-        assert sum(len(part) for part in (parts.train, parts.dev, parts.test)) == 500
-
     def test_time_order_tests_on_the_last(self):
         parts = parts_of(np.zeros((10, 1)), [0, 1] * 5, split="time", dev=0.3, test=0.1)
         assert [part.rows.tolist() for part in (parts.train, parts.dev, parts.test)] == [list(range(6)), [6, 7, 8], [9]]
@@ -461,14 +454,6 @@ def test_other_figures_choose_and_are_tested_with_an_interval(data):
     assert "bootstrap" in found.explain()
     own = recipe(Perceptron(max_iter=5), X, y, metric=lambda y, said: -float(np.mean(y != said)), force=True)
     assert own.dev_score <= 0
-
-
-def test_the_interval_of_an_accuracy_is_wilsons():
-    # Brown, Cai and DasGupta's formula by hand: p = 0.9, n = 10, z = 1.959964
-    low, high, *_ = wilson(9, 10)
-    assert (low, high) == pytest.approx((0.59585, 0.98213), abs=1e-5)
-    assert wilson(0, 10)[0] == 0.0
-    assert wilson(10, 10)[1] == 1.0
 
 
 def test_an_interrupted_search_leaves_no_watch_behind_and_the_seal_whole(data):

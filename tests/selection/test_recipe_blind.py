@@ -182,13 +182,6 @@ def test_a_class_with_one_member_can_be_learned():
     check(Perceptron(), X, y, {"combine": ["average", "last"]}, epochs=3)
 
 
-def test_threads_change_nothing():
-    grid = {"combine": ["last", "average", "vote"], "margin": [0.0, 1.0]}
-    one, four = (recipe(Perceptron(max_iter=5), *FOUR, grid, force=True, n_jobs=n) for n in (1, 4))
-    assert [(s.params, s.curve) for s in one.settings] == [(s.params, s.curve) for s in four.settings]
-    np.testing.assert_array_equal(one.model.coef_average_, four.model.coef_average_)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_parts_are_disjoint_complete_and_stratified(seed):
     X, y = FOUR

@@ -255,10 +255,10 @@ def test_a_model_file_with_a_threshold_that_makes_no_sense_is_refused(tmp_path, 
 
     model = copy.deepcopy(fitted[0])
     model.threshold_ = 0.5
-    header, arrays = KINDS["Perceptron"].contents(model)
-    assert header["threshold"] == 0.5
+    content = KINDS["Perceptron"].contents(model)
+    assert content.header["threshold"] == 0.5
     assert as_bytes(model)
     with pytest.raises(ValueError, match="threshold_"):
-        KINDS["Perceptron"].read({**header, "threshold": "much"}, arrays)
-    del header["threshold"]  # as in files from before there were thresholds
-    assert KINDS["Perceptron"].read(header, arrays).threshold_ is None
+        KINDS["Perceptron"].read(content._replace(header={**content.header, "threshold": "much"}))
+    del content.header["threshold"]  # as in files from before there were thresholds
+    assert KINDS["Perceptron"].read(content).threshold_ is None

@@ -37,13 +37,13 @@ def as_bytes(model: Any, extension: str, inputs: str = "raw") -> bytes:
 
 def facts_of(model: Any, inputs: str = "raw") -> dict[str, Any]:
     """Return what an exported model is: its kind, its inputs and its classes."""
-    from perceptrons.export.converters import is_own_graph, selected_model
-    from perceptrons.export.parts import TaggerParts, parts_of
+    from perceptrons.export.converters import own_parts, selected_model
+    from perceptrons.export.parts import TaggerParts
 
     model = selected_model(model)
-    if inputs != "columns" and not is_own_graph(model):
+    parts = own_parts(model, inputs)
+    if parts is None:
         return {"kind": "pipeline", "inputs": "raw", "classes": model.classes_.tolist()}
-    parts = parts_of(model, inputs)
     if isinstance(parts, TaggerParts):
         return {"kind": "tagger", "inputs": "columns", "classes": parts.classes.tolist()}
     return {"kind": parts.kind, "inputs": parts.inputs.kind, "classes": parts.classes.tolist()}

@@ -15,10 +15,19 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from perceptrons.export.onnx_graph import rule_outputs, scores_of_rows
-from perceptrons.export.onnx_inputs import Feeds, check_words, word_input, word_rows
+from perceptrons.export.onnx_graph import Feeds, check_words, rule_outputs, scores_of_rows, word_input, word_rows
 from perceptrons.export.onnx_writer import OPSETS, ContainerNodes, Nodes, class_type, required_package
-from perceptrons.export.parts import COLUMNS_INSTEAD, NO_VALUE, ExportError, ModelParts, active_steps, parts_of
+from perceptrons.export.parts import (
+    COLUMNS_INSTEAD,
+    NO_VALUE,
+    ExportError,
+    ModelParts,
+    TaggerParts,
+    TextInputs,
+    active_steps,
+    columns_of_text,
+    parts_of,
+)
 from perceptrons.features import HashedText, TableFeatures
 from perceptrons.features.values import is_missing
 from perceptrons.kernel import KernelPerceptron
@@ -44,6 +53,11 @@ def selected_model(model: Any) -> Any:
     return selected_model(model.best_estimator_) if hasattr(model, "best_estimator_") else model
 
 
+def own_parts(model: Any, inputs: str) -> ModelParts | TaggerParts | None:
+    """Return the parts of a model for our own graph; None if skl2onnx converts it."""
+    return parts_of(model, inputs) if inputs == "columns" or is_own_graph(model) else None
+
+
 # ---- whole pipelines
 
 
@@ -67,9 +81,10 @@ def pipeline_graph(model: Any, dtype: str) -> Any:
     types = skl2onnx.common.data_types
     number_type = types.DoubleTensorType if dtype == "float64" else types.FloatTensorType
     initial_types = []
-    for one in inputs:
-        shape = [None, None if one.kind == "words" else one.n_columns]
-        initial_types.append((one.name, (number_type if one.kind == "numbers" else types.StringTensorType)(shape)))
+    for graph_input in inputs:
+        shape = [None, None if graph_input.kind == "words" else graph_input.n_columns]
+        input_type = number_type if graph_input.kind == "numbers" else types.StringTensorType
+        initial_types.append((graph_input.name, input_type(shape)))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # skl2onnx warns of old names inside scikit-learn
@@ -83,7 +98,7 @@ def pipeline_graph(model: Any, dtype: str) -> Any:
     except ExportError:
         raise
     except Exception as error:  # its converters raise errors of all kinds for what they do not support
-        steps = ", ".join(type(one).__name__ for one in _estimators(model) if not isinstance(one, OURS))
+        steps = ", ".join(type(part).__name__ for part in _estimators(model) if not isinstance(part, OURS))
         reason = " ".join(str(error).split())[:300]
         raise ExportError(
             f"skl2onnx cannot convert this model of {steps} with inputs of {dtype} ({reason}). It converts some steps "
@@ -97,19 +112,19 @@ def pipeline_graph(model: Any, dtype: str) -> Any:
 def pipeline_feeds(model: Any, X: Any, dtype: str) -> Feeds:
     """Return the inputs of the graph of `pipeline_graph` by name."""
     feeds = {}
-    for one in pipeline_inputs(model):
-        if one.kind == "words":
-            feeds[one.name] = word_input(X, bool(_first_step(model).lowercase))
+    for graph_input in pipeline_inputs(model):
+        if graph_input.kind == "words":
+            feeds[graph_input.name] = word_input(X, bool(_first_step(model).lowercase))
             continue
         values = X
-        if one.column is not None:
-            values = X.iloc[:, one.column] if hasattr(X, "iloc") else X[:, one.column]
-        if one.kind == "numbers":
+        if graph_input.column is not None:
+            values = X.iloc[:, graph_input.column] if hasattr(X, "iloc") else X[:, graph_input.column]
+        if graph_input.kind == "numbers":
             array = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype)
         else:
             cells = [NO_VALUE if is_missing(cell) else str(cell) for cell in values]
-            array = np.array([cell.lower() for cell in cells] if one.kind == "texts" else cells, object)
-        feeds[one.name] = np.ascontiguousarray(array.reshape(len(array), -1))
+            array = np.array([cell.lower() for cell in cells] if graph_input.kind == "texts" else cells, object)
+        feeds[graph_input.name] = np.ascontiguousarray(array.reshape(len(array), -1))
     return feeds
 
 
@@ -162,7 +177,7 @@ def _column_kinds(step: Any, names: list[str]) -> dict[int, str]:
                 kinds |= {columns[j]: kind for j, kind in inner.items()}
         return kinds
     if isinstance(step, FeatureUnion):
-        return {j: kind for _, one in step.transformer_list for j, kind in _column_kinds(one, names).items()}
+        return {j: kind for _, part in step.transformer_list for j, kind in _column_kinds(part, names).items()}
     if isinstance(step, CountVectorizer):
         return {0: "texts" if step.lowercase else "strings"}
     if hasattr(step, "categories_"):
@@ -196,10 +211,10 @@ def _estimators(value: Any) -> Iterator[Any]:
 
 def _check_is_exact(model: Any) -> None:
     """Raise ExportError for what skl2onnx converts, but only approximately."""
-    for one in _estimators(model):
-        if isinstance(one, CountVectorizer) and one.analyzer != "word":
+    for part in _estimators(model):
+        if isinstance(part, CountVectorizer) and part.analyzer != "word":
             raise ExportError(f"ONNX has no operator that cuts texts into n-grams of characters. {COLUMNS_INSTEAD}")
-        if isinstance(one, CalibratedClassifierCV) and one.method == "isotonic":
+        if isinstance(part, CalibratedClassifierCV) and part.method == "isotonic":
             raise ExportError(
                 "skl2onnx does not interpolate the curves of CalibratedClassifierCV(method='isotonic'): calibrate with "
                 "Perceptron(probability='isotonic'), or with another method."
@@ -211,10 +226,10 @@ def _options(model: Any) -> dict[Any, dict[str, Any]]:
     options: dict[Any, dict[str, Any]] = {}
     if hasattr(model, "classes_") and not isinstance(_last_step(model), OURS):
         options[id(_last_step(model))] = {"zipmap": False}
-    for one in _estimators(model):
-        if isinstance(one, CountVectorizer):
-            words = UNICODE_WORDS if one.token_pattern == SKLEARN_WORDS else one.token_pattern
-            options[id(one)] = {"tokenexp": words, "locale": "C"}
+    for part in _estimators(model):
+        if isinstance(part, CountVectorizer):
+            words = UNICODE_WORDS if part.token_pattern == SKLEARN_WORDS else part.token_pattern
+            options[id(part)] = {"tokenexp": words, "locale": "C"}
     return options
 
 
@@ -256,7 +271,7 @@ def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
         raise ExportError(f"{step} adds indicators or drops columns, which cannot be exported: use other options.")
     missing = step.missing_values
     if _takes_strings(operator):
-        cells = nodes.concat([one.full_name for one in operator.inputs], 1)
+        cells = nodes.concat([variable.full_name for variable in operator.inputs], 1)
         encoding = {"keys_strings": [missing if isinstance(missing, str) else NO_VALUE], "values_int64s": [1]}
         code = nodes.add("LabelEncoder", cells, domain="ai.onnx.ml", default_int64=0, **encoding)
         fills = nodes.constant(np.array(step.statistics_, object))
@@ -275,7 +290,7 @@ def _takes_strings(operator: Any) -> bool:
 
 def _input_matrix(nodes: Nodes, operator: Any) -> str:
     """Return the inputs of an operator as one matrix of doubles."""
-    return nodes.concat([nodes.add("Cast", one.full_name, to=nodes.DOUBLE) for one in operator.inputs], 1)
+    return nodes.concat([nodes.add("Cast", variable.full_name, to=nodes.DOUBLE) for variable in operator.inputs], 1)
 
 
 def _assign_output(nodes: ContainerNodes, value: str, operator: Any, output: int = 0) -> None:
@@ -364,18 +379,12 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
 
 def _set_text_type(operator: Any) -> None:
     types = required_package("skl2onnx").common.data_types
-    operator.outputs[0].type = types.FloatTensorType([None, _text_columns(operator.raw_operator).n_columns])
-
-
-def _text_columns(text: HashedText) -> Any:
-    return text.columns_ if hasattr(text, "columns_") else text.new_columns()
+    operator.outputs[0].type = types.FloatTensorType([None, columns_of_text(operator.raw_operator).n_columns])
 
 
 def _convert_text(scope: Any, operator: Any, container: Any) -> None:
     text, nodes = operator.raw_operator, ContainerNodes(scope, container)
-    columns = _text_columns(text)
-    names = columns.names() if columns.bits is None else None
-    check_words(text, names)
-    X = word_rows(nodes, operator.inputs[0].full_name, text, columns.names())
-    _assign_output(nodes, X, operator)
+    words = TextInputs(text, columns_of_text(text))
+    check_words(words)
+    _assign_output(nodes, word_rows(nodes, operator.inputs[0].full_name, words), operator)
     nodes.move_to_container()

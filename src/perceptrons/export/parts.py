@@ -229,6 +229,11 @@ def _model_inputs(model: Any, inputs: str) -> Inputs:
     return ColumnInputs(n, columns.names(np.arange(n)) if columns.bits is None else None, columns)
 
 
+def columns_of_text(text: HashedText) -> Columns:
+    """Return the columns of a transformer, which has none of its own if it hashes words without fitting."""
+    return text.columns_ if hasattr(text, "columns_") else text.new_columns()
+
+
 def active_steps(pipeline: Any) -> list[tuple[str, Any]]:
     """Return the names and steps of a pipeline, without those that do nothing."""
     return [(name, step) for name, step in pipeline.steps if step is not None and step != "passthrough"]
@@ -248,7 +253,7 @@ def _pipeline_parts(pipeline: Any, inputs: str) -> ModelParts:
     for name, step in steps[:-1]:
         kind = type(step).__name__
         if kind == "HashedText" and step is steps[0][1]:
-            first_inputs = TextInputs(step, step.columns_ if hasattr(step, "columns_") else step.new_columns())
+            first_inputs = TextInputs(step, columns_of_text(step))
         elif kind == "TableFeatures" and step is steps[0][1]:
             first_inputs = table_inputs(step.source_, step.columns_, n_columns)
         elif kind in SCALERS and type(step).__module__.startswith("sklearn.") and not getattr(step, "clip", False):

@@ -68,9 +68,8 @@ def save(model: "AnyModel | BaseEstimator", path: str | os.PathLike[str]) -> Non
 
 def kind_of(model: Any) -> Codec | None:
     """Return the module that writes and reads models of this type, or None if they cannot be saved."""
-    kind = KINDS.get(type(model).__name__)
-    if kind is not None and type(model) in get_args(AnyModel):
-        return kind
+    if type(model) in get_args(AnyModel):
+        return KINDS[type(model).__name__]
     return pipeline if pipeline.is_pipeline(model) else None
 
 

@@ -359,30 +359,23 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
     for row in history:
         require(isinstance(row, dict), "rows of history")
         shards = row.get("shards", {})
-        require(isinstance(shards, dict) and all(isinstance(part, list) for part in shards.values()), "lists of shards")
-        require("shards" not in row or shards.keys() - {"seconds"} == SHARDS, "counts and shares of shards")
-        require("shards" not in row or 0 not in map(len, shards.values()), "shards")
-        require(len(set(map(len, shards.values()))) <= 1, "a number of every kind for all shards")
-        require(
-            row.keys() - {"shards", "validation_phrase_f1"} == new_row(0).keys(),
-            "rows of history with all their columns",
-        )
-        numbers = [
-            value
-            for name, value in row.items()
-            if name != "shards" and (value is not None or name in ("epoch", "examples", "mistakes", "updates"))
-        ]
+        if "shards" in row:
+            require(isinstance(shards, dict) and shards.keys() - {"seconds"} == SHARDS, "counts and shares of shards")
+            require(all(isinstance(part, list) and part for part in shards.values()), "lists of shards")
+            require(len(set(map(len, shards.values()))) == 1, "a number of every kind for all shards")
+        columns = row.keys() - {"shards", "validation_phrase_f1"}
+        require(columns == new_row(0).keys(), "rows of history with all their columns")
+        numbers = [value for name, value in row.items() if name != "shards" and value is not None]
+        numbers += [row[name] for name in ("epoch", "examples", "mistakes", "updates")]
         numbers += [value for part in shards.values() for value in part]
         require(all(isinstance(value, int | float) for value in numbers), "numbers in the history")
         require(all(abs(value) < COUNTED for value in numbers if isinstance(value, int)), "counts in the history")
-        require(0 <= row["mistakes"] < COUNTED, "mistakes that are not negative in the history")
-        require(0 <= row["examples"] < COUNTED, "examples that are not negative in the history")
+        for name in ("mistakes", "examples"):
+            require(0 <= row[name] < COUNTED, f"{name} that are not negative in the history")
     require(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
-    scored = [row["validation_accuracy"] is not None for row in history]
-    require(
-        reason != "early_stopping" or (bool(scored) and all(scored)),
-        "validation accuracies, because of early stopping",
-    )
+    if reason == "early_stopping":
+        is_scored = all(row["validation_accuracy"] is not None for row in history)
+        require(is_scored and len(history) > 0, "validation accuracies, because of early stopping")
     return {"history_": history, "n_iter_": n_iter, "stop_reason_": reason, "converged_": bool(converged)}
 
 

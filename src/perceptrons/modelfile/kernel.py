@@ -104,13 +104,13 @@ def read(content: Content) -> KernelPerceptron:
 
 
 def _read_coefficients(learner: KernelLearner, content: Content) -> None:
-    where = content.array("where", None, np.int64)
-    known = where[where >= 0]
-    require((where >= -1).all() and len(np.unique(known)) == len(known), "support vectors of different rows")
-    require(learner.budget is None or len(where) <= learner.budget, "no more support vectors than the budget")
-    require(learner.t > 0 or not len(where), "examples, because there are support vectors")
-    shape = (len(where), learner.n_rows)
-    learner.train_rows = GrowableArray(where)
+    rows = content.array("where", None, np.int64)  # -1 for a row that is not known
+    known_rows = rows[rows >= 0]
+    require((rows >= -1).all() and len(np.unique(known_rows)) == len(known_rows), "support vectors of different rows")
+    require(learner.budget is None or len(rows) <= learner.budget, "no more support vectors than the budget")
+    require(learner.t > 0 or not len(rows), "examples, because there are support vectors")
+    shape = (len(rows), learner.n_rows)
+    learner.train_rows = GrowableArray(rows)
     learner.coef_array = GrowableArray(content.array("coef", shape))
     learner.lazy_sum_array = GrowableArray(content.array("late", shape))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -118,17 +118,17 @@ def _read_coefficients(learner: KernelLearner, content: Content) -> None:
 
 
 def _read_support(learner: KernelLearner, content: Content) -> None:
-    kernel, where, far = learner.kernel, learner.train_rows.values, content.header["far"]
-    require(isinstance(far, bool), "a flag for examples that are far away")
-    require(not far or (kernel.name == "rbf" and learner.dtype == "float32"), "distances that need float64")
-    if not len(where):
+    kernel, rows, is_far = learner.kernel, learner.train_rows.values, content.header["far"]
+    require(isinstance(is_far, bool), "a flag for examples that are far away")
+    require(not is_far or (kernel.name == "rbf" and learner.dtype == "float32"), "distances that need float64")
+    if not len(rows):
         return
     if kernel.name == "precomputed":
-        require(((where >= 0) & (where < learner.n_features)).all(), "rows that the kernel matrix has")
-        learner.support.append(Points(None, index=where.astype(np.intp)))
+        require(((rows >= 0) & (rows < learner.n_features)).all(), "rows that the kernel matrix has")
+        learner.support.append(Points(None, index=rows.astype(np.intp)))
         return
-    points = kernel.points(content.support((len(where), learner.n_features), np.dtype(learner.dtype)))
-    points.needs_float64 |= far  # examples that were seen with them may have been far
+    points = kernel.points(content.support((len(rows), learner.n_features), np.dtype(learner.dtype)))
+    points.needs_float64 |= is_far  # examples that were seen with them may have been far
     learner.support.append(points)
 
 

@@ -137,7 +137,7 @@ def contents(model: Any) -> Content:
 
     check_is_fitted(model)
     replaced: dict[int, Any] = {}
-    for where, part in parts_of(model):
+    for location, part in parts_of(model):
         try:
             if type(part) in MODELS and has_learned(part):
                 replaced[id(part)] = Stored(part)
@@ -146,7 +146,7 @@ def contents(model: Any) -> Content:
             else:
                 check_part(part)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{where} ({type(part).__name__}): {error}") from error
+            raise type(error)(f"{location} ({type(part).__name__}): {error}") from error
     try:
         content = without_addresses(dumps(copy.deepcopy(model, replaced)))
     except UnsupportedTypeException as error:
@@ -204,19 +204,14 @@ def without_addresses(content: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(entries.pop(SCHEMA))
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict) and node.get("__loader__") == "JsonNode":
+    for node in _schema_nodes(schema):
+        if node.get("__loader__") == "JsonNode":
             node.pop("__id__", None)  # equal numbers may or may not be one object
-            continue
-        if isinstance(node, dict) and "__id__" in node:
+        if "__id__" in node:
             node["__id__"] = int(numbers.setdefault(str(node["__id__"]), str(len(numbers) + 1)))
-        if isinstance(node, dict) and "file" in node:
+        if "file" in node:
             stem, suffix = node["file"].split(".")
             node["file"] = f"{numbers.setdefault(stem, str(len(numbers) + 1))}.{suffix}"
-        children = node.values() if isinstance(node, dict) else node
-        waiting += [child for child in children if isinstance(child, dict | list)]
     renamed = io.BytesIO()
     with zipfile.ZipFile(renamed, "w") as archive:
         for name, value in entries.items():
@@ -233,40 +228,48 @@ def check_schema(content: bytes) -> list[str]:
         require(stored and len(set(archive.namelist())) == len(archive.infolist()), "entries that are not compressed")
         schema = json.loads(archive.read(SCHEMA))
     trusted = set[str]()
-    waiting = [(schema, 0)]
-    while waiting:
-        node, depth = waiting.pop()
-        require(depth < 4 * MAX_DEPTH, f"objects nested at most {MAX_DEPTH} deep")
-        if isinstance(node, dict) and "__loader__" in node:
-            loader, module, name = (str(node[key]) for key in ("__loader__", "__module__", "__class__"))
-            if loader not in LOADERS:
-                raise TypeError(f"it contains a {name}, which cannot be saved safely: {ADVICE}.")
-            needs_trust = loader in ("ObjectNode", "FunctionNode") and module.split(".")[0] not in ("numpy", "scipy")
-            if needs_trust or module.startswith("sklearn."):
-                if not is_trusted(module, name):
-                    raise TypeError(f"it contains a {module}.{name}, which cannot be saved safely: {ADVICE}.")
-                trusted.add(f"{module}.{name}")
-            elif loader == "SparseMatrixNode" and module.startswith("scipy.sparse."):
-                trusted.add(f"{module}.{name}")  # its indices are checked by `check_part`
-            elif loader == "DTypeNode" and (module, name) == ("numpy", "dtype"):
-                trusted.add("numpy.dtype")
-        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-        waiting += [(child, depth + 1) for child in children if isinstance(child, dict | list)]
+    for node in _schema_nodes(schema):
+        if "__loader__" not in node:
+            continue
+        loader, module, name = (str(node[key]) for key in ("__loader__", "__module__", "__class__"))
+        if loader not in LOADERS:
+            raise TypeError(f"it contains a {name}, which cannot be saved safely: {ADVICE}.")
+        needs_trust = loader in ("ObjectNode", "FunctionNode") and module.split(".")[0] not in ("numpy", "scipy")
+        if needs_trust or module.startswith("sklearn."):
+            if not is_trusted(module, name):
+                raise TypeError(f"it contains a {module}.{name}, which cannot be saved safely: {ADVICE}.")
+            trusted.add(f"{module}.{name}")
+        elif loader == "SparseMatrixNode" and module.startswith("scipy.sparse."):
+            trusted.add(f"{module}.{name}")  # its indices are checked by `check_part`
+        elif loader == "DTypeNode" and (module, name) == ("numpy", "dtype"):
+            trusted.add("numpy.dtype")
     return sorted(trusted)
+
+
+def _schema_nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield all dicts of a schema. Raise ValueError if they are nested too deep."""
+    stack = [(schema, 0)]
+    while stack:
+        node, depth = stack.pop()
+        require(depth < 4 * MAX_DEPTH, f"objects nested at most {MAX_DEPTH} deep")
+        if isinstance(node, dict):
+            yield node
+        children = node.values() if isinstance(node, dict) else node
+        stack += [(child, depth + 1) for child in children if isinstance(child, dict | list)]
 
 
 def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield all objects in an estimator, each once, with the name of its step."""
-    waiting, known = [("the " + type(model).__name__, model, 0)], dict[int, Any]()
-    while waiting:
-        where, part, depth = waiting.pop()
-        if id(part) in known or part is None or isinstance(part, str | bytes | int | float | type):
+    stack, visited = [("the " + type(model).__name__, model, 0)], dict[int, Any]()
+    while stack:
+        location, part, depth = stack.pop()
+        if id(part) in visited or part is None or isinstance(part, str | bytes | int | float | type):
             continue
-        known[id(part)] = part  # kept alive, so that its id stays its own
+        visited[id(part)] = part  # kept alive, so that its id stays its own
         require(depth <= MAX_DEPTH, f"steps nested at most {MAX_DEPTH} deep")
         is_step = isinstance(part, tuple) and len(part) in (2, 3) and isinstance(part[0], str)
-        inside = f"step {part[0]!r}" if is_step else where
-        inside = f"{where}, {inside}" if is_step and where.startswith("step") else inside
+        inside = f"step {part[0]!r}" if is_step else location
+        inside = f"{location}, {inside}" if is_step and location.startswith("step") else inside
         if isinstance(part, list | tuple | set):
             children = list(part)
         elif isinstance(part, dict):
@@ -274,11 +277,11 @@ def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
         elif isinstance(part, np.ndarray):
             children = part.ravel().tolist() if part.dtype == object else []
         else:
-            yield where, part
+            yield location, part
             is_closed = is_index(part) or isinstance(part, Columns | Stored)
             is_closed = is_closed or (type(part) in MODELS and has_learned(part))
             children = [] if is_closed else list(getattr(part, "__dict__", {}).values())
-        waiting += [(inside, child, depth + 1) for child in children]
+        stack += [(inside, child, depth + 1) for child in children]
 
 
 def is_index(part: Any) -> bool:

@@ -51,7 +51,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
         "n_features": model.n_features_in_,
         "epochs": model.n_iter_,
         "updates": model.n_updates_,
-        **({} if isinstance(model, KernelPerceptron) else {"margin": model.margin_, "n_nonzero": _n_nonzero(model)}),
+        **({} if isinstance(model, KernelPerceptron) else _linear_facts(model)),
         "mistakes": model.mistakes_.tolist(),
         "stop_reason": model.stop_reason_ or None,
         "why": why_it_stopped(model),
@@ -85,41 +85,42 @@ def facts_in_words(
         some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
         features += ": " + "; ".join(short(name, 28) for name in some)
     several = ", several labels per example" if several_labels(model) else ""
-    found = [("kind", f"{type(model).__name__}, combine={model.combine!r}{several}")]
-    if isinstance(model, KernelPerceptron):
-        found += [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
-    if (text := following_in_words(model)) is not None:
-        found.append(("keeps learning", text))
-    found += [
-        ("settings", settings(model) or "all defaults"),
-        *([] if isinstance(model, KernelPerceptron) else [("margin", margin_in_words(model))]),
-        ("classes", f"{len(labels)}: {listed(labels, 12)}"),
-        *([] if model.threshold_ is None else [("threshold", threshold_in_words(model))]),
-        *([] if (text := calibration_in_words(model)) is None else [("probabilities", text)]),
-        ("features", features),
-        *([] if (told := _nonzero_in_words(model)) is None else [("weights", told)]),
-    ]
-    never = never_updated(model)
-    if never is not None and never["count"]:
-        found.append(("never updated", never_in_words(never, "feature" if hashing is None else "column")))
-    if source := getattr(model, "source_", None):
-        found.append(("reads", source_in_words(source)))
-    if hashing is not None:
-        found += [("hashing", hashing_in_words(hashing)), ("shared", shared_in_words(hashing, rows))]
+    never, source = never_updated(model), getattr(model, "source_", None)
     mistakes = "" if model.n_mistakes_ == model.n_updates_ else f"{count(model.n_mistakes_, 'mistake')}, "
-    seen = f"{count(round(model.t_), 'example')} seen"
-    learned = f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, {seen}"
-    found += [("learned", learned), ("stopped", why_it_stopped(model))]
-    return found + ([("tested", tested(model))] if hasattr(model, "recipe_") else [])
+    examples = f"{count(round(model.t_), 'example')} seen"
+    lines: list[tuple[str, str | None]] = [("kind", f"{type(model).__name__}, combine={model.combine!r}{several}")]
+    if isinstance(model, KernelPerceptron):
+        lines += [("kernel", kernel_in_words(model)), ("keeps", support_in_words(model))]
+    lines += [
+        ("keeps learning", following_in_words(model)),
+        ("settings", settings(model) or "all defaults"),
+        ("margin", None if isinstance(model, KernelPerceptron) else margin_in_words(model)),
+        ("classes", f"{len(labels)}: {listed(labels, 12)}"),
+        ("threshold", None if model.threshold_ is None else threshold_in_words(model)),
+        ("probabilities", calibration_in_words(model)),
+        ("features", features),
+        ("weights", _nonzero_in_words(model)),
+    ]
+    if never is not None and never["count"]:
+        lines.append(("never updated", never_in_words(never, "feature" if hashing is None else "column")))
+    lines.append(("reads", source_in_words(source) if source else None))
+    if hashing is not None:
+        lines += [("hashing", hashing_in_words(hashing)), ("shared", shared_in_words(hashing, rows))]
+    learned = (
+        f"{count(model.n_iter_, 'epoch')}, {mistakes}{count(model.n_updates_, 'update')}{apart(model)}, {examples}"
+    )
+    lines += [("learned", learned), ("stopped", why_it_stopped(model))]
+    lines.append(("tested", tested(model) if hasattr(model, "recipe_") else None))
+    return [(name, text) for name, text in lines if text is not None]
 
 
-def _n_nonzero(model: "Perceptron") -> int | None:
-    """The number of weights that are not 0; None for a model that votes, which has no weights of its own."""
-    return None if model.combine == "vote" else model.n_nonzero_
+def _linear_facts(model: "Perceptron") -> dict[str, Any]:
+    n_nonzero = None if model.combine == "vote" else model.n_nonzero_  # votes have no weights of their own
+    return {"margin": model.margin_, "n_nonzero": n_nonzero}
 
 
 def _nonzero_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
-    """359 of 8,713 are not 0; None without a penalty that makes weights 0."""
+    """Return text such as "359 of 8,713 are not 0"; None without a penalty that makes weights 0."""
     if isinstance(model, KernelPerceptron) or model.penalty not in ("l1", "elasticnet"):
         return None
     return f"{model.n_nonzero_:,} of {model.coef_.size:,} are not 0"
@@ -186,10 +187,13 @@ def source_in_words(source: dict[str, Any]) -> str:
             parts[name] = "-".join(str(size) for size in dict.fromkeys(value))
         elif name != "bits" and value != usual[name]:
             parts[name] = value
-    said = [FORMS[form]] if (form := parts.pop("form", None)) else []
-    said += [f"{name.replace('_', ' ')} {listed(value) if isinstance(value, list) else short(str(value), 28)}"
-             for name, value in parts.items() if value not in (None, [])] + prepared_in_words(source)  # fmt: skip
-    return ": ".join([str(source["format"]), *([", ".join(said)] if said else [])])
+    phrases = [FORMS[form]] if (form := parts.pop("form", None)) else []
+    for name, value in parts.items():
+        if value not in (None, []):
+            text = listed(value) if isinstance(value, list) else short(str(value), 28)
+            phrases.append(f"{name.replace('_', ' ')} {text}")
+    phrases += prepared_in_words(source)
+    return f"{source['format']}: {', '.join(phrases)}" if phrases else str(source["format"])
 
 
 def model_summary(model: Any, top: int = N_WEIGHTS, label: str | None = None) -> dict[str, Any]:

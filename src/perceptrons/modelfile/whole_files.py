@@ -5,7 +5,6 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -56,14 +55,14 @@ def write_whole(path: Path, content: bytes, before: Path | None = None) -> None:
 
 def write_page(path: str | os.PathLike[str], page: str) -> None:
     """Write a page of HTML to a file atomically. A file of this name is replaced."""
-    where = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
-    if not where.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder does not exist: create it first", str(where.parent))
-    if where.exists() and not where.is_file():
+    destination = Path(os.path.realpath(os.fsdecode(path)))  # a link is followed, not replaced
+    if not destination.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist: create it first", str(destination.parent))
+    if destination.exists() and not destination.is_file():
         raise IsADirectoryError(
-            errno.EISDIR, "this is a folder or a device, not a regular file: give another name", str(where)
+            errno.EISDIR, "this is a folder or a device, not a regular file: give another name", str(destination)
         )
-    write_whole(where, page.encode())
+    write_whole(destination, page.encode())
 
 
 def _rename(temporary: str, path: Path, before: Path | None) -> None:
@@ -88,29 +87,24 @@ def _create(path: Path) -> tuple[int, str]:
 
 def remove_stale(folder: Path) -> None:
     """Remove temporary files that killed processes of this user have left in a folder."""
-    for path in _stale_files(folder):
-        with suppress(OSError):  # another process may have removed it, or still be writing
-            handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-            try:
-                if fcntl is not None:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(path)
-            finally:
-                os.close(handle)
-
-
-def _stale_files(folder: Path) -> Iterator[str]:
-    """Yield our temporary files that have not been written to for a while."""
-    oldest, user = (
-        time.time() - (STALE_SECONDS if fcntl is not None else STALE_SECONDS_WITHOUT_LOCKS),
-        getattr(os, "getuid", lambda: None)(),
-    )
+    age = STALE_SECONDS if fcntl is not None else STALE_SECONDS_WITHOUT_LOCKS
+    oldest, user = time.time() - age, getattr(os, "getuid", lambda: None)()
     with suppress(OSError), os.scandir(folder) as entries:  # a folder that may be written to, but not read
         for entry in entries:
             if not entry.name.startswith(PREFIX):
                 continue
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # another process may have removed it, or still be writing
                 status = entry.stat(follow_symlinks=False)
                 is_own = user is None or status.st_uid == user
                 if stat.S_ISREG(status.st_mode) and is_own and status.st_mtime < oldest:
-                    yield entry.path
+                    _remove_unless_locked(entry.path)
+
+
+def _remove_unless_locked(path: str) -> None:
+    handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+    finally:
+        os.close(handle)

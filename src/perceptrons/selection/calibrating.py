@@ -10,7 +10,6 @@ from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.training.calibration import CalibrationMethod, calibration_of, check_method
 from perceptrons.engine.training.labels import merge, read_target
 from perceptrons.inspection.evaluation import columns_matched, several_labels
-from perceptrons.inspection.metrics import MOST_SCORES
 from perceptrons.selection.search import last_step
 from perceptrons.selection.thresholds import codes_and_scores, read_blocks
 
@@ -71,10 +70,9 @@ def calibrate(model: Any, X: Any, y: Any, method: CalibrationMethod = "sigmoid",
 def calibrate_on_blocks(model: Any, blocks: Iterable[Any], method: CalibrationMethod) -> None:
     """Calibrate like `calibrate` on blocks of examples as they are read, by at most about 10 million scores."""
     _calibratable(model, method)
-    parts = list(read_blocks(model, blocks, MOST_SCORES))
-    if not parts:
+    truth, scores, weights = read_blocks(model, blocks)
+    if not len(truth):
         raise ValueError("There are no examples to calibrate with: give some of every class.")
-    truth, scores, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     learner_of(model).calibration = calibration_of(method, scores, truth, weights, model)
 
 

@@ -31,7 +31,7 @@ from perceptrons.selection.statistics import (
     score_with_interval,
     swapping,
 )
-from perceptrons.selection.test_set_ledger import RERUN, seal
+from perceptrons.selection.test_set_ledger import RERUN, SealedTest
 from perceptrons.theory.examples import check_rows
 from perceptrons.theory.scales import uneven
 
@@ -511,7 +511,7 @@ def compare(
         raise ValueError("test=0 leaves no test set to compare on: give a share between 0 and 1, or data (X, y).")
     check_labels_meet(parts)
     request = {"learners": learners, "metric": metric, "scale": scale, "max_seconds": max_seconds}
-    sealed, _ = seal(parts, parts.test, ledger, force, what="compare", random_state=random_state, **request)
+    sealed = SealedTest(parts, parts.test, ledger, force, what="compare", random_state=random_state, **request)
     train, y_train = parts.train.taken()
     if len(np.unique(y_train)) < 2:
         raise ValueError("The training set has only one class: it needs two or more.")

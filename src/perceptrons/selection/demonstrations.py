@@ -23,6 +23,10 @@ CLOUDS = ((1.5, 0.0), (0.7, 1.0))  # in too_correct
 FAR_CLOUD = ((12.0, -8.0), (0.7, 0.7))
 INFORMATIVE = ((0.6, 2.0), (1.0, 1.0))  # in copied_features: the second feature is more informative
 STEP = 1e-4  # of the differences for the gradient of a score
+ROBUST = {  # the learners that neither demonstration misleads
+    "averaged perceptron": Perceptron(margin=0, intercept_scaling=1),  # the lecture's
+    "logistic regression": LogisticRegression(),
+}
 HEAD = ("learner", "right before", "right after", "lost", "turned", "shifted")
 
 
@@ -138,12 +142,7 @@ def too_correct(random_state: int = 0) -> Demonstration:
     (X, y), test = _clouds(rng, N_TRAIN, *CLOUDS), _clouds(rng, N_TEST, *CLOUDS)
     far = rng.normal(*FAR_CLOUD, (N_FAR, 2))
     after = np.vstack([X, far]), np.concatenate([y, np.ones(N_FAR, y.dtype)])
-    learners = {
-        "least squares on ±1": LeastSquares(),
-        "averaged perceptron": Perceptron(margin=0, intercept_scaling=1),  # the lecture's
-        "logistic regression": LogisticRegression(),
-        "linear SVM": LinearSVC(random_state=0),
-    }
+    learners = {"least squares on ±1": LeastSquares(), **ROBUST, "linear SVM": LinearSVC(random_state=0)}
     rows = [_moved(name, model, (X, y), after, test) for name, model in learners.items()]
     scores = rows[0].model_before.decision_function(far)
     further = clone(learners["averaged perceptron"]).fit(X, y)
@@ -192,12 +191,7 @@ def copied_features(copies: int = 20, random_state: int = 0) -> Demonstration:
         raise ValueError(f"copies={copies!r}: give a whole number from 2 to 1000.")
     rng = np.random.default_rng(random_state)
     train, test = _clouds(rng, N_TRAIN, *INFORMATIVE), _clouds(rng, N_TEST, *INFORMATIVE)
-    learners = {
-        "Gaussian naive Bayes": GaussianNB(),
-        "averaged perceptron": Perceptron(margin=0, intercept_scaling=1),  # the lecture's
-        "logistic regression": LogisticRegression(),
-        "least squares on ±1": LeastSquares(),
-    }
+    learners = {"Gaussian naive Bayes": GaussianNB(), **ROBUST, "least squares on ±1": LeastSquares()}
     copying = FunctionTransformer(_copy_first, kw_args={"copies": copies})
     rows = [
         _moved(name, model, train, train, test, lambda model: make_pipeline(clone(copying), model))

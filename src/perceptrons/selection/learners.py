@@ -56,13 +56,17 @@ PREDICTION_ATTRIBUTES = (
 
 
 class Learner(NamedTuple):
-    """A learner of a comparison: its name, a description, its family, the estimator, the settings to try."""
+    """A learner of a comparison: its name, a description, the estimator, the settings to try."""
 
     name: str
     what: str
-    family: str
     estimator: BaseEstimator
     grid: list[dict[str, list[Any]]]
+
+    @property
+    def family(self) -> str:
+        last = self.estimator.steps[-1][1] if hasattr(self.estimator, "steps") else self.estimator
+        return PERCEPTRON if isinstance(last, Estimator) else RELATIVE
 
 
 class LeastSquares(ClassifierMixin, BaseEstimator):
@@ -124,9 +128,7 @@ def _custom(entry: Any) -> Learner:
         raise ValueError(f"learners: {name!r} is the name of a built-in learner: choose another name.")
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict") or not hasattr(estimator, "get_params"):
         raise ValueError(f"learners: {name!r} is not a scikit-learn estimator: {estimator!r}.")
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    grids = [grid or {}] if not isinstance(grid, list | tuple) else list(grid)
-    return Learner(name, name, PERCEPTRON if isinstance(last, Estimator) else RELATIVE, estimator, grids)
+    return Learner(name, name, estimator, list(grid) if isinstance(grid, list | tuple) else [grid or {}])
 
 
 def _built_in(name: str, X: Any, seed: int) -> Learner:
@@ -138,47 +140,40 @@ def _built_in(name: str, X: Any, seed: int) -> Learner:
     if name in BY_WEIGHTS:
         if name == "vote":
             options["max_iter"] = MAX_VOTING_EPOCHS
-        return Learner(name, BY_WEIGHTS[name], PERCEPTRON, Perceptron(**options | {"combine": name}), [{}])
+        return Learner(name, BY_WEIGHTS[name], Perceptron(**options | {"combine": name}), [{}])
     if name == "kernel":
         kernel = KernelPerceptron(**options)
-        grid: list[dict[str, list[Any]]]
-        grid = [{"kernel": ["rbf"], **usual_grid(kernel, X)[0]}, {"kernel": ["poly"], "degree": list(DEGREES)}]
-        return Learner(name, "kernel perceptron", PERCEPTRON, kernel, grid)
+        widths = {"kernel": ["rbf"], **usual_grid(kernel, X)[0]}
+        return Learner(name, "kernel perceptron", kernel, [widths, {"kernel": ["poly"], "degree": list(DEGREES)}])
     if name == "naive_bayes":
         return _naive_bayes(X)
-    grids: dict[str, tuple[str, str, Any, dict[str, list[Any]]]] = {
-        "margin": (PERCEPTRON, "margin perceptron", Perceptron(**options), {"margin": proportional}),
-        "pa1": (PERCEPTRON, "passive-aggressive", Perceptron(step="pa1", **options), {"C": inverse}),
-        "arow": (PERCEPTRON, "AROW", Perceptron(step="arow", **options), {"C": inverse}),
-        "logistic": (
-            RELATIVE,
-            "logistic regression",
-            LogisticRegression(max_iter=MAX_LOGISTIC_ITERATIONS),
-            {"C": inverse},
-        ),
-        "svm": (RELATIVE, "linear SVM", LinearSVC(random_state=seed), {"C": inverse}),
-        "least_squares": (RELATIVE, "least squares on ±1", LeastSquares(), {}),
-        "ridge": (RELATIVE, "ridge on ±1", RidgeClassifier(random_state=seed), {"alpha": proportional}),
+    logistic = LogisticRegression(max_iter=MAX_LOGISTIC_ITERATIONS)
+    table: dict[str, tuple[str, BaseEstimator, dict[str, list[Any]]]] = {
+        "margin": ("margin perceptron", Perceptron(**options), {"margin": proportional}),
+        "pa1": ("passive-aggressive", Perceptron(step="pa1", **options), {"C": inverse}),
+        "arow": ("AROW", Perceptron(step="arow", **options), {"C": inverse}),
+        "logistic": ("logistic regression", logistic, {"C": inverse}),
+        "svm": ("linear SVM", LinearSVC(random_state=seed), {"C": inverse}),
+        "least_squares": ("least squares on ±1", LeastSquares(), {}),
+        "ridge": ("ridge on ±1", RidgeClassifier(random_state=seed), {"alpha": proportional}),
     }
-    family, description, estimator, settings = grids[name]
-    return Learner(name, description, family, estimator, [settings])
+    description, estimator, settings = table[name]
+    return Learner(name, description, estimator, [settings])
 
 
 def _naive_bayes(X: Any) -> Learner:
     """Return the naive Bayes whose assumption fits the values: truth values, counts, or else Gaussians."""
     values = X.data if sp.issparse(X) else X
-    alpha = {"alpha": list(ALPHAS)}
-    name = "naive_bayes"
+    estimator, description, grid = GaussianNB(), "Gaussian naive Bayes", {"var_smoothing": list(VAR_SMOOTHINGS)}
+    is_positive = not values.size or values.min() >= 0
     if np.isin(values, (0, 1)).all():
-        return Learner(name, "Bernoulli naive Bayes", RELATIVE, BernoulliNB(), [alpha])
-    if not values.size or values.min() >= 0:
-        if sp.issparse(X) or (values == np.floor(values)).all():
-            return Learner(name, "multinomial naive Bayes", RELATIVE, MultinomialNB(), [alpha])
+        estimator, description, grid = BernoulliNB(), "Bernoulli naive Bayes", {"alpha": list(ALPHAS)}
+    elif is_positive and (sp.issparse(X) or (values == np.floor(values)).all()):
+        estimator, description, grid = MultinomialNB(), "multinomial naive Bayes", {"alpha": list(ALPHAS)}
     elif sp.issparse(X):  # Gaussians would need the zeros; hashed features have signs that mean nothing
-        unsigned = make_pipeline(FunctionTransformer(abs, accept_sparse=True), MultinomialNB())
-        grid = {"multinomialnb__alpha": list(ALPHAS)}
-        return Learner(name, "naive Bayes of |x|", RELATIVE, unsigned, [grid])
-    return Learner(name, "Gaussian naive Bayes", RELATIVE, GaussianNB(), [{"var_smoothing": list(VAR_SMOOTHINGS)}])
+        estimator = make_pipeline(FunctionTransformer(abs, accept_sparse=True), MultinomialNB())
+        description, grid = "naive Bayes of |x|", {"multinomialnb__alpha": list(ALPHAS)}
+    return Learner("naive_bayes", description, estimator, [grid])
 
 
 def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
@@ -207,31 +202,23 @@ def usual_grid(estimator: Any, X: Any) -> list[dict[str, list[Any]]]:
     {'step': ['pa1'], 'C': [0.025, 0.25]}
     {'step': ['arow'], 'C': [0.025, 0.25, 2.5]}
     """
-    if isinstance(estimator, KernelPerceptron):
-        return [_kernel_grid(estimator.kernel, X)]
+    if isinstance(estimator, KernelPerceptron) and estimator.kernel == "poly":
+        return [{"degree": list(KERNEL_DEGREES)}]
+    if isinstance(estimator, KernelPerceptron) and estimator.kernel in ("rbf", "laplacian"):
+        scale = 1.0 / (np.shape(X)[1] * _variance(X))
+        return [{"gamma": _valid(factor * scale for factor in GAMMA_FACTORS)}]
     if isinstance(estimator, SequencePerceptron):
         eta0 = float(estimator.eta0)
-        tagger_grid: dict[str, list[Any]] = {
-            "step": ["constant"],
-            "margin": [factor * eta0 for factor in TAGGER_MARGIN_FACTORS],
-        }
+        margins = [factor * eta0 for factor in TAGGER_MARGIN_FACTORS]
+        tagger_grid: dict[str, list[Any]] = {"step": ["constant"], "margin": margins}
         return [tagger_grid, {"step": ["pa1"], "C": list(TAGGER_CS)}] if eta0 == 1 else [tagger_grid]  # pa1 has no eta0
     if not isinstance(estimator, Perceptron):
         return [{}]
     square = mean_square(X)
-    margins = ["auto", 0.0, *_valid(factor * float(estimator.eta0) * square for factor in MARGIN_FACTORS)]
-    steps: list[dict[str, list[Any]]] = [{"step": ["constant"], "margin": margins}]
+    factors = (factor * float(estimator.eta0) * square for factor in MARGIN_FACTORS)
+    steps: list[dict[str, list[Any]]] = [{"step": ["constant"], "margin": ["auto", 0.0, *_valid(factors)]}]
     steps += [{"step": [step], "C": _valid(C / square for C in values)} for step, values in C_FACTORS.items()]
     return [settings for settings in steps if _accepts_step(estimator, settings["step"][0])]
-
-
-def _kernel_grid(kernel: Any, X: Any) -> dict[str, list[Any]]:
-    if kernel == "poly":
-        return {"degree": list(KERNEL_DEGREES)}
-    if kernel in ("rbf", "laplacian"):
-        scale = 1.0 / (np.shape(X)[1] * _variance(X))
-        return {"gamma": _valid(factor * scale for factor in GAMMA_FACTORS)}
-    return {}
 
 
 def _accepts_step(estimator: Perceptron, step: str) -> bool:

@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils import get_tags
 
 from perceptrons.data.splitting import (
-    Folds,
     Part,
     Parts,
     SplitMethod,
@@ -29,7 +28,7 @@ from perceptrons.engine.wording import shown_epochs
 from perceptrons.selection.calibrating import calibrate
 from perceptrons.selection.search import Candidate, Setting, best_of, last_step, plain, try_on_folds, try_settings
 from perceptrons.selection.statistics import Interval, Metric, MetricFunction, score_with_interval
-from perceptrons.selection.test_set_ledger import RERUN, seal
+from perceptrons.selection.test_set_ledger import RERUN, SealedTest
 from perceptrons.selection.thresholds import Costs, Threshold, set_threshold
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
@@ -288,17 +287,20 @@ def recipe(
     if folds is not None:
         parts = replace(parts, train=parts.learnable(), dev=Part(X, y, np.arange(0)))
     check_labels_meet(parts)
-    sealed, n_shared = None, 0
+    sealed = None
     if parts.test is not None:
         request = {"estimator": estimator, "grid": grid, "retrain": retrain, "metric": metric}
         request |= {name: value for name, value in (("folds", folds), ("threshold", threshold)) if value is not None}
-        sealed, n_shared = seal(parts, parts.test, ledger, force, what="recipe", random_state=random_state, **request)
+        sealed = SealedTest(parts, parts.test, ledger, force, what="recipe", random_state=random_state, **request)
     if isinstance(grid, str):
         grid = candidate.usual_grid(grid, parts.train)
     if folds is None:
         settings = try_settings(candidate, parts, grid, scorer, n_jobs, tell)
     else:
-        cv = _folds_of_part(parts.train, folds, groups, random_state)
+        if groups is not None and parts.train.rows is not None:
+            groups = at(groups, parts.train.rows)
+        seed = int(random_state) if isinstance(random_state, Integral) else 0
+        cv = folds_of(parts.train.taken()[1], folds, groups, seed)
         settings = try_on_folds(candidate, parts.train, cv, grid, scorer, n_jobs, tell)
     best = best_of(settings)
     model = candidate.final(best)
@@ -312,8 +314,10 @@ def recipe(
     if sealed is not None:
         X_test, y_test = sealed.open()
         score, interval = score_with_interval(scorer, *scorer.inputs(model, X_test, y_test))
-    sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": 0 if sealed is None else sealed.n}
-    looks, rerun = (0, False) if sealed is None else (sealed.looks, sealed.rerun)
+    n_test, looks, n_shared, rerun = 0, 0, 0, False
+    if sealed is not None:
+        n_test, looks, n_shared, rerun = sealed.n, sealed.looks, sealed.n_shared, sealed.rerun
+    sizes = {"train": len(parts.train), "dev": len(parts.dev), "test": n_test}
     result = Recipe(
         model, settings, best, score, interval, looks, n_shared, parts, scorer.name, retrain, sizes, rerun,
         chosen_threshold, probability,
@@ -345,13 +349,6 @@ def _check_folds_options(split: str | None, dev: Any, retrain: bool, needs_dev: 
             "folds cannot be combined with a threshold to be chosen, or with probability: these need one validation "
             "set."
         )
-
-
-def _folds_of_part(part: Part, k: int, groups: Any, random_state: Any) -> Folds:
-    """Return the folds of a part, by its own rows."""
-    seed = int(random_state) if isinstance(random_state, Integral) else 0
-    groups = None if groups is None else at(groups, np.arange(len(part)) if part.rows is None else part.rows)
-    return folds_of(part.taken()[1], k, groups, seed)
 
 
 def _check_tunable(candidate: Candidate) -> None:

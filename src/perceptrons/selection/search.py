@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -118,13 +118,6 @@ def transform_by_earlier_steps(estimator: BaseEstimator, X: Any, y: Any, *others
     return [X, *transformed]
 
 
-class Run(NamedTuple):
-    """A training run: parameters, and the numbers of epochs that the grid names (none: all are evaluated)."""
-
-    params: dict[str, Any]
-    epochs: list[int]
-
-
 def last_step(estimator: Any) -> tuple[Any, str]:
     """Return the last step of a pipeline, also of nested ones, and the prefix of its parameters."""
     prefix = ""
@@ -145,12 +138,12 @@ def try_settings(
     # and estimators may look alike and be different.
     groups: dict[Any, list[int]] = {}
     for place, run in enumerate(runs):
-        earlier = (item for item in run.params.items() if not item[0].startswith(candidate.prefix))
+        earlier = (item for item in run[0].items() if not item[0].startswith(candidate.prefix))
         groups.setdefault(frozenset((name, id(value)) for name, value in earlier), []).append(place)
     results: dict[int, list[Setting]] = {}
 
     def try_run(place: int, train: Any, dev: Any) -> None:
-        results[place] = _try_run(candidate, runs[place], train, dev, metric)
+        results[place] = _try_run(candidate, *runs[place], train, dev, metric)
         for setting in results[place]:
             if on_setting is not None:
                 on_setting(setting)
@@ -158,7 +151,7 @@ def try_settings(
     for places in groups.values():
         inputs = [X, X_dev]
         if candidate.tunes_epochs:
-            inputs = transform_by_earlier_steps(candidate.with_params(runs[places[0]].params), X, y, X_dev)
+            inputs = transform_by_earlier_steps(candidate.with_params(runs[places[0]][0]), X, y, X_dev)
         train, dev = zip(inputs, (y, y_dev), strict=True)
         Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(try_run)(place, train, dev) for place in places)
     return [setting for place in range(len(runs)) for setting in results[place]]
@@ -169,9 +162,12 @@ def best_of(settings: Iterable[Setting]) -> Setting:
     return max(settings, key=lambda setting: setting.score)
 
 
-def _runs(candidate: Candidate, grid: Any) -> list[Run]:
-    """Return all training runs of a grid, checked before the first one starts."""
-    runs: list[Run] = []
+def _runs(candidate: Candidate, grid: Any) -> list[tuple[dict[str, Any], list[int]]]:
+    """Return the parameters of all training runs of a grid, checked before the first one starts.
+
+    With them are the numbers of epochs that the grid names; without any, all epochs are evaluated.
+    """
+    runs = []
     for part in [grid] if isinstance(grid, Mapping) else list(grid or [{}]):
         if not isinstance(part, Mapping):
             raise ValueError(f"grid: {part!r} is not a dict with a list of values per parameter.")
@@ -186,7 +182,7 @@ def _runs(candidate: Candidate, grid: Any) -> list[Run]:
                     f"grid: {type(with_params.last).__name__} is not an estimator of this library, so its number of "
                     "epochs cannot be found from one run: tune it separately."
                 )
-            runs.append(Run(params, epochs))
+            runs.append((params, epochs))
     return runs
 
 
@@ -198,17 +194,19 @@ def _check_epochs(values: Any) -> list[int]:
     return sorted({int(n) for n in numbers})
 
 
-def _try_run(candidate: Candidate, run: Run, train: Any, dev: Any, metric: Metric) -> list[Setting]:
+def _try_run(
+    candidate: Candidate, params: dict[str, Any], epochs: list[int], train: Any, dev: Any, metric: Metric
+) -> list[Setting]:
     """Train once, and score every epoch on the validation set if possible."""
-    model = candidate.with_params(run.params)
+    model = candidate.with_params(params)
     start = time.perf_counter()
     if not candidate.tunes_epochs:
         model.fit(*train)
         seconds = time.perf_counter() - start
-        return [Setting(run.params, None, metric.of(model, *dev), (), seconds, None)]
+        return [Setting(params, None, metric.of(model, *dev), (), seconds, None)]
     last = last_step(model)[0]
-    if run.epochs:
-        last.set_params(**{EPOCHS: max(run.epochs)})
+    if epochs:
+        last.set_params(**{EPOCHS: max(epochs)})
     curve: list[float] = []
     scoring_seconds = 0.0
 
@@ -221,14 +219,14 @@ def _try_run(candidate: Candidate, run: Run, train: Any, dev: Any, metric: Metri
     with watched(last, score_epoch):
         last.fit(*train)
     seconds, reason = time.perf_counter() - start - scoring_seconds, last.stop_reason_
-    if not run.epochs:
+    if not epochs:
         score = max(curve)
-        return [Setting(run.params, 1 + curve.index(score), score, tuple(curve), seconds, reason)]
+        return [Setting(params, 1 + curve.index(score), score, tuple(curve), seconds, reason)]
     settings = []
-    for epochs in run.epochs:
-        end = min(epochs, len(curve))  # more epochs would change nothing if the run stopped before
+    for n in epochs:
+        end = min(n, len(curve))  # more epochs would change nothing if the run stopped before
         stop_reason = reason if end == len(curve) else EPOCHS
-        settings.append(Setting(run.params, epochs, curve[end - 1], tuple(curve[:end]), seconds, stop_reason))
+        settings.append(Setting(params, n, curve[end - 1], tuple(curve[:end]), seconds, stop_reason))
     return settings
 
 

@@ -219,26 +219,37 @@ class Metric:
         right = self.right(y, predicted)  # scikit-learn's checks would cost more than counting, after every epoch
         if right is not None:
             return float(right.mean())
-        if self.outputs == "sequences" and self._function is None:
-            y, predicted = np.array(list(chain(*y))), np.array(list(chain(*predicted)))
-        value = self._value(y, predicted)
-        if not math.isfinite(value) and (self.own or self.needs == ANSWERS):
+        if self.needs == PROBABILITIES:
+            known = y >= 0
+            return -float(log_loss(y[known], predicted[known], labels=np.arange(predicted.shape[1])))
+        if self.needs == SCORES:
+            area = getattr(ranking_of(y[y >= 0], predicted[y >= 0]), self.name)
+            return math.nan if area is None else area
+        if self._function is not None:
+            value = float(self._function(y, predicted))
+        else:
+            if self.outputs == "sequences":
+                y, predicted = np.array(list(chain(*y))), np.array(list(chain(*predicted)))
+            value = self._of_labels(y, predicted)
+        if not math.isfinite(value):
             raise ValueError(
                 f"metric {self.name} returned {value} for {len_of(y):,} examples: it must return a number."
             )
         return value
 
-    def _value(self, y: Any, predicted: Any) -> float:
-        if self._function is not None:
-            return float(self._function(y, predicted))
-        if self.needs == PROBABILITIES:
-            known = y >= 0
-            return -float(log_loss(y[known], predicted[known], labels=np.arange(predicted.shape[1])))
-        if self.needs != ANSWERS:
-            area = getattr(ranking_of(y[y >= 0], predicted[y >= 0]), self.name)
-            return math.nan if area is None else area
+    def _of_labels(self, y: Any, predicted: Any) -> float:
+        """Return a metric of the table, of one label or several per example."""
         if is_single(y) and _is_array(predicted) and not sp.issparse(predicted) and predicted.ndim == 1:
-            return _metric_of_labels(self.name, np.asarray(y), predicted)
+            n, labels = len_of(y), np.concatenate([np.asarray(y), predicted])
+            if METRICS[self.name].binary:  # class numbers, -1 for a label that the model does not know
+                codes, K = np.where(labels < 0, 2, labels), 3
+            else:
+                distinct, codes = np.unique(labels, return_inverse=True)
+                K = len(distinct)
+            confusion = np.bincount(codes[:n] * K + codes[n:], minlength=K * K).reshape(K, K)
+            function = METRICS[self.name].of
+            assert function is not None
+            return float(function(confusion))
         if not self.name.startswith("f1_"):
             raise ValueError(f"metric={self.name!r} is for one label per example: choose accuracy or an F1.")
         if not _is_array(predicted):  # label sets
@@ -256,7 +267,9 @@ class Metric:
             return np.array([bool(true == answer) for true, answer in zip(y, predicted, strict=True)], bool)
         elif not _is_array(predicted):
             return np.array([set(true) == set(answer) for true, answer in zip(y, predicted, strict=True)], bool)
-        y, predicted = _as_array(y), _as_array(predicted)
+        y, predicted = (
+            np.asarray(sound_csr(labels, "y").toarray() if sp.issparse(labels) else labels) for labels in (y, predicted)
+        )
         if y.shape != predicted.shape:
             raise ValueError(f"y has shape {y.shape}, but predictions have {predicted.shape}.")
         same = y == predicted
@@ -284,28 +297,10 @@ def _f1_of_counts(counts: np.ndarray) -> float:
     return PhraseCounts(*counts.sum(axis=0).tolist()).f1
 
 
-def _metric_of_labels(name: str, y: np.ndarray, predicted: np.ndarray) -> float:
-    """Return a metric of the table, by the confusion matrix of all labels that occur."""
-    n, labels = len(y), np.concatenate([y, predicted])
-    if METRICS[name].binary:  # class numbers, -1 for a label that the model does not know
-        codes, K = np.where(labels < 0, 2, labels), 3
-    else:
-        distinct, codes = np.unique(labels, return_inverse=True)
-        K = len(distinct)
-    confusion = np.bincount(codes[:n] * K + codes[n:], minlength=K * K).reshape(K, K)
-    function = METRICS[name].of
-    assert function is not None
-    return float(function(confusion))
-
-
 def _class_codes(labels: Any, classes: np.ndarray) -> np.ndarray:
     """Return the numbers of labels among the classes; -1 for a label that is not a class."""
     places = {label: place for place, label in enumerate(classes.tolist())}
     return np.array([places.get(label, -1) for label in np.asarray(labels).tolist()], np.intp)
-
-
-def _as_array(labels: Any) -> np.ndarray:
-    return np.asarray(sound_csr(labels, "y").toarray() if sp.issparse(labels) else labels)
 
 
 def _is_array(predicted: Any) -> bool:

@@ -143,19 +143,34 @@ def usual_ledger() -> tuple[Path, str | None]:
 
 
 class SealedTest:
-    """Test examples that can be opened once. Earlier uses are known before any work is done."""
+    """Test examples that can be opened once, for a request. Earlier uses are known before any work is done.
 
-    def __init__(self, part: Part, ledger: Ledger, force: bool, request: str | None = None):
-        """request: the digest of the request; the same request again is no second use."""
-        self._part: Part | None = part
-        self._ledger, self._force, self._request = ledger, force, request
-        self.n, self.looks = len(part), 0  # looks: the number of uses, this one included
-        self.row_digests = row_digests(*part.taken())
-        self.digest = _digest_of_rows(self.row_digests)
-        before = ledger.looks(self.digest)
-        self.rerun = ledger.knows(self.digest, request)
+    Attributes
+    ----------
+    n, n_shared : int
+        The number of examples, and of those that are also in the training or validation set.
+    rerun : bool
+        Whether the same request was made before: then it is no second use.
+    looks : int
+        The number of uses, this one included; 0 until it is opened.
+    """
+
+    def __init__(self, parts: Parts, test: Part, ledger: "str | os.PathLike[str] | None", force: bool, **request: Any):
+        self._part: Part | None = test
+        self._ledger, self._force, self._request = Ledger(ledger), force, request_digest(parts, **request)
+        self.digest, self.n, self.looks, self.n_shared = digest_of(*test.taken()), len(test), 0, 0
+        before = self._ledger.looks(self.digest)
+        self.rerun = self._ledger.knows(self.digest, self._request)
         if before and not (force or self.rerun):
             raise OpenedBeforeError(self.n, before)
+        if test.rows is None or parts.dev.rows is None:
+            others = {*row_digests(*parts.train.taken()), *row_digests(*parts.dev.taken())}
+            self.n_shared = sum(digest in others for digest in row_digests(*test.taken()))
+        if self.n_shared == self.n:
+            raise ValueError(
+                f"All {self.n:,} test examples are also in the training or validation set, so this is not a test: give "
+                "other examples."
+            )
 
     def open(self) -> tuple[Any, Any]:
         """Return the examples, once."""
@@ -168,26 +183,9 @@ class SealedTest:
         return part.taken()
 
 
-def seal(
-    parts: Parts, test: Part, ledger: "str | os.PathLike[str] | None", force: bool, **request: Any
-) -> tuple[SealedTest, int]:
-    """Return the test set sealed for a request, and how many of its examples are also in the other parts."""
-    sealed = SealedTest(test, Ledger(ledger), force, request_digest(parts, **request))
-    if test.rows is not None and parts.dev.rows is not None:
-        return sealed, 0
-    others = {*row_digests(*parts.train.taken()), *row_digests(*parts.dev.taken())}
-    n_shared = sum(digest in others for digest in sealed.row_digests)
-    if n_shared == sealed.n:
-        raise ValueError(
-            f"All {sealed.n:,} test examples are also in the training or validation set, so this is not a test: give "
-            "other examples."
-        )
-    return sealed, n_shared
-
-
 def digest_of(X: Any, y: Any) -> str:
     """Return a digest that is the same for the same examples in any order, dense or sparse."""
-    return _digest_of_rows(row_digests(X, y))
+    return hashlib.sha256(b"".join(sorted(row_digests(X, y)))).hexdigest()
 
 
 def row_digests(X: Any, y: Any) -> list[bytes]:
@@ -197,10 +195,6 @@ def row_digests(X: Any, y: Any) -> list[bytes]:
         hashlib.blake2b(row + b"\0" + repr(label).encode("utf-8", "surrogatepass"), digest_size=16).digest()
         for row, label in zip(example_bytes(X), labels, strict=True)
     ]
-
-
-def _digest_of_rows(digests: list[bytes]) -> str:
-    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
 class _NotRepeatableError(Exception):

@@ -1,6 +1,6 @@
 """Chooses the threshold of a model with two classes: the score at which it starts to predict the second class."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,23 +88,22 @@ def choose_threshold(model: Any, X: Any, y: Any, metric: Any = "balanced_accurac
 def choose_on_blocks(model: Any, blocks: Iterable[Any], metric: str | Costs) -> Threshold:
     """Choose like `choose_threshold` on blocks of examples as they are read, by at most about 10 million examples."""
     check_has_threshold(model)
-    parts = list(read_blocks(model, blocks, MOST_SCORES))
-    codes, scores = (np.concatenate([part[k] for part in parts]) if parts else np.zeros(0) for k in (0, 1))
+    codes, scores, _ = read_blocks(model, blocks)
     return _choose(model, codes, scores, metric)
 
 
-def read_blocks(
-    model: Any, blocks: Iterable[Any], max_scores: int
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the class numbers, the scores and the weights of blocks until there are this many scores."""
-    n_scores = 0
+def read_blocks(model: Any, blocks: Iterable[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the class numbers, the scores and the weights of blocks, by at most about 10 million scores."""
+    parts, n_scores = [(np.zeros(0, np.intp), np.zeros(0), np.zeros(0))], 0
     for block in blocks:
-        weight = np.ones(len(block.codes)) if block.weight is None else np.asarray(block.weight, np.float64)
         codes, scores = codes_and_scores(model, model, block.X, block.codes, block.classes)
-        yield codes, scores, weight
+        weight = np.ones(len(codes)) if block.weight is None else np.asarray(block.weight, np.float64)
+        parts.append((codes, scores, weight))
         n_scores += scores.size
-        if n_scores >= max_scores:
-            return
+        if n_scores >= MOST_SCORES:
+            break
+    codes, scores, weight = (np.concatenate(part) for part in zip(*(parts[1:] or parts), strict=True))
+    return codes, scores, weight
 
 
 def check_has_threshold(model: Any) -> None:
