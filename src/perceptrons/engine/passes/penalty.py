@@ -1,4 +1,4 @@
-"""The L1 penalty: weights are truncated towards 0 at every example, lazily for sparse rows.
+"""Penalties of a visit. The L1 penalty truncates weights towards 0 at every example, lazily for sparse rows.
 
     u += eta alpha l1_ratio
     if w_j > 0:  w_j = max(0, w_j - (u + q_j))      if w_j < 0:  w_j = min(0, w_j + (u - q_j))
@@ -18,12 +18,20 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined, inner
-from perceptrons.engine.passes.average import DEMANDED, MASS, SCALE
+from perceptrons.engine.passes.average import (
+    DEMANDED,
+    MASS,
+    SCALE,
+    count_visit,
+    decay_scale,
+    multiply_scale_out,
+    rescale_sums,
+)
 from perceptrons.engine.rows import column, n_stored
 
 
 class Pending(NamedTuple):
-    """Truncations that are demanded, but not yet done for every feature."""
+    """Truncations that are demanded, but not yet done for every feature. Without an L1 penalty, None stands for it."""
 
     log: np.ndarray  # float64 (room, 5): a row per truncation, see below
     n: np.ndarray  # int64 (1,): rows in the log
@@ -44,23 +52,41 @@ def pending_for(n_features: int) -> Pending:
 
 
 @inlined
-def demand_payment(rule, clock, fraction, model, pending):
-    """Log the truncation of one example, after its update and before it is counted.  Changes clock, model, pending."""
-    log, n = pending.log, pending.n[0]
-    clock[DEMANDED] += fraction * rule.l1
-    taken = fraction * rule.l1 / clock[SCALE]
-    log[n, DUE], log[n, AT_SCALE], log[n, BEFORE] = clock[DEMANDED], clock[SCALE], clock[MASS]
-    log[n, TAKEN] = taken + (log[n - 1, TAKEN] if n > 0 else 0.0)
-    log[n, LATE] = taken * clock[MASS] + (log[n - 1, LATE] if n > 0 else 0.0)
-    pending.n[0] = n + 1
-    if n + 1 == len(log):
+def decay(rule, clock, fraction, model, pending):
+    """Take the L2 penalty of a visit: all weights times keep^fraction.  Changes model, clock, pending."""
+    if rule.keep < 1.0 and decay_scale(rule, clock, fraction):
         truncate_all(model, pending)
+        multiply_scale_out(rule, clock, fraction, model, -1)
+
+
+@inlined
+def end_visit(rule, clock, fraction, model, pending):
+    """Take the L1 penalty of a visit, then let the weights enter the average.  Changes model, clock, pending."""
+    log_truncation(rule, clock, fraction, model, pending)
+    if count_visit(rule, clock, fraction):
+        truncate_all(model, pending)
+        rescale_sums(clock, model, -1)
+
+
+@inlined
+def log_truncation(rule, clock, fraction, model, pending):
+    """Log the truncation of one example, after its update and before it is counted.  Changes clock, model, pending."""
+    if pending is not None:
+        log, n = pending.log, pending.n[0]
+        clock[DEMANDED] += fraction * rule.l1
+        taken = fraction * rule.l1 / clock[SCALE]
+        log[n, DUE], log[n, AT_SCALE], log[n, BEFORE] = clock[DEMANDED], clock[SCALE], clock[MASS]
+        log[n, TAKEN] = taken + (log[n - 1, TAKEN] if n > 0 else 0.0)
+        log[n, LATE] = taken * clock[MASS] + (log[n - 1, LATE] if n > 0 else 0.0)
+        pending.n[0] = n + 1
+        if n + 1 == len(log):
+            truncate_all(model, pending)
 
 
 @inlined
 def truncate_row(rows, i, model, pending):
     """Do what is pending for the features of x_i.  Changes model, pending."""
-    if pending.n[0] > 0:
+    if pending is not None and pending.n[0] > 0:
         for p in range(n_stored(rows, i)):
             truncate_feature(column(rows, i, p), model, pending)
 
@@ -68,7 +94,7 @@ def truncate_row(rows, i, model, pending):
 @compiled
 def truncate_all(model, pending):
     """Do what is pending for all features, and empty the log.  Changes model, pending."""
-    if pending.n[0] > 0:
+    if pending is not None and pending.n[0] > 0:
         for j in range(model.w.shape[1]):
             truncate_feature(j, model, pending)
             pending.done[j] = 0
@@ -124,21 +150,21 @@ def first_taking(log, first, end, size):
 
 
 @inner
-def truncate_now(rule, clock, visits, model, k):
+def truncate_at_once(rule, clock, visits, model, k):
     """Truncate row k (all rows if k < 0) at once, after the update of a batch.  Changes clock, model."""
     clock[DEMANDED] += visits * rule.l1
-    due, scale = clock[DEMANDED], clock[SCALE]
+    needs_judging, scale = clock[DEMANDED], clock[SCALE]
     first, last = (0, len(model.b)) if k < 0 else (k, k + 1)
     for r in range(first, last):
         for j in range(model.w.shape[1]):
             w = np.float64(model.w[r, j])
             if w != 0.0:
                 sign = np.sign(w)
-                take = (due + sign * model.paid_w[r, j]) / scale
+                take = (needs_judging + sign * model.paid_w[r, j]) / scale
                 if take < abs(w):
                     model.late_w[r, j] -= clock[MASS] * sign * take
                     model.w[r, j] = w - sign * take
-                    model.paid_w[r, j] = -sign * due
+                    model.paid_w[r, j] = -sign * needs_judging
                 else:
                     model.late_w[r, j] -= clock[MASS] * w
                     model.w[r, j] = 0

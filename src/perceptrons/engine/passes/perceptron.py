@@ -6,10 +6,10 @@ With those, `binary.py` and `multiclass.py` run the same rule.
 import numpy as np
 
 from perceptrons.engine.compiling import compiled
-from perceptrons.engine.passes.average import SEEN, renew, tick
-from perceptrons.engine.passes.binary import binary_loss, wrong
-from perceptrons.engine.passes.multiclass import joint_loss, leader
-from perceptrons.engine.passes.steps import exchange, shift
+from perceptrons.engine.passes.average import SEEN, average_visit
+from perceptrons.engine.passes.binary import binary_loss, is_mistake
+from perceptrons.engine.passes.multiclass import best_class, joint_loss
+from perceptrons.engine.passes.steps import update_row, update_two_rows
 from perceptrons.engine.rows import dot, prefetch, scores
 
 
@@ -25,14 +25,13 @@ def perceptron(rows, y, order, model, rule):
         i = order[p]
         prefetch(rows, order, p)
         s = dot(rows, i, w) + np.float64(b[0])
-        too_low, loss = binary_loss(rule, rule.margin, y[i], s)
-        if too_low:
-            mistakes += wrong(y[i], s, rule.zero)
+        triggered, loss = binary_loss(rule, rule.margin, y[i], s)
+        if triggered:
+            mistakes += is_mistake(y[i], s, rule.zero)
             updates += 1
             total += loss
-            shift(rows, i, 0, rule.eta * y[i], clock, model)
-        if tick(rule, clock, 1.0):
-            renew(clock, model, -1)
+            update_row(rows, i, 0, rule.eta * y[i], clock, model)
+        average_visit(rule, clock, 1.0, model, -1)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total
 
@@ -50,13 +49,12 @@ def joint_perceptron(rows, y, order, model, rule, cost):
         prefetch(rows, order, p)
         scores(rows, i, model.w, s)
         s += model.b
-        too_low, y_hat, loss = joint_loss(rule, cost, s, y[i])
-        if too_low:
-            mistakes += leader(s) != y[i]
+        triggered, y_hat, loss = joint_loss(rule, cost, s, y[i])
+        if triggered:
+            mistakes += best_class(s) != y[i]
             updates += 1
             total += loss
-            exchange(rows, i, y[i], y_hat, rule.eta, clock, model)
-        if tick(rule, clock, 1.0):
-            renew(clock, model, -1)
+            update_two_rows(rows, i, y[i], y_hat, rule.eta, clock, model)
+        average_visit(rule, clock, 1.0, model, -1)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total
