@@ -1,4 +1,4 @@
-"""The perceptron of the lecture, averaged: what `fit` runs unless weights, costs, votes or other steps are asked for.
+"""The perceptron of the lecture, averaged. `fit` runs it unless you ask for weights, costs, votes or other steps.
 
 With those, `binary.py` and `multiclass.py` run the same rule.
 """
@@ -38,10 +38,11 @@ def perceptron(rows, y, order, model, rule):
 
 @compiled
 def joint_perceptron(rows, y, order, model, rule, cost):
-    """The same for several classes.     y_hat = argmax_k theta_k·x + b_k;  if y_hat != y:  theta_y += eta x,
-    theta_y_hat -= eta x
+    """The same for several classes.     y_hat = argmax_k theta_k·x + b_k
 
-    With a margin, every class but the true one has so much more. cost: of shape (0, 0), as there is none.
+        if y_hat != y:  theta_y += eta x,  theta_y_hat -= eta x
+
+    A margin is added to the score of every class but the true one. cost: an empty matrix, (0, 0).
     """
     clock, s, mistakes, updates, total = model.clock[0], np.empty(len(model.b), model.w.dtype), 0, 0, 0.0
     for p in range(len(order)):
