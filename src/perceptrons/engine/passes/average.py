@@ -78,13 +78,6 @@ def count_visit(rule, clock, fraction):
     return False
 
 
-@inlined
-def average_visit(rule, clock, fraction, model, k):
-    """Let the weights of row k (of all if k < 0), as they are now, enter the average.  Changes model, clock."""
-    if count_visit(rule, clock, fraction):
-        rescale_sums(clock, model, k)
-
-
 @inner
 def rescale_sums(clock, model, k):
     """Divide the sums of row k (of all if k < 0) by the weight of the newest example.  Changes model, clock.

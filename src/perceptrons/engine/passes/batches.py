@@ -3,7 +3,7 @@
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inner
-from perceptrons.engine.passes.average import SCALE, SEEN, average_visit, decay_scale, multiply_scale_out
+from perceptrons.engine.passes.average import SCALE, SEEN, count_visit, decay_scale, multiply_scale_out, rescale_sums
 from perceptrons.engine.passes.binary import binary_loss, binary_mistakes, is_mistake
 from perceptrons.engine.passes.following import compare, fade_record, forget_if_outdated, mean_score
 from perceptrons.engine.passes.log import LOG_COLUMNS, append_update
@@ -126,8 +126,8 @@ def compare_classes(rows, y, i, model, s, mean, record):
 @inner
 def wait(rule, waiting, model, k, fraction):
     """Count the visit before this one with the weights as they are; this one may be the batch's last."""
-    if waiting[k, 1] > 0.0:
-        average_visit(rule, model.clock[k], waiting[k, 1], model, -1 if len(model.clock) == 1 else k)
+    if waiting[k, 1] > 0.0 and count_visit(rule, model.clock[k], waiting[k, 1]):
+        rescale_sums(model.clock[k], model, -1 if len(model.clock) == 1 else k)
     waiting[k, 0] += fraction
     waiting[k, 1] = fraction
 
@@ -153,7 +153,8 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
         if waiting[k, 0] > 0.0:
             if rule.l1 > 0.0:
                 truncate_at_once(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
-            average_visit(rule, model.clock[k], waiting[k, 1], model, -1 if len(model.clock) == 1 else k)
+            if count_visit(rule, model.clock[k], waiting[k, 1]):
+                rescale_sums(model.clock[k], model, -1 if len(model.clock) == 1 else k)
             waiting[k] = 0.0
     return out
 

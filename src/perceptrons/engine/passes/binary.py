@@ -3,10 +3,10 @@
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined
-from perceptrons.engine.passes.average import SCALE, SEEN
+from perceptrons.engine.passes.average import SCALE, SEEN, count_visit, decay_scale, multiply_scale_out, rescale_sums
 from perceptrons.engine.passes.following import compare, fade_record, forget_if_outdated, mean_score
 from perceptrons.engine.passes.log import append_update
-from perceptrons.engine.passes.penalty import decay, end_visit, truncate_all, truncate_row
+from perceptrons.engine.passes.penalty import log_truncation, truncate_all, truncate_row
 from perceptrons.engine.passes.pocket import judge, needs_judging, restart_run
 from perceptrons.engine.passes.steps import (
     AROW,
@@ -62,7 +62,8 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket,
             fraction = min(remaining, 1.0)
             if general is not None:
                 scale = clock[SCALE]
-            truncate_row(rows, i, model, pending)
+            if pending is not None:
+                truncate_row(rows, i, model, pending)
             s = scale * dot(rows, i, w) + np.float64(b[0])
             if record is not None and is_first_visit:
                 mean = mean_score(model, 0, clock, s, dot(rows, i, model.late_w[0]))
@@ -83,8 +84,9 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket,
                 total += fraction * loss
             elif rule.keep == 1.0 and rule.l1 == 0.0:
                 fraction = remaining  # nothing changes, so all remaining visits are the same
-            if general is not None:
-                decay(rule, clock, fraction, model, pending)
+            if general is not None and rule.keep < 1.0 and decay_scale(rule, clock, fraction):
+                truncate_all(model, pending)
+                multiply_scale_out(rule, clock, fraction, model, -1)
             if step > 0.0:
                 if log is not None:
                     logged_step = w.dtype.type(fraction * step)
@@ -100,7 +102,11 @@ def binary_pass(rows, y, weight, order, model, rule, general, cost, log, pocket,
                 truncate_all(model, pending)
                 n_wrong = binary_mistakes(rows, y, weight, pocket.examples, model.w, b, clock[SCALE], rule.zero)
                 judge(pocket, model, n_wrong)
-            end_visit(rule, clock, fraction, model, pending)
+            if pending is not None:
+                log_truncation(rule, clock, fraction, model, pending)
+            if count_visit(rule, clock, fraction):
+                truncate_all(model, pending)
+                rescale_sums(clock, model, -1)
             remaining -= fraction
     truncate_all(model, pending)
     model.t[0] = clock[SEEN]

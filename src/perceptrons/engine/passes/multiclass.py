@@ -3,10 +3,19 @@
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined
-from perceptrons.engine.passes.average import MASS, SCALE, SEEN, TOTAL, count_visit
+from perceptrons.engine.passes.average import (
+    MASS,
+    SCALE,
+    SEEN,
+    TOTAL,
+    count_visit,
+    decay_scale,
+    multiply_scale_out,
+    rescale_sums,
+)
 from perceptrons.engine.passes.following import compare, fade_record, forget_if_outdated, mean_score
 from perceptrons.engine.passes.log import LOG_COLUMNS, append_update, with_room
-from perceptrons.engine.passes.penalty import decay, end_visit, truncate_all, truncate_row
+from perceptrons.engine.passes.penalty import log_truncation, truncate_all, truncate_row
 from perceptrons.engine.passes.pocket import judge, needs_judging, restart_run
 from perceptrons.engine.passes.steps import (
     AROW,
@@ -71,7 +80,8 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
         remaining, is_first_visit = 1.0 if weight is None else weight[i], True
         while remaining > 0:
             fraction = min(remaining, 1.0)
-            truncate_row(rows, i, model, pending)
+            if pending is not None:
+                truncate_row(rows, i, model, pending)
             scores(rows, i, theta, s)
             if clock[SCALE] != 1.0:
                 s *= theta.dtype.type(clock[SCALE])
@@ -97,8 +107,9 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
                 total += fraction * loss
             elif rule.keep == 1.0 and rule.l1 == 0.0:
                 fraction = remaining  # nothing changes, so all remaining visits are the same
-            if general is not None:
-                decay(rule, clock, fraction, model, pending)
+            if general is not None and rule.keep < 1.0 and decay_scale(rule, clock, fraction):
+                truncate_all(model, pending)
+                multiply_scale_out(rule, clock, fraction, model, -1)
             if step > 0.0:
                 if log is not None:
                     out = append_update(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(fraction * step))
@@ -113,7 +124,11 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
             elif pocket is not None and not triggered and needs_judging(pocket, fraction):
                 truncate_all(model, pending)
                 judge(pocket, model, multiclass_mistakes(rows, y, weight, pocket.examples, theta, b, clock[SCALE]))
-            end_visit(rule, clock, fraction, model, pending)
+            if pending is not None:
+                log_truncation(rule, clock, fraction, model, pending)
+            if count_visit(rule, clock, fraction):
+                truncate_all(model, pending)
+                rescale_sums(clock, model, -1)
             remaining -= fraction
     truncate_all(model, pending)
     model.t[0] = clock[SEEN]

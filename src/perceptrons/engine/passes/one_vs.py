@@ -5,10 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inner
-from perceptrons.engine.passes.average import SCALE, SEEN, Linear
+from perceptrons.engine.passes.average import (
+    SCALE,
+    SEEN,
+    Linear,
+    count_visit,
+    decay_scale,
+    multiply_scale_out,
+    rescale_sums,
+)
 from perceptrons.engine.passes.binary import binary_loss, binary_pass, is_mistake
 from perceptrons.engine.passes.following import compare, fade_record, forget_if_outdated, mean_score
-from perceptrons.engine.passes.penalty import decay, end_visit, truncate_all, truncate_row
+from perceptrons.engine.passes.penalty import log_truncation, truncate_all, truncate_row
 from perceptrons.engine.passes.steps import AROW, CONSTANT, step_size, update_row, update_row_by_confidence
 from perceptrons.engine.rows import dot, packed, prefetch, scores
 
@@ -37,7 +45,8 @@ def together_pass(rows, y, problems, weight, order, model, rule, general, pendin
         remaining, is_first_visit = 1.0 if weight is None else weight[i], True
         while remaining > 0:
             fraction, scale, is_unchanged = min(remaining, 1.0), theta.dtype.type(clock[SCALE]), True
-            truncate_row(rows, i, model, pending)
+            if pending is not None:
+                truncate_row(rows, i, model, pending)
             scores(rows, i, theta, s)
             for k in range(len(s)):
                 s[k] = scale * s[k] + b[k]
@@ -53,8 +62,9 @@ def together_pass(rows, y, problems, weight, order, model, rule, general, pendin
                     )
                 forget_if_outdated(record, model, pending)
                 is_first_visit = False
-            if general is not None:
-                decay(rule, clock, fraction, model, pending)
+            if general is not None and rule.keep < 1.0 and decay_scale(rule, clock, fraction):
+                truncate_all(model, pending)
+                multiply_scale_out(rule, clock, fraction, model, -1)
             for k in range(len(s)):
                 triggered, loss = binary_loss(rule, rule.margin, sign[y[i], k], s[k])
                 if triggered:
@@ -75,7 +85,11 @@ def together_pass(rows, y, problems, weight, order, model, rule, general, pendin
                             update_row(rows, i, k, fraction * step * sign[y[i], k], clock, model)
             if is_unchanged and rule.keep == 1.0 and rule.l1 == 0.0:
                 fraction = remaining  # nothing changes, so all remaining visits are the same
-            end_visit(rule, clock, fraction, model, pending)
+            if pending is not None:
+                log_truncation(rule, clock, fraction, model, pending)
+            if count_visit(rule, clock, fraction):
+                truncate_all(model, pending)
+                rescale_sums(clock, model, -1)
             remaining -= fraction
     truncate_all(model, pending)
     model.t[0] = clock[SEEN]

@@ -1,4 +1,4 @@
-"""Penalties of a visit. The L1 penalty truncates weights towards 0 at every example, lazily for sparse rows.
+"""The L1 penalty truncates weights towards 0 at every example, lazily for sparse rows.
 
     u += eta alpha l1_ratio
     if w_j > 0:  w_j = max(0, w_j - (u + q_j))      if w_j < 0:  w_j = min(0, w_j + (u - q_j))
@@ -18,15 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined, inner
-from perceptrons.engine.passes.average import (
-    DEMANDED,
-    MASS,
-    SCALE,
-    count_visit,
-    decay_scale,
-    multiply_scale_out,
-    rescale_sums,
-)
+from perceptrons.engine.passes.average import DEMANDED, MASS, SCALE
 from perceptrons.engine.rows import column, n_stored
 
 
@@ -52,48 +44,30 @@ def pending_for(n_features: int) -> Pending:
 
 
 @inlined
-def decay(rule, clock, fraction, model, pending):
-    """Take the L2 penalty of a visit: all weights times keep^fraction.  Changes model, clock, pending."""
-    if rule.keep < 1.0 and decay_scale(rule, clock, fraction):
-        truncate_all(model, pending)
-        multiply_scale_out(rule, clock, fraction, model, -1)
-
-
-@inlined
-def end_visit(rule, clock, fraction, model, pending):
-    """Take the L1 penalty of a visit, then let the weights enter the average.  Changes model, clock, pending."""
-    log_truncation(rule, clock, fraction, model, pending)
-    if count_visit(rule, clock, fraction):
-        truncate_all(model, pending)
-        rescale_sums(clock, model, -1)
-
-
-@inlined
 def log_truncation(rule, clock, fraction, model, pending):
     """Log the truncation of one example, after its update and before it is counted.  Changes clock, model, pending."""
-    if pending is not None:
-        log, n = pending.log, pending.n[0]
-        clock[DEMANDED] += fraction * rule.l1
-        taken = fraction * rule.l1 / clock[SCALE]
-        log[n, DUE], log[n, AT_SCALE], log[n, BEFORE] = clock[DEMANDED], clock[SCALE], clock[MASS]
-        log[n, TAKEN] = taken + (log[n - 1, TAKEN] if n > 0 else 0.0)
-        log[n, LATE] = taken * clock[MASS] + (log[n - 1, LATE] if n > 0 else 0.0)
-        pending.n[0] = n + 1
-        if n + 1 == len(log):
-            truncate_all(model, pending)
+    log, n = pending.log, pending.n[0]
+    clock[DEMANDED] += fraction * rule.l1
+    taken = fraction * rule.l1 / clock[SCALE]
+    log[n, DUE], log[n, AT_SCALE], log[n, BEFORE] = clock[DEMANDED], clock[SCALE], clock[MASS]
+    log[n, TAKEN] = taken + (log[n - 1, TAKEN] if n > 0 else 0.0)
+    log[n, LATE] = taken * clock[MASS] + (log[n - 1, LATE] if n > 0 else 0.0)
+    pending.n[0] = n + 1
+    if n + 1 == len(log):
+        truncate_all(model, pending)
 
 
 @inlined
 def truncate_row(rows, i, model, pending):
     """Do what is pending for the features of x_i.  Changes model, pending."""
-    if pending is not None and pending.n[0] > 0:
+    if pending.n[0] > 0:
         for p in range(n_stored(rows, i)):
             truncate_feature(column(rows, i, p), model, pending)
 
 
 @compiled
 def truncate_all(model, pending):
-    """Do what is pending for all features, and empty the log.  Changes model, pending."""
+    """Do what is pending for all features, and empty the log. Without an L1 penalty, pending is None."""
     if pending is not None and pending.n[0] > 0:
         for j in range(model.w.shape[1]):
             truncate_feature(j, model, pending)

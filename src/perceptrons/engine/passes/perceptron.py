@@ -6,7 +6,7 @@ With those, `binary.py` and `multiclass.py` run the same rule.
 import numpy as np
 
 from perceptrons.engine.compiling import compiled
-from perceptrons.engine.passes.average import SEEN, average_visit
+from perceptrons.engine.passes.average import SEEN, count_visit, rescale_sums
 from perceptrons.engine.passes.binary import binary_loss, is_mistake
 from perceptrons.engine.passes.multiclass import best_class, joint_loss
 from perceptrons.engine.passes.steps import update_row, update_two_rows
@@ -31,7 +31,8 @@ def perceptron(rows, y, order, model, rule):
             updates += 1
             total += loss
             update_row(rows, i, 0, rule.eta * y[i], clock, model)
-        average_visit(rule, clock, 1.0, model, -1)
+        if count_visit(rule, clock, 1.0):
+            rescale_sums(clock, model, -1)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total
 
@@ -56,6 +57,7 @@ def joint_perceptron(rows, y, order, model, rule, cost):
             updates += 1
             total += loss
             update_two_rows(rows, i, y[i], y_hat, rule.eta, clock, model)
-        average_visit(rule, clock, 1.0, model, -1)
+        if count_visit(rule, clock, 1.0):
+            rescale_sums(clock, model, -1)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total
