@@ -36,12 +36,12 @@ CLOCK = 8
 SEEN, MASS, SCALE, DEMANDED, ANCHOR, OFFSET, TOTAL, GAIN = range(CLOCK)
 # TOTAL: the sum of the weights of the examples in the mean. GAIN: the weight of the newest, 1 where all count alike.
 # DEMANDED: what the L1 penalty has demanded of every weight so far, eta alpha l1_ratio for each example.
-# MASS may count from any start that late_w knows of. From 0 it soon stands still while the scale keeps falling, and
-# mass w - late_w loses digits. Counted from minus all scales to come, it is OFFSET - ANCHOR * SCALE, with no digit lost
-# as long as OFFSET is 0, which only visits for a fraction change.
+# Any origin of MASS works, as long as late_w uses the same one. Counted from 0, it soon stands still while the scale
+# keeps falling, and mass w - late_w loses digits. Counted from minus the sum of all scales to come, it is
+# OFFSET - ANCHOR * SCALE, and no digit is lost as long as OFFSET is 0. Only visits for a fraction change OFFSET.
 
-LARGEST_GAIN = 2.0**128  # beyond it, late sums are written in a larger unit: `renew`
-LOST = 1e-3  # a scale of so much of what the mass is counted from costs three digits: time to settle
+LARGEST_GAIN = 2.0**128  # beyond it, `rescale_sums` writes the late sums in a larger unit
+LEAST_SCALE = 1e-3  # of the origin of the mass: a smaller scale costs more than three digits of the mean
 
 
 def smallest_scale(dtype):
@@ -50,111 +50,117 @@ def smallest_scale(dtype):
 
 
 @inlined
-def tick(rule, clock, share):
-    """Count an example, with the weights as they are after it; is it time to `renew` the sums?  Changes clock.
+def count_visit(rule, clock, fraction):
+    """Count an example with the weights as they are after it. Return whether `rescale_sums` has to follow.
 
-    Visits for several fractions count as much as one visit for their sum.
+    Visits for several fractions count as much as one visit for their sum.  Changes clock.
     """
-    clock[SEEN] += share
+    clock[SEEN] += fraction
     if rule.growth > 1.0:
         counts = clock[GAIN] * rule.growth
-        if share == 1.0:
+        if fraction == 1.0:
             clock[GAIN] = counts
         else:
-            more = min(np.expm1(share * np.log(rule.growth)), LARGEST_GAIN)  # what is so much older is forgotten
-            counts = clock[GAIN] * more / (1.0 - 1.0 / rule.growth)
-            clock[GAIN] *= 1.0 + more
+            growth = min(np.expm1(fraction * np.log(rule.growth)), LARGEST_GAIN)  # older examples weigh nothing then
+            counts = clock[GAIN] * growth / (1.0 - 1.0 / rule.growth)
+            clock[GAIN] *= 1.0 + growth
         clock[TOTAL] += counts
         clock[MASS] += counts * clock[SCALE]
         return clock[GAIN] > LARGEST_GAIN
-    clock[TOTAL] += share
+    clock[TOTAL] += fraction
     if clock[ANCHOR] == 0.0:
-        clock[MASS] += share * clock[SCALE]
-    elif share == 1.0 and clock[ANCHOR] == rule.anchor:
+        clock[MASS] += fraction * clock[SCALE]
+    elif fraction == 1.0 and clock[ANCHOR] == rule.anchor:
         clock[MASS] = clock[OFFSET] - clock[ANCHOR] * clock[SCALE]
     else:
-        clock[MASS] += share * clock[SCALE]
+        clock[MASS] += fraction * clock[SCALE]
         clock[OFFSET] = clock[MASS] + clock[ANCHOR] * clock[SCALE]
     return False
 
 
 @inner
-def renew(clock, model, k):
+def rescale_sums(clock, model, k):
     """Divide the sums of row k (of all if k < 0) by the weight of the newest example.  Changes model, clock.
 
-    The mean is a ratio of these sums and stays what it is. The divisor is a power of two, so that no bit changes.
+    The mean is a ratio of these sums and stays the same. The divisor is a power of two, so that no bit changes.
     """
-    part = math.ldexp(1.0, 2 - math.frexp(clock[GAIN])[1])  # a gain of 2 to 4 remains: 1 stands for plain averages
+    factor = math.ldexp(1.0, 2 - math.frexp(clock[GAIN])[1])  # leaves a gain of 2 to 4: 1 stands for plain averages
     first, last = (0, len(model.late_b)) if k < 0 else (k, k + 1)
     for r in range(first, last):
-        model.late_b[r] *= part
+        model.late_b[r] *= factor
         for j in range(model.late_w.shape[1]):
-            model.late_w[r, j] *= part
-    clock[MASS] *= part
-    clock[TOTAL] *= part
-    clock[GAIN] *= part
+            model.late_w[r, j] *= factor
+    clock[MASS] *= factor
+    clock[TOTAL] *= factor
+    clock[GAIN] *= factor
 
 
 @inlined
-def fade(rule, clock, share):
-    """The weights times keep^share, by their scale; is it time to `settle` them?  Changes clock."""
-    left = rule.keep if share == 1.0 else rule.keep**share
-    clock[SCALE] *= left
+def decay_scale(rule, clock, fraction):
+    """Multiply the weights by keep^fraction, by their scale. Return whether `multiply_scale_out` has to follow.
+
+    Changes clock.
+    """
+    clock[SCALE] *= rule.keep if fraction == 1.0 else rule.keep**fraction
     if clock[ANCHOR] > 0.0:
-        return clock[SCALE] < max(rule.floor, LOST * abs(clock[OFFSET]))
-    return clock[SCALE] < LOST
+        return clock[SCALE] < max(rule.floor, LEAST_SCALE * abs(clock[OFFSET]))
+    return clock[SCALE] < LEAST_SCALE
 
 
 @inner
-def settle(rule, clock, share, model, k):
+def multiply_scale_out(rule, clock, fraction, model, k):
     """w *= scale for row k (for all if k < 0), so that scale can be 1 again, before the visit is counted.
 
-    late takes the mean so far, and where mass now counts from. If mass is as far behind as it will be, the two are
-    equal, and late needs no change.  Changes model, clock.
+    From now on, mass counts from another origin, and the late sums change by the difference. If mass is already at the
+    new origin, they need no change.  Changes model, clock.
     """
-    known = share == 1.0 and clock[ANCHOR] == rule.anchor > 0.0 and clock[OFFSET] == 0.0
-    fresh = -rule.anchor / rule.keep
+    has_same_origin = fraction == 1.0 and clock[ANCHOR] == rule.anchor > 0.0 and clock[OFFSET] == 0.0
+    origin = -rule.anchor / rule.keep
     rows = slice(None) if k < 0 else slice(k, k + 1)
     w, late = model.w[rows], model.late_w[rows]
     if w.strides[0] < w.strides[1]:
-        multiply_out(w.T, late.T, clock[SCALE], clock[MASS], fresh, known)
+        multiply_matrix_out(w.T, late.T, clock[SCALE], clock[MASS], origin, has_same_origin)
     else:
-        multiply_out(w, late, clock[SCALE], clock[MASS], fresh, known)
-    clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = fresh, 1.0, rule.anchor, 0.0
+        multiply_matrix_out(w, late, clock[SCALE], clock[MASS], origin, has_same_origin)
+    clock[MASS], clock[SCALE], clock[ANCHOR], clock[OFFSET] = origin, 1.0, rule.anchor, 0.0
 
 
 @inner
-def multiply_out(w, late, scale, mass, fresh, known):
+def multiply_matrix_out(w, late, scale, mass, origin, has_same_origin):
+    """Multiply the weights of a matrix by scale, and let the late sums count from another origin. Changes w, late."""
     factor = w.dtype.type(scale)
     for k in range(w.shape[0]):
-        if known:
+        if has_same_origin:
             for j in range(w.shape[1]):
                 w[k, j] *= factor
         else:
             for j in range(w.shape[1]):
-                was = w[k, j]
+                unscaled = w[k, j]
                 w[k, j] *= factor
-                late[k, j] += fresh * w[k, j] - mass * was
+                late[k, j] += origin * w[k, j] - mass * unscaled
 
 
 @compiled
 def move_average(w, late, mass, total, mean):
     """mean = (mass w - late) / total. Returns the squared norms of its change and of itself."""
-    change, norm, part = 0.0, 0.0, mass / total
+    change, norm, factor = 0.0, 0.0, mass / total
     for j in range(len(mean)):
-        now = part * w[j] - late[j] / total
-        change += (now - mean[j]) ** 2
-        norm += now * now
-        mean[j] = now
+        value = factor * w[j] - late[j] / total
+        change += (value - mean[j]) ** 2
+        norm += value * value
+        mean[j] = value
     return change, norm
 
 
 @compiled
-def find_moved(w, late, v, found):
-    """Which features (rows of w, late and v) an update since v, when late was 0, has reached?  Changes found."""
+def find_moved(w, late, start, moved):
+    """Find the features that an update has reached since the weights were `start` and late was 0.  Changes moved.
+
+    w, late, start: (features, rows). moved: bool (features,).
+    """
     for j in range(w.shape[0]):
-        found[j] = False
+        moved[j] = False
         for k in range(w.shape[1]):
-            if late[j, k] != 0.0 or w[j, k] != v[j, k]:
-                found[j] = True
+            if late[j, k] != 0.0 or w[j, k] != start[j, k]:
+                moved[j] = True
                 break

@@ -3,15 +3,15 @@
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inner
-from perceptrons.engine.passes.average import SCALE, SEEN, fade, renew, settle, tick
-from perceptrons.engine.passes.binary import binary_loss, binary_mistakes, wrong
-from perceptrons.engine.passes.following import compare, fade_record, forget, is_outdated, mean_score
-from perceptrons.engine.passes.log import LOG_COLUMNS, note
-from perceptrons.engine.passes.multiclass import joint_loss, leader, multiclass_mistakes
+from perceptrons.engine.passes.average import SCALE, SEEN, count_visit, decay_scale, multiply_scale_out, rescale_sums
+from perceptrons.engine.passes.binary import binary_loss, binary_mistakes, is_mistake
+from perceptrons.engine.passes.following import compare, fade_record, forget_if_outdated, mean_score
+from perceptrons.engine.passes.log import LOG_COLUMNS, append_update
+from perceptrons.engine.passes.multiclass import best_class, joint_loss, multiclass_mistakes
 from perceptrons.engine.passes.one_vs import compare_problems
-from perceptrons.engine.passes.penalty import truncate_now
-from perceptrons.engine.passes.pocket import RUN, broke, due, judge
-from perceptrons.engine.passes.steps import demand, exchange, shift
+from perceptrons.engine.passes.penalty import truncate_at_once
+from perceptrons.engine.passes.pocket import RUN, judge, needs_judging, restart_run
+from perceptrons.engine.passes.steps import required_lead, update_row, update_two_rows
 from perceptrons.engine.rows import dot, prefetch, scores
 
 
@@ -35,20 +35,20 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        left = 1.0 if weight is None else weight[i]
-        model.t[0] += left
-        while left > 0:
-            share, before = min(left, 1.0), asked
+        remaining = 1.0 if weight is None else weight[i]
+        model.t[0] += remaining
+        while remaining > 0:
+            fraction, before = min(remaining, 1.0), asked
             if problems is None:
                 scores(rows, i, model.w, s)
                 s *= model.w.dtype.type(model.clock[0, SCALE])
                 s += model.b
-                wait(rule, waiting, model, 0, share)
-                asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
-                if asks:
-                    mistakes += leader(s) != y[i]
-                    total += share * loss
-                    todo = note(todo, asked, 0, i, y[i], y_hat, share * rule.eta)
+                wait(rule, waiting, model, 0, fraction)
+                triggered, y_hat, loss = joint_loss(rule, cost, s, y[i])
+                if triggered:
+                    mistakes += best_class(s) != y[i]
+                    total += fraction * loss
+                    todo = append_update(todo, asked, 0, i, y[i], y_hat, fraction * rule.eta)
                     asked += 1
             else:
                 if not problems.duels:
@@ -62,29 +62,29 @@ def batch_pass(rows, y, problems, weight, order, model, rule, cost, batch, log, 
                     own = k if len(model.clock) > 1 else 0
                     score = model.clock[own, SCALE] * s[k] + np.float64(model.b[k])
                     if own == k:  # one clock for all rows counts once
-                        wait(rule, waiting, model, own, share)
-                    margin = demand(rule, cost, int(sign > 0), int(sign < 0))
-                    asks, loss = binary_loss(rule, margin, sign, score)
-                    if asks:
-                        mistakes += wrong(sign, score, rule.zero)
-                        total += share * loss
-                        todo = note(todo, asked, own, i, k, -1, share * rule.eta * sign)
+                        wait(rule, waiting, model, own, fraction)
+                    margin = required_lead(rule, cost, int(sign > 0), int(sign < 0))
+                    triggered, loss = binary_loss(rule, margin, sign, score)
+                    if triggered:
+                        mistakes += is_mistake(sign, score, rule.zero)
+                        total += fraction * loss
+                        todo = append_update(todo, asked, own, i, k, -1, fraction * rule.eta * sign)
                         asked += 1
             if pocket is not None:
                 if asked > before:
                     pocket.tally[RUN] = 0.0
-                elif due(pocket, share):
+                elif needs_judging(pocket, fraction):
                     judge(pocket, model, count_mistakes(rows, y, joint, weight, pocket.examples, model, rule.zero))
             visits += 1
-            left -= share
+            remaining -= fraction
             if visits % batch == 0:
                 out = close(rows, joint, todo[:asked], waiting, model, rule, out, updates)
                 if pocket is not None and asked:
-                    broke(pocket)
+                    restart_run(pocket)
                 updates, asked = updates + asked, 0
     out = close(rows, joint, todo[:asked], waiting, model, rule, out, updates)
     if pocket is not None and asked:
-        broke(pocket)
+        restart_run(pocket)
     return mistakes, updates + asked, total, out
 
 
@@ -101,8 +101,8 @@ def following_batches(rows, y, problems, weight, order, model, rule, cost, batch
                     compare_classes(rows, y, i, model, s, mean, record)
                 else:
                     compare_problems(rows, y, i, problems, model, rule.zero, record)
-        made, moved, lost, _ = batch_pass(rows, y, problems, weight, part, model, rule, cost, batch, None, None)
-        mistakes, updates, total = mistakes + made, updates + moved, total + lost
+        counts = batch_pass(rows, y, problems, weight, part, model, rule, cost, batch, None, None)
+        mistakes, updates, total = mistakes + counts[0], updates + counts[1], total + counts[2]
     return mistakes, updates, total
 
 
@@ -119,18 +119,17 @@ def compare_classes(rows, y, i, model, s, mean, record):
         s[k] = s.dtype.type(clock[SCALE]) * s[k] + model.b[k]
         mean[k] = mean_score(model, k, clock, np.float64(s[k]), mean[k])
     fade_record(record)
-    compare(record, leader(mean) != y[i], leader(s) != y[i])
-    if is_outdated(record, model):
-        forget(model)
+    compare(record, best_class(mean) != y[i], best_class(s) != y[i])
+    forget_if_outdated(record, model, None)
 
 
 @inner
-def wait(rule, waiting, model, k, share):
+def wait(rule, waiting, model, k, fraction):
     """Count the visit before this one with the weights as they are; this one may be the batch's last."""
-    if waiting[k, 1] > 0.0 and tick(rule, model.clock[k], waiting[k, 1]):
-        renew(model.clock[k], model, -1 if len(model.clock) == 1 else k)
-    waiting[k, 0] += share
-    waiting[k, 1] = share
+    if waiting[k, 1] > 0.0 and count_visit(rule, model.clock[k], waiting[k, 1]):
+        rescale_sums(model.clock[k], model, -1 if len(model.clock) == 1 else k)
+    waiting[k, 0] += fraction
+    waiting[k, 1] = fraction
 
 
 @inner
@@ -138,24 +137,24 @@ def close(rows, joint, todo, waiting, model, rule, log, kept):
     """End a batch: penalise, add what was asked for, count the last visit. Changes model, waiting. Returns the log."""
     out = log
     for k in range(len(model.clock)):
-        if waiting[k, 0] > 0.0 and rule.keep < 1.0 and fade(rule, model.clock[k], waiting[k, 0]):
-            settle(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
+        if waiting[k, 0] > 0.0 and rule.keep < 1.0 and decay_scale(rule, model.clock[k], waiting[k, 0]):
+            multiply_scale_out(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
     for u in range(len(todo)):
         clock, i, y, y_hat = model.clock[int(todo[u, 0])], int(todo[u, 1]), int(todo[u, 2]), int(todo[u, 3])
         step = todo[u, 4]
         if joint:
-            exchange(rows, i, y, y_hat, step, clock, model)
+            update_two_rows(rows, i, y, y_hat, step, clock, model)
         else:
-            shift(rows, i, y, step, clock, model)
+            update_row(rows, i, y, step, clock, model)
             y, y_hat = int(step > 0), int(step < 0)  # of a binary model, for the log
         if log is not None:
-            out = note(out, kept + u, clock[SEEN], i, y, y_hat, abs(model.w.dtype.type(step)))
+            out = append_update(out, kept + u, clock[SEEN], i, y, y_hat, abs(model.w.dtype.type(step)))
     for k in range(len(model.clock)):
         if waiting[k, 0] > 0.0:
             if rule.l1 > 0.0:
-                truncate_now(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
-            if tick(rule, model.clock[k], waiting[k, 1]):
-                renew(model.clock[k], model, -1 if len(model.clock) == 1 else k)
+                truncate_at_once(rule, model.clock[k], waiting[k, 0], model, -1 if len(model.clock) == 1 else k)
+            if count_visit(rule, model.clock[k], waiting[k, 1]):
+                rescale_sums(model.clock[k], model, -1 if len(model.clock) == 1 else k)
             waiting[k] = 0.0
     return out
 

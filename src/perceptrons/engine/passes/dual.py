@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined, inner
-from perceptrons.engine.passes.log import note
+from perceptrons.engine.passes.log import append_update
 
 
 class Gram(NamedTuple):
@@ -87,7 +87,7 @@ def rest_walk(s, y, sign, weight, gram, begin, eta, before):
                         return a, loss, Walked(seen, kept, out)
                     quiet = False
                     loss -= share * side * s[k, a]
-                    out = note(out, kept, seen, a, y[a], k, share * eta)
+                    out = append_update(out, kept, seen, a, y[a], k, share * eta)
                     kept += 1
                     correct(s, k, a, share * eta * side, G, row[a], base)
             if quiet:
@@ -112,7 +112,7 @@ def joint_walk(s, y, weight, gram, begin, eta, before):
                 if row[a] < 0:
                     return a, loss, Walked(seen, kept, out)
                 loss += share * (s[y_hat, a] - s[y[a], a])
-                out = note(out, kept, seen, a, y[a], y_hat, share * eta)
+                out = append_update(out, kept, seen, a, y[a], y_hat, share * eta)
                 kept += 1
                 correct(s, y[a], a, share * eta, G, row[a], base)
                 correct(s, y_hat, a, -share * eta, G, row[a], base)

@@ -16,6 +16,7 @@ problem that it is in counts.
 
 from perceptrons.engine.compiling import inlined, inner
 from perceptrons.engine.passes.average import ANCHOR, MASS, OFFSET, SCALE, TOTAL
+from perceptrons.engine.passes.penalty import truncate_all
 
 RECORD = 2
 LEAD, DIFFERENT = range(RECORD)
@@ -49,8 +50,16 @@ def mean_score(model, k, clock, s, late):
 
 
 @inlined
+def forget_if_outdated(record, model, pending):
+    """Let the average forget if the last weights predict clearly better.  Changes model, pending."""
+    if is_outdated(record, model):
+        truncate_all(model, pending)
+        forget(model)
+
+
+@inlined
 def is_outdated(record, model):
-    """Is the average clearly worse than the last weights, and does it hold more than it should?"""
+    """Return whether the average predicts clearly worse than the last weights and holds more than it should."""
     if record[LEAD] > 0.0 and record[LEAD] ** 2 > SURE**2 * record[DIFFERENT]:
         for k in range(len(model.clock)):
             if model.clock[k, TOTAL] >= 2.0 * MEMORY:

@@ -8,7 +8,7 @@ LOG_COLUMNS = 5  # examples seen before, row, true class, the class it was taken
 
 
 @inlined
-def longer(log, used):
+def with_room(log, used):
     """The log, with room for one more row behind the first `used`."""
     if used < len(log):
         return log
@@ -20,8 +20,8 @@ def longer(log, used):
 
 
 @inlined
-def note(log, k, t, i, y, y_hat, step):
+def append_update(log, k, t, i, y, y_hat, step):
     """Write update k into the log; returns the log, which may be a longer one."""
-    log = longer(log, k)
+    log = with_room(log, k)
     log[k, 0], log[k, 1], log[k, 2], log[k, 3], log[k, 4] = t, i, y, y_hat, step
     return log

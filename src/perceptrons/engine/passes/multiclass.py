@@ -3,20 +3,36 @@
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined
-from perceptrons.engine.passes.average import MASS, SCALE, SEEN, TOTAL, fade, renew, settle, tick
-from perceptrons.engine.passes.following import compare, fade_record, forget, is_outdated, mean_score
-from perceptrons.engine.passes.log import LOG_COLUMNS, longer, note
-from perceptrons.engine.passes.penalty import demand_payment, truncate_all, truncate_row
-from perceptrons.engine.passes.pocket import broke, due, judge
-from perceptrons.engine.passes.steps import AROW, CONSTANT, answer_to, confident_shift, demand, exchange
+from perceptrons.engine.passes.average import (
+    MASS,
+    SCALE,
+    SEEN,
+    TOTAL,
+    count_visit,
+    decay_scale,
+    multiply_scale_out,
+    rescale_sums,
+)
+from perceptrons.engine.passes.following import compare, fade_record, forget_if_outdated, mean_score
+from perceptrons.engine.passes.log import LOG_COLUMNS, append_update, with_room
+from perceptrons.engine.passes.penalty import log_truncation, truncate_all, truncate_row
+from perceptrons.engine.passes.pocket import judge, needs_judging, restart_run
+from perceptrons.engine.passes.steps import (
+    AROW,
+    CONSTANT,
+    required_lead,
+    step_size,
+    update_row_by_confidence,
+    update_two_rows,
+)
 from perceptrons.engine.rows import prefetch, scores
 
 BLOCK = 128  # examples a matrix product; measured, see docs/decisions.md
 
 
 @inlined
-def leader(s):
-    """The class of the highest score; ties go to the first."""
+def best_class(s):
+    """Return the class with the highest score. Ties go to the first class."""
     best = 0
     for k in range(1, len(s)):
         if s[k] > s[best]:
@@ -25,13 +41,13 @@ def leader(s):
 
 
 @inlined
-def rival(rule, cost, s, y):
-    """The class of the highest score plus what the true class y has to lead it by: cost-augmented."""
+def strongest_rival(rule, cost, s, y):
+    """Return the class with the highest score after the lead that y must have over it is added: cost-augmented."""
     if rule.margin == 0.0 and len(cost) == 0:
-        return leader(s)
+        return best_class(s)
     best, highest = 0, -np.inf
     for k in range(len(s)):
-        score = s[k] if k == y else s[k] + demand(rule, cost, y, k)
+        score = s[k] if k == y else s[k] + required_lead(rule, cost, y, k)
         if score > highest:
             best, highest = k, score
     return best
@@ -39,11 +55,11 @@ def rival(rule, cost, s, y):
 
 @inlined
 def joint_loss(rule, cost, s, y):
-    """Whether the example triggers an update, its rival class, and the loss: the rival's lead over the true class."""
-    y_hat = rival(rule, cost, s, y)
+    """Return whether the example triggers an update, its strongest rival, and the rival's lead over the true class."""
+    y_hat = strongest_rival(rule, cost, s, y)
     if y_hat == y:
         return False, y_hat, 0.0
-    loss = demand(rule, cost, y, y_hat) + s[y_hat] - s[y]
+    loss = required_lead(rule, cost, y, y_hat) + s[y_hat] - s[y]
     return rule.kind == CONSTANT or loss > 0.0, y_hat, loss
 
 
@@ -61,9 +77,9 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        left, is_first_visit = 1.0 if weight is None else weight[i], True
-        while left > 0:
-            share = min(left, 1.0)
+        remaining, is_first_visit = 1.0 if weight is None else weight[i], True
+        while remaining > 0:
+            fraction = min(remaining, 1.0)
             if pending is not None:
                 truncate_row(rows, i, model, pending)
             scores(rows, i, theta, s)
@@ -75,54 +91,46 @@ def multiclass_pass(rows, y, weight, order, model, rule, general, cost, log, poc
                 for k in range(len(s)):
                     mean[k] = mean_score(model, k, clock, np.float64(s[k]), mean[k])
                 fade_record(record)
-                compare(record, leader(mean) != y[i], leader(s) != y[i])
-                if is_outdated(record, model):
-                    if pending is not None:
-                        truncate_all(model, pending)
-                    forget(model)
+                compare(record, best_class(mean) != y[i], best_class(s) != y[i])
+                forget_if_outdated(record, model, pending)
                 is_first_visit = False
-            asks, y_hat, loss = joint_loss(rule, cost, s, y[i])
-            step = rule.eta if asks else 0.0
-            if asks:
+            triggered, y_hat, loss = joint_loss(rule, cost, s, y[i])
+            step = rule.eta if triggered else 0.0
+            if triggered:
                 if general is not None and rule.kind != CONSTANT:
-                    step = answer_to(rule, rows, i, loss, clock, model, y[i], y_hat)
+                    step = step_size(rule, rows, i, loss, clock, model, y[i], y_hat)
                 if step == np.inf:
-                    if pending is not None:
-                        truncate_all(model, pending)
+                    truncate_all(model, pending)
                     model.t[0] = clock[SEEN]
                     return mistakes, updates, np.inf, out
-                mistakes += leader(s) != y[i]
-                total += share * loss
+                mistakes += best_class(s) != y[i]
+                total += fraction * loss
             elif rule.keep == 1.0 and rule.l1 == 0.0:
-                share = left  # nothing changes, so all visits left are the same
-            if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
-                if pending is not None:
-                    truncate_all(model, pending)
-                settle(rule, clock, share, model, -1)
+                fraction = remaining  # nothing changes, so all remaining visits are the same
+            if general is not None and rule.keep < 1.0 and decay_scale(rule, clock, fraction):
+                truncate_all(model, pending)
+                multiply_scale_out(rule, clock, fraction, model, -1)
             if step > 0.0:
                 if log is not None:
-                    out = note(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(share * step))
+                    out = append_update(out, updates, clock[SEEN], i, y[i], y_hat, theta.dtype.type(fraction * step))
                 if general is not None and rule.kind == AROW:
-                    confident_shift(rows, i, y[i], share * step, loss, clock, model)
-                    confident_shift(rows, i, y_hat, -share * step, loss, clock, model)
+                    update_row_by_confidence(rows, i, y[i], fraction * step, loss, clock, model)
+                    update_row_by_confidence(rows, i, y_hat, -fraction * step, loss, clock, model)
                 else:
-                    exchange(rows, i, y[i], y_hat, share * step, clock, model)
+                    update_two_rows(rows, i, y[i], y_hat, fraction * step, clock, model)
                 updates += 1
                 if pocket is not None:
-                    broke(pocket)
-            elif pocket is not None and not asks and due(pocket, share):
-                if pending is not None:
-                    truncate_all(model, pending)
+                    restart_run(pocket)
+            elif pocket is not None and not triggered and needs_judging(pocket, fraction):
+                truncate_all(model, pending)
                 judge(pocket, model, multiclass_mistakes(rows, y, weight, pocket.examples, theta, b, clock[SCALE]))
             if pending is not None:
-                demand_payment(rule, clock, share, model, pending)
-            if tick(rule, clock, share):
-                if pending is not None:
-                    truncate_all(model, pending)
-                renew(clock, model, -1)
-            left -= share
-    if pending is not None:
-        truncate_all(model, pending)
+                log_truncation(rule, clock, fraction, model, pending)
+            if count_visit(rule, clock, fraction):
+                truncate_all(model, pending)
+                rescale_sums(clock, model, -1)
+            remaining -= fraction
+    truncate_all(model, pending)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total, out
 
@@ -142,57 +150,58 @@ def block_pass(rows, y, weight, order, model, rule, cost, log):
         S += model.b
         G = x @ x.T
         G += G.dtype.type(model.one)
-        wrong, made, loss, log = walk(rows, y, weight, visit, model, rule, cost, log, updates, S, G)
-        mistakes += wrong
-        updates += made
+        new_mistakes, new_updates, loss, log = walk(rows, y, weight, visit, model, rule, cost, log, updates, S, G)
+        mistakes += new_mistakes
+        updates += new_updates
         total += loss
     return mistakes, updates, total, log
 
 
 @compiled
-def walk(rows, y, weight, visit, model, rule, cost, log, kept, S, G):
+def walk(rows, y, weight, visit, model, rule, cost, log, n_logged, S, G):
     """Visit one block in order: an update by example a corrects the scores of the examples from a on.
 
         S[c, y] += eta G[a, c],   S[c, y_hat] -= eta G[a, c]
 
-    Changes model, S. Returns mistakes, updates, loss, and the log, of which the first `kept` rows are taken.
+    Changes model, S. Returns mistakes, updates, loss, and the log, whose first `n_logged` rows are in use.
     """
     number, clock = model.w.dtype.type, model.clock[0]
-    mistakes, made, total, out, todo = 0, 0, 0.0, log, np.empty((64, LOG_COLUMNS))
+    mistakes, updates, total, out, pending_updates = 0, 0, 0.0, log, np.empty((64, LOG_COLUMNS))
     for a in range(len(visit)):
         i = visit[a]
-        left = 1.0 if weight is None else weight[i]
-        while left > 0:
-            asks, y_hat, loss = joint_loss(rule, cost, S[a], y[i])
-            share = min(left, 1.0)
-            if asks:
-                mistakes += leader(S[a]) != y[i]
-                total += share * loss
-                step = number(share * rule.eta)
+        remaining = 1.0 if weight is None else weight[i]
+        while remaining > 0:
+            triggered, y_hat, loss = joint_loss(rule, cost, S[a], y[i])
+            fraction = min(remaining, 1.0)
+            if triggered:
+                mistakes += best_class(S[a]) != y[i]
+                total += fraction * loss
+                step = number(fraction * rule.eta)
                 for c in range(a, len(visit)):
                     S[c, y[i]] += step * G[a, c]
                     S[c, y_hat] -= step * G[a, c]
-                todo = note(todo, made, clock[SEEN], i, y[i], y_hat, step)
-                made += 1
+                pending_updates = append_update(pending_updates, updates, clock[SEEN], i, y[i], y_hat, step)
+                updates += 1
             else:
-                share = left
-            tick(rule, clock, share)
-            left -= share
-    ended = clock.copy()
-    for u in range(made):
-        clock[MASS] = clock[TOTAL] = todo[u, 0]  # without a penalty, the mass is the number of examples
-        exchange(rows, int(todo[u, 1]), int(todo[u, 2]), int(todo[u, 3]), todo[u, 4], clock, model)
+                fraction = remaining
+            count_visit(rule, clock, fraction)
+            remaining -= fraction
+    final_clock = clock.copy()
+    for u in range(updates):
+        update = pending_updates[u]  # t, i, y, y_hat, step
+        clock[MASS] = clock[TOTAL] = update[0]  # without a penalty, the mass is the number of examples
+        update_two_rows(rows, int(update[1]), int(update[2]), int(update[3]), update[4], clock, model)
         if log is not None:
-            out = longer(out, kept + u)
-            out[kept + u] = todo[u]
-    clock[:] = ended
+            out = with_room(out, n_logged + u)
+            out[n_logged + u] = update
+    clock[:] = final_clock
     model.t[0] = clock[SEEN]
-    return mistakes, made, total, out
+    return mistakes, updates, total, out
 
 
 @compiled
 def multiclass_mistakes(rows, y, weight, examples, theta, b, scale):
-    """How many of the examples (by weight) the fixed weights scale * theta, b get wrong."""
+    """Return how many of the examples, by weight, the weights scale * theta and b get wrong."""
     total, scale = 0.0, theta.dtype.type(scale)
     s = np.empty(len(b), theta.dtype)
     for p in range(len(examples)):
@@ -201,6 +210,6 @@ def multiclass_mistakes(rows, y, weight, examples, theta, b, scale):
         scores(rows, i, theta, s)
         s *= scale
         s += b
-        if leader(s) != y[i]:
+        if best_class(s) != y[i]:
             total += 1.0 if weight is None else weight[i]
     return total

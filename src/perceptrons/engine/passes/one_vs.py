@@ -5,11 +5,19 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inner
-from perceptrons.engine.passes.average import SCALE, SEEN, Linear, fade, renew, settle, tick
-from perceptrons.engine.passes.binary import binary_loss, binary_pass, wrong
-from perceptrons.engine.passes.following import compare, fade_record, forget, is_outdated, mean_score
-from perceptrons.engine.passes.penalty import demand_payment, truncate_all, truncate_row
-from perceptrons.engine.passes.steps import AROW, CONSTANT, answer_to, confident_shift, shift
+from perceptrons.engine.passes.average import (
+    SCALE,
+    SEEN,
+    Linear,
+    count_visit,
+    decay_scale,
+    multiply_scale_out,
+    rescale_sums,
+)
+from perceptrons.engine.passes.binary import binary_loss, binary_pass, is_mistake
+from perceptrons.engine.passes.following import compare, fade_record, forget_if_outdated, mean_score
+from perceptrons.engine.passes.penalty import log_truncation, truncate_all, truncate_row
+from perceptrons.engine.passes.steps import AROW, CONSTANT, step_size, update_row, update_row_by_confidence
 from perceptrons.engine.rows import dot, packed, prefetch, scores
 
 PACKED = 2**22  # numbers of a block that is copied, class by class; measured, see docs/decisions.md
@@ -34,9 +42,9 @@ def together_pass(rows, y, problems, weight, order, model, rule, general, pendin
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        left, is_first_visit = 1.0 if weight is None else weight[i], True
-        while left > 0:
-            share, scale, quiet = min(left, 1.0), theta.dtype.type(clock[SCALE]), True
+        remaining, is_first_visit = 1.0 if weight is None else weight[i], True
+        while remaining > 0:
+            fraction, scale, is_unchanged = min(remaining, 1.0), theta.dtype.type(clock[SCALE]), True
             if pending is not None:
                 truncate_row(rows, i, model, pending)
             scores(rows, i, theta, s)
@@ -47,46 +55,43 @@ def together_pass(rows, y, problems, weight, order, model, rule, general, pendin
                 fade_record(record)
                 for k in range(len(s)):
                     mean[k] = mean_score(model, k, clock, np.float64(s[k]), mean[k])
-                    compare(record, wrong(sign[y[i], k], mean[k], rule.zero), wrong(sign[y[i], k], s[k], rule.zero))
-                if is_outdated(record, model):
-                    if pending is not None:
-                        truncate_all(model, pending)
-                    forget(model)
+                    compare(
+                        record,
+                        is_mistake(sign[y[i], k], mean[k], rule.zero),
+                        is_mistake(sign[y[i], k], s[k], rule.zero),
+                    )
+                forget_if_outdated(record, model, pending)
                 is_first_visit = False
-            if general is not None and rule.keep < 1.0 and fade(rule, clock, share):
-                if pending is not None:
-                    truncate_all(model, pending)
-                settle(rule, clock, share, model, -1)
+            if general is not None and rule.keep < 1.0 and decay_scale(rule, clock, fraction):
+                truncate_all(model, pending)
+                multiply_scale_out(rule, clock, fraction, model, -1)
             for k in range(len(s)):
-                asks, loss = binary_loss(rule, rule.margin, sign[y[i], k], s[k])
-                if asks:
-                    quiet = False
+                triggered, loss = binary_loss(rule, rule.margin, sign[y[i], k], s[k])
+                if triggered:
+                    is_unchanged = False
                     step = rule.eta
                     if general is not None and rule.kind != CONSTANT:
-                        step = answer_to(rule, rows, i, loss, clock, model, k, -1)
+                        step = step_size(rule, rows, i, loss, clock, model, k, -1)
                     if step == np.inf:
-                        if pending is not None:
-                            truncate_all(model, pending)
+                        truncate_all(model, pending)
                         return mistakes, updates, np.inf
-                    mistakes += wrong(sign[y[i], k], s[k], rule.zero)
-                    total += share * loss
+                    mistakes += is_mistake(sign[y[i], k], s[k], rule.zero)
+                    total += fraction * loss
                     if step > 0.0:
                         updates += 1
                         if general is not None and rule.kind == AROW:
-                            confident_shift(rows, i, k, share * step * sign[y[i], k], loss, clock, model)
+                            update_row_by_confidence(rows, i, k, fraction * step * sign[y[i], k], loss, clock, model)
                         else:
-                            shift(rows, i, k, share * step * sign[y[i], k], clock, model)
-            if quiet and rule.keep == 1.0 and rule.l1 == 0.0:
-                share = left  # nothing changes, so all visits left are the same
+                            update_row(rows, i, k, fraction * step * sign[y[i], k], clock, model)
+            if is_unchanged and rule.keep == 1.0 and rule.l1 == 0.0:
+                fraction = remaining  # nothing changes, so all remaining visits are the same
             if pending is not None:
-                demand_payment(rule, clock, share, model, pending)
-            if tick(rule, clock, share):
-                if pending is not None:
-                    truncate_all(model, pending)
-                renew(clock, model, -1)
-            left -= share
-    if pending is not None:
-        truncate_all(model, pending)
+                log_truncation(rule, clock, fraction, model, pending)
+            if count_visit(rule, clock, fraction):
+                truncate_all(model, pending)
+                rescale_sums(clock, model, -1)
+            remaining -= fraction
+    truncate_all(model, pending)
     model.t[0] = clock[SEEN]
     return mistakes, updates, total
 
@@ -103,8 +108,8 @@ def labels_pass(rows, y, problems, weight, by_label, order, model, rule, general
         for i in order:
             sign[i] = problems.sign[y[i], k]
             own[i] = by_label[k, int(sign[i] > 0)] * (1.0 if weight is None else weight[i])
-        made, moved, lost = problem_pass(rows, sign, own, order, model, rule, general, pending, k)
-        mistakes, updates, total = mistakes + made, updates + moved, total + lost
+        counts = problem_pass(rows, sign, own, order, model, rule, general, pending, k)
+        mistakes, updates, total = mistakes + counts[0], updates + counts[1], total + counts[2]
     for i in order:
         model.t[0] += 1.0 if weight is None else weight[i]
     return mistakes, updates, total
@@ -133,8 +138,8 @@ def duels_pass(rows, y, n_classes, weight, order, model, rule, general, pending)
                 if n == 0:
                     k += 1
                     continue
-                made, moved, lost = problem_pass(here, sign, own, mine[:n], model, rule, general, pending, k)
-                mistakes, updates, total = mistakes + made, updates + moved, total + lost
+                counts = problem_pass(here, sign, own, mine[:n], model, rule, general, pending, k)
+                mistakes, updates, total = mistakes + counts[0], updates + counts[1], total + counts[2]
                 k += 1
         for i in block:
             model.t[0] += 1.0 if weight is None else weight[i]
@@ -148,10 +153,8 @@ def following_labels(rows, y, problems, weight, by_label, order, model, rule, ge
     for p in range(len(order)):
         if weight is None or weight[order[p]] > 0.0:
             compare_problems(rows, y, order[p], problems, model, rule.zero, record)
-        made, moved, lost = labels_pass(
-            rows, y, problems, weight, by_label, order[p : p + 1], model, rule, general, pending
-        )
-        mistakes, updates, total = mistakes + made, updates + moved, total + lost
+        counts = labels_pass(rows, y, problems, weight, by_label, order[p : p + 1], model, rule, general, pending)
+        mistakes, updates, total = mistakes + counts[0], updates + counts[1], total + counts[2]
         if total == np.inf:  # would overflow: nothing that comes after it is learned
             break
     return mistakes, updates, total
@@ -164,8 +167,8 @@ def following_duels(rows, y, problems, weight, order, model, rule, general, pend
     for p in range(len(order)):
         if weight is None or weight[order[p]] > 0.0:
             compare_problems(rows, y, order[p], problems, model, rule.zero, record)
-        made, moved, lost = duels_pass(rows, y, n_classes, weight, order[p : p + 1], model, rule, general, pending)
-        mistakes, updates, total = mistakes + made, updates + moved, total + lost
+        counts = duels_pass(rows, y, n_classes, weight, order[p : p + 1], model, rule, general, pending)
+        mistakes, updates, total = mistakes + counts[0], updates + counts[1], total + counts[2]
         if total == np.inf:
             break
     return mistakes, updates, total
@@ -181,9 +184,8 @@ def compare_problems(rows, y, i, problems, model, zero, record):
             clock = model.clock[k if len(model.clock) > 1 else 0]
             s = clock[SCALE] * np.float64(dot(rows, i, model.w[k])) + np.float64(model.b[k])
             mean = mean_score(model, k, clock, s, dot(rows, i, model.late_w[k]))
-            compare(record, wrong(sign, mean, zero), wrong(sign, s, zero))
-    if is_outdated(record, model):
-        forget(model)
+            compare(record, is_mistake(sign, mean, zero), is_mistake(sign, s, zero))
+    forget_if_outdated(record, model, None)
 
 
 @inner

@@ -1,4 +1,4 @@
-"""The L1 penalty: weights are truncated towards 0 at every example, lazily for sparse rows.
+"""The L1 penalty truncates weights towards 0 at every example, lazily for sparse rows.
 
     u += eta alpha l1_ratio
     if w_j > 0:  w_j = max(0, w_j - (u + q_j))      if w_j < 0:  w_j = min(0, w_j + (u - q_j))
@@ -23,7 +23,7 @@ from perceptrons.engine.rows import column, n_stored
 
 
 class Pending(NamedTuple):
-    """Truncations that are demanded, but not yet done for every feature."""
+    """Truncations that are demanded, but not yet done for every feature. Without an L1 penalty, None stands for it."""
 
     log: np.ndarray  # float64 (room, 5): a row per truncation, see below
     n: np.ndarray  # int64 (1,): rows in the log
@@ -44,7 +44,7 @@ def pending_for(n_features: int) -> Pending:
 
 
 @inlined
-def demand_payment(rule, clock, fraction, model, pending):
+def log_truncation(rule, clock, fraction, model, pending):
     """Log the truncation of one example, after its update and before it is counted.  Changes clock, model, pending."""
     log, n = pending.log, pending.n[0]
     clock[DEMANDED] += fraction * rule.l1
@@ -67,8 +67,8 @@ def truncate_row(rows, i, model, pending):
 
 @compiled
 def truncate_all(model, pending):
-    """Do what is pending for all features, and empty the log.  Changes model, pending."""
-    if pending.n[0] > 0:
+    """Do what is pending for all features, and empty the log. Without an L1 penalty, pending is None."""
+    if pending is not None and pending.n[0] > 0:
         for j in range(model.w.shape[1]):
             truncate_feature(j, model, pending)
             pending.done[j] = 0
@@ -124,21 +124,21 @@ def first_taking(log, first, end, size):
 
 
 @inner
-def truncate_now(rule, clock, visits, model, k):
+def truncate_at_once(rule, clock, visits, model, k):
     """Truncate row k (all rows if k < 0) at once, after the update of a batch.  Changes clock, model."""
     clock[DEMANDED] += visits * rule.l1
-    due, scale = clock[DEMANDED], clock[SCALE]
+    needs_judging, scale = clock[DEMANDED], clock[SCALE]
     first, last = (0, len(model.b)) if k < 0 else (k, k + 1)
     for r in range(first, last):
         for j in range(model.w.shape[1]):
             w = np.float64(model.w[r, j])
             if w != 0.0:
                 sign = np.sign(w)
-                take = (due + sign * model.paid_w[r, j]) / scale
+                take = (needs_judging + sign * model.paid_w[r, j]) / scale
                 if take < abs(w):
                     model.late_w[r, j] -= clock[MASS] * sign * take
                     model.w[r, j] = w - sign * take
-                    model.paid_w[r, j] = -sign * due
+                    model.paid_w[r, j] = -sign * needs_judging
                 else:
                     model.late_w[r, j] -= clock[MASS] * w
                     model.w[r, j] = 0

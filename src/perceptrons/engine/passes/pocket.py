@@ -22,17 +22,17 @@ UNJUDGED, WORSE, KEPT = 0.0, 1.0, 2.0
 
 
 @inlined
-def broke(pocket):
+def restart_run(pocket):
     """The current weights were changed: their run of correct answers starts again from 0."""
     pocket.tally[RUN] = 0.0
     pocket.tally[JUDGED] = UNJUDGED
 
 
 @inlined
-def due(pocket, share):
-    """Count `share` more right answers; are the current weights to be judged now?"""
+def needs_judging(pocket, fraction):
+    """Count `fraction` more correct answers. Return whether the current weights have to be judged now."""
     tally = pocket.tally
-    tally[RUN] += share
+    tally[RUN] += fraction
     if tally[JUDGED] == KEPT:
         tally[BEST_RUN] = max(tally[BEST_RUN], tally[RUN])
     return tally[JUDGED] == UNJUDGED and tally[RUN] > tally[BEST_RUN]

@@ -31,13 +31,13 @@ class Rule(NamedTuple):
 
 
 @inlined
-def demand(rule, cost, y, k):
+def required_lead(rule, cost, y, k):
     """By how much the score of the true class y has to lead the score of class k.  cost (0, 0): none but the margin."""
     return rule.margin + cost[y, k] if len(cost) else rule.margin
 
 
 @inner
-def answer_to(rule, rows, i, loss, clock, model, y, y_hat):
+def step_size(rule, rows, i, loss, clock, model, y, y_hat):
     """The step on x_i (for AROW on Sigma x_i) that answers a loss; 0 where none can, infinite where it would overflow.
 
         pa:  min(C, loss / (|x|² + 1 / 2C))       arow:  loss / (x·Sigma x + r)
@@ -58,7 +58,7 @@ def answer_to(rule, rows, i, loss, clock, model, y, y_hat):
 
 
 @inlined
-def shift(rows, i, k, step, clock, model):
+def update_row(rows, i, k, step, clock, model):
     """w_k += step x_i,  b_k += step one, and as much times what was counted into the late sums.  Changes model."""
     bias = model.w.dtype.type(step)
     step = model.w.dtype.type(step / clock[SCALE])
@@ -69,7 +69,7 @@ def shift(rows, i, k, step, clock, model):
 
 
 @inlined
-def exchange(rows, i, y, y_hat, step, clock, model):
+def update_two_rows(rows, i, y, y_hat, step, clock, model):
     """theta_y += step x_i,  theta_y_hat -= step x_i, and as much into the late sums.  Changes model."""
     bias = model.w.dtype.type(step)
     step = model.w.dtype.type(step / clock[SCALE])
@@ -83,7 +83,7 @@ def exchange(rows, i, y, y_hat, step, clock, model):
 
 
 @inner
-def confident_shift(rows, i, k, step, loss, clock, model):
+def update_row_by_confidence(rows, i, k, step, loss, clock, model):
     """w_k += step Sigma_k x_i, then Sigma_k -= beta (Sigma_k x_i)²; AROW's beta is |step| / loss.  Changes model."""
     beta = abs(step) / loss
     step = model.w.dtype.type(step)

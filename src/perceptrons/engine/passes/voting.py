@@ -6,7 +6,7 @@ No weight vector is stored: w_k·x = w_0·x + the sum over the first k updates o
 import numpy as np
 
 from perceptrons.engine.compiling import compiled
-from perceptrons.engine.passes.multiclass import leader
+from perceptrons.engine.passes.multiclass import best_class
 
 
 @compiled
@@ -29,16 +29,16 @@ def multiclass_votes(G, support, y, y_hat, step, counts, s, votes):
     """votes[a, k] += c for every weight version, with survival count c, whose highest score for x_a is of class k."""
     for a in range(len(s)):
         score = s[a]
-        best = leader(score)
+        best = best_class(score)
         votes[a, best] += counts[0]
         for k in range(len(support)):
             add = step[k] * G[a, support[k]]
             score[y[k]] += add
             score[y_hat[k]] -= add
             if best == y[k] or best == y_hat[k]:
-                best = leader(score)
+                best = best_class(score)
             else:
-                for rival in (np.int64(y[k]), np.int64(y_hat[k])):
-                    if score[rival] > score[best] or (score[rival] == score[best] and rival < best):
-                        best = rival
+                for other in (np.int64(y[k]), np.int64(y_hat[k])):
+                    if score[other] > score[best] or (score[other] == score[best] and other < best):
+                        best = other
             votes[a, best] += counts[k + 1]
