@@ -797,10 +797,10 @@ def test_help_and_version(run):
     assert (code, err) == (0, "")
     assert all(command in out for command in ("train", "predict", "evaluate", "inspect"))
     assert run("--version") == (0, f"perceptrons {perceptrons.__version__}\n", "")
-    panels = re.split("\n(Options|Training|Stopping):\n", run("train", "--help")[1])
-    assert panels[1::2] == ["Options", "Training", "Stopping"]
-    for option, panel in {"--test-share": 2, "--C ": 4, "--batch-size": 4, "--cost": 4, "--tol": 6}.items():
-        assert [option in part for part in panels[::2]] == [2 * k == panel for k in range(4)], option
+    options = re.findall("^  (--[a-z-]+)", run("train", "--help")[1], re.M)
+    assert sorted(["--test-share", "--batch-size", "--cost", "--tol"], key=options.index) == [
+        "--test-share", "--batch-size", "--cost", "--tol",
+    ]  # fmt: skip
 
 
 def test_typers_own_runner_sees_the_same_codes(folder):

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
@@ -12,9 +12,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import perceptrons
-from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.libraries import prepare_process
-from perceptrons.cli.screen import say, saying_warnings
+from perceptrons.cli.screen import BadInputError, say, saying_warnings
 
 # The first sentence of each command; kept here so that --help does not load all modules.
 COMMANDS = {
@@ -45,26 +44,6 @@ COMPILED_AGAIN = (
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
 
 
-class Commands(Mapping[str, Any]):
-    """Commands by name; each is made when it is first used."""
-
-    def __init__(self) -> None:
-        self._commands: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        if name not in self._commands:
-            self._commands[name] = make_command(name)
-        return self._commands[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class Program(TyperGroup):
     """The program. It ends every expected failure with one line on stderr and an exit code; only bugs show a traceback.
 
@@ -73,7 +52,12 @@ class Program(TyperGroup):
 
     def __init__(self, **extra: Any) -> None:
         super().__init__(**{**extra, "commands": None})
-        self.commands = Commands()  # type: ignore[assignment]
+        self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)  # the names, for what suggests and completes them
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+            self.commands[cmd_name] = make_command(cmd_name)
+        return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):

@@ -53,6 +53,7 @@ Init = Literal["zeros", "ones", "random"]
 KeepLearning = Literal["follow", "average"]
 ZeroScore = Literal["mistake", "correct", "positive", "negative"]
 Demo = Literal["too-correct", "copied-features"]
+ExportInputs = Literal["raw", "columns"]
 METRICS = get_args(Metric)
 
 
@@ -96,28 +97,21 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * BYTES_PER_UNIT[match[2] or ""])
 
 
-def parse_batch_size(text: str) -> int | str:
-    """Parse a whole number or all."""
-    try:
-        return text if text == "all" else int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{plain(text)} is neither a whole number nor all.") from None
+def number_or(*words: str, message: str, kind: Callable[[str], float] = float) -> Callable[[str], Any]:
+    """Return a parser of a number or one of these words. message: what other texts are."""
+
+    def parse(text: str) -> float | str:
+        try:
+            return text if text in words else kind(text)
+        except ValueError:
+            raise typer.BadParameter(f"{plain(text)} is {message}.") from None
+
+    return parse
 
 
-def parse_gamma(text: str) -> float | str:
-    """Parse a number, scale or auto."""
-    try:
-        return text if text in ("scale", "auto") else float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{plain(text)} is not a number, scale or auto.") from None
-
-
-def parse_number_or_auto(text: str) -> float | str:
-    """Parse a number in the units of scores or features, or auto."""
-    try:
-        return text if text == "auto" else float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{plain(text)} is neither a number nor auto.") from None
+parse_batch_size = number_or("all", message="neither a whole number nor all", kind=int)
+parse_gamma = number_or("scale", "auto", message="not a number, scale or auto")
+parse_number_or_auto = number_or("auto", message="neither a number nor auto")
 
 
 def parse_threshold(text: str) -> float | str:
@@ -278,13 +272,6 @@ class QuietOption:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProgressOptions(QuietOption, JsonOption):
-    """What a command shows while it trains and afterwards."""
-
-    verbose: bool = flag("--verbose", "Show a live progress bar while training.")
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
     """How DATA is read."""
 
@@ -381,13 +368,14 @@ class LongRunOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterOptions(ProgressOptions):
+class ClusterOptions(QuietOption, JsonOption):
     """Training in several processes or on several machines."""
 
     dask: str | None = option("--dask", help="Train on the cluster with this scheduler, such as tcp://host:8786; its workers read DATA.", panel=CLUSTER, metavar="ADDRESS")
     workers: int | None = option("--workers", help="Train on N processes of this machine.", panel=CLUSTER, metavar="N", min=1, max=1024)
     shards: int | None = option("--shards", help="Number of parts of DATA to train on at the same time (default: one per thread of the workers).", panel=CLUSTER, metavar="S", min=1)
     mixing: Mixing | None = option("--mixing", help="Weight of each shard when the shards' models are averaged: by its mistakes, or uniform (default: mistakes).", panel=CLUSTER, metavar="HOW")
+    verbose: bool = flag("--verbose", "Show a live progress bar while training.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -427,9 +415,40 @@ class MaxExamplesOption:
     max_examples: int = option("--max-examples", help="Read at most this many examples (default: 200,000).", metavar="N", default=200_000, min=1)
 
 
+# ---- the options of each command
+
+
 @dataclass(frozen=True, kw_only=True)
-class PredictionOptions:
-    """What `predict` writes."""
+class LookOptions(DataArgument, ReadingOptions, MaxExamplesOption, JsonOption):
+    """The options of `perceptrons look`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(
+    OptionalDataArgument, ReadingOptions, RuleOptions, CalibrationOptions, KernelOptions, StoppingOptions,
+    LongRunOptions, ClusterOptions,
+):
+    """The options of `perceptrons train`."""
+
+    output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
+    from_model: Path | None = option("--from", help="Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay, except --combine and --keep-learning; new columns, categories and classes are learned.", metavar="MODEL")
+    example: Literal["sms"] | None = option("--example", help="Train on data that come with the package: sms, text messages of which some are spam.", metavar="NAME")
+    in_memory: int = option("--in-memory", help="Load data into memory if they take at most this much space there; train on larger data while reading them. 0 always trains while reading (default: 2GiB).", panel=READ, metavar="SIZE", default="2GiB", parser=parse_size)
+    test: Path | None = option("--test", help="Use this file as the test set.", metavar="FILE")
+    test_share: float | None = option("--test-share", help="Share of the examples to hold out as a test set; 0 holds none out (default: 0.2).", panel=SPLIT, metavar="SHARE")
+    time_order: bool = flag("--time-order", "Split in the given order: the last examples are the test set.", SPLIT)
+    folds: int | None = option("--folds", help="Cross-validation: test on each of K folds after training on the others, then train on all data (default: 5 if the examples are too few for a test set).", panel=SPLIT, metavar="K", min=2)
+    metric: Metric = option("--metric", help=f"Metric to show for the folds besides accuracy: {', '.join(METRICS[1:-1])} or {METRICS[-1]} (default: accuracy only).", panel=SPLIT, metavar="NAME", default="accuracy")
+    seed: int = option("--seed", help="Random seed for splitting and shuffling (default: 0).", panel=LEARN, metavar="N", default=0, min=0)
+    classes: str | None = option("--classes", help="All classes. Ties go to the first one; of two classes, the first is the negative one (default: found while reading, sorted).", panel=LEARN, metavar="A,B,...")
+    no_shuffle: bool = flag("--no-shuffle", "Do not shuffle: visit the examples in the order of DATA.", LEARN)
+    no_intercept: bool = flag("--no-intercept", "Do not learn a bias.", LEARN)
+    trace: int | None = option("--trace", help="Show the first N visits: the example, its score, and the weights after it.", metavar="N", min=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(ModelArgument, OptionalDataArgument, ReadingOptions):
+    """The options of `perceptrons predict`."""
 
     scores: bool = flag("--scores", "Add the scores, separated by tabs, below a header line. Scores are not probabilities.")
     probabilities: bool = flag("--probabilities", "Add the probability of every class, separated by tabs, below a header line. The model must be calibrated.")
@@ -439,8 +458,13 @@ class PredictionOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InspectionOptions:
-    """What `inspect` shows."""
+class EvaluateOptions(ModelArgument, DataArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons evaluate`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions(ModelArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons inspect`."""
 
     top: int = option("--top", help="Number of weights or support vectors to show per class (default: 10).", metavar="N", default=10, min=1)
     label: str | None = option("--class", help="Show only this class, or the pair 'A vs B'.", metavar="LABEL")
@@ -450,8 +474,8 @@ class InspectionOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProofOptions:
-    """What `diagnose` proves."""
+class DiagnoseOptions(DataArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons diagnose`."""
 
     max_seconds: float = option("--max-seconds", help="Time limit in seconds, half of it for the proof (default: 60).", metavar="S", default=60.0)
     certificate: Path | None = option("--certificate", help="Write the proof to this file, as JSON.", metavar="FILE")
@@ -459,28 +483,8 @@ class ProofOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportPageOptions:
-    """The page that `report` writes."""
-
-    output: Path = option("-o", "--output", help="Write the page to this file (default: report.html).", metavar="PAGE", default=Path("report.html"))
-    features: tuple[str, str] | None = option("--features", help="Draw the decision boundary in the plane of these two features.", metavar="A B")
-    image_shape: str | None = option("--image-shape", help="Treat the features as pixels of images of this shape (default: guessed).", metavar="ROWSxCOLUMNS")
-    no_images: bool = flag("--no-images", "Do not treat the features as pixels.")
-    title: str | None = option("--title", help="Title of the page (default: the names of MODEL and DATA).", metavar="TEXT")
-    max_seconds: float = option("--max-seconds", help="Time limit in seconds for the proof and the mistake bound (default: 10).", metavar="S", default=10.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabPageOptions:
-    """The page that `lab` writes."""
-
-    output: Path = option("-o", "--output", help="Write the page to this file (default: lab.html).", metavar="PAGE", default=Path("lab.html"))
-    no_open: bool = flag("--no-open", "Do not open the page in the browser.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TuningOptions:
-    """What `tune` alone has."""
+class TuneOptions(DataArgument, ReadingOptions, ExampleSplitOptions, SearchOptions, CalibrationOptions):
+    """The options of `perceptrons tune`."""
 
     output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
     folds: int | None = option("--folds", help="Cross-validation: choose hyperparameters by their mean score over K folds instead of one validation set.", panel=SPLIT, metavar="K", min=2)
@@ -491,12 +495,73 @@ class TuningOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparisonOptions:
-    """What `compare` alone has."""
+class CompareOptions(OptionalDataArgument, ReadingOptions, ExampleSplitOptions):
+    """The options of `perceptrons compare`."""
 
     learner: list[str] | None = option("--learner", help="Compare only this learner, such as average, arow, kernel, logistic, svm. May be repeated.", panel=SPLIT, metavar="NAME")
     max_seconds: float | None = option("--max-seconds", help="Time limit in seconds for tuning each learner; slower learners are left out (default: no limit).", metavar="S")
     demo: Demo | None = option("--demo", help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", panel=SPLIT, metavar="NAME")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(ModelArgument, DataArgument, MaxExamplesOption, ReadingOptions, QuietOption):
+    """The options of `perceptrons report`."""
+
+    output: Path = option("-o", "--output", help="Write the page to this file (default: report.html).", metavar="PAGE", default=Path("report.html"))
+    features: tuple[str, str] | None = option("--features", help="Draw the decision boundary in the plane of these two features.", metavar="A B")
+    image_shape: str | None = option("--image-shape", help="Treat the features as pixels of images of this shape (default: guessed).", metavar="ROWSxCOLUMNS")
+    no_images: bool = flag("--no-images", "Do not treat the features as pixels.")
+    title: str | None = option("--title", help="Title of the page (default: the names of MODEL and DATA).", metavar="TEXT")
+    max_seconds: float = option("--max-seconds", help="Time limit in seconds for the proof and the mistake bound (default: 10).", metavar="S", default=10.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabOptions(OptionalDataArgument, ReadingOptions, QuietOption):
+    """The options of `perceptrons lab`."""
+
+    output: Path = option("-o", "--output", help="Write the page to this file (default: lab.html).", metavar="PAGE", default=Path("lab.html"))
+    no_open: bool = flag("--no-open", "Do not open the page in the browser.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportedFileArgument:
+    """The file to write."""
+
+    exported: Path = argument("File to write; its extension selects the format: .onnx or .json.", metavar="FILE", required=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions(ModelArgument, ExportedFileArgument, JsonOption, QuietOption):
+    """The options of `perceptrons export`."""
+
+    inputs: ExportInputs = option("--inputs", help="Input of the exported model: raw examples, as MODEL takes them, or columns, for rows that are prepared elsewhere (default: raw).", metavar="WHAT", default="raw")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(QuietOption):
+    """The options of `perceptrons serve`."""
+
+    model: Path | None = argument("Model file to start with. Without one, the server starts with an empty model, or with the one in --data.", metavar="MODEL")
+    data: Path | None = option("--data", help="Folder for the log and the snapshots (default: MODEL.served).", metavar="DIR")
+    combine: Combine | None = option("--combine", help="Weights to predict with, at the first start with MODEL: average, recent, last, vote or pocket (default: those of the model).", panel=LEARN, metavar="WHICH")
+    keep_learning: KeepLearning | None = option("--keep-learning", help="How the averaged weights of MODEL learn from new examples, at the first start: follow them and forget what is outdated, or average them with everything before (default: as in the model).", panel=LEARN, metavar="HOW")
+    host: str = option("--host", help="Address to listen on. An address that other machines can reach needs --token-file (default: 127.0.0.1).", panel=SERVER, metavar="HOST", default="127.0.0.1")
+    port: int = option("--port", help="Port to listen on; 0 selects a free one (default: 8080).", panel=SERVER, metavar="N", default=8080, min=0, max=65535)
+    token_file: Path | None = option("--token-file", help="Require the token in this file with every request (default: no token).", panel=SERVER, metavar="FILE")
+    tls_cert: Path | None = option("--tls-cert", help="Certificate file for HTTPS (default: HTTP).", panel=SERVER, metavar="FILE")
+    tls_key: Path | None = option("--tls-key", help="File with the private key of the certificate.", panel=SERVER, metavar="FILE")
+    follow: str | None = option("--follow", help="Follow the server at this URL: copy what it learns, and only predict (default: learn).", panel=SERVER, metavar="URL")
+    leader_token_file: Path | None = option("--leader-token-file", help="File with the token of the server to follow (default: --token-file).", panel=SERVER, metavar="FILE")
+    accept_older: bool = flag("--accept-older", "Follow a leader that has less than this server, or other examples: move the log and the snapshots here to a folder beside them, and begin again with the model of the leader.", SERVER)
+    no_sync: bool = flag("--no-sync", "Do not wait for the disk before answering. This is faster, but a power failure may lose the last examples.", DURABLE)
+    snapshot_every: int = option("--snapshot-every", help="Number of learned examples between two snapshots (default: 100,000).", panel=DURABLE, metavar="N", default=100_000, min=1)
+    keep_log: int = option("--keep-log", help="Size up to which old parts of the log are kept (default: 1GiB).", panel=DURABLE, metavar="SIZE", default="1GiB", parser=parse_size)
+    repair: bool = flag("--repair", "Move the damaged part of the log and everything after it aside, and exit.", DURABLE)
+    max_body: int = option("--max-body", help="Maximum size of a request (default: 16MiB).", panel=LIMITS, metavar="SIZE", default="16MiB", parser=parse_size)
+    max_examples: int = option("--max-examples", help="Maximum number of examples in one request (default: 10,000).", panel=LIMITS, metavar="N", default=10_000, min=1)
+    max_queue: int = option("--max-queue", help="Maximum number of examples that wait to be learned; further requests get status 429 (default: 50,000).", panel=LIMITS, metavar="N", default=50_000, min=1)
+    max_features: int = option("--max-features", help="Maximum number of features of the model (default: 16,777,216).", panel=LIMITS, metavar="N", default=2**24, min=1)
+    max_classes: int = option("--max-classes", help="Maximum number of classes of the model (default: 1,000).", panel=LIMITS, metavar="N", default=1000, min=1)
 
 
 # fmt: on

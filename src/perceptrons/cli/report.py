@@ -2,35 +2,29 @@
 
 import hashlib
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
-from perceptrons.cli.files import check_output, load_model, save_text
-from perceptrons.cli.inputs import STDIN, check_seconds, no_examples_error, opened, say_skipped
-from perceptrons.cli.options import (
-    READING,
-    DataArgument,
-    MaxExamplesOption,
-    ModelArgument,
-    QuietOption,
-    ReadingOptions,
-    ReportPageOptions,
-    command,
-    command_text,
+from perceptrons.cli.files import (
+    STDIN,
+    check_output,
+    check_seconds,
+    load_model,
+    no_examples_error,
+    opened,
+    refusing,
+    refusing_data,
+    refusing_to_open,
+    save_bytes,
+    say_skipped,
 )
-from perceptrons.cli.screen import Waiting, visible
+from perceptrons.cli.options import READING, ReportOptions, command, command_text
+from perceptrons.cli.screen import BadInputError, Waiting, visible
 
 if TYPE_CHECKING:
     from perceptrons.data.table import DataPath
 
 REPEATED = (*READING, "features", "image_shape", "no_images", "title", "max_seconds", "max_examples")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportOptions(ModelArgument, DataArgument, ReportPageOptions, MaxExamplesOption, ReadingOptions, QuietOption):
-    """The options of `perceptrons report`."""
 
 
 @command
@@ -51,7 +45,7 @@ def report(options: ReportOptions) -> None:
     from perceptrons.data.table import named_lines
 
     shape = shape_of(options.image_shape, options.no_images)
-    with Waiting("Writing the report ...", shown=not options.quiet):
+    with Waiting("Writing the report ...", options):
         with refusing(ImportError):
             from perceptrons.report import Origin
             from perceptrons.report import report as make
@@ -74,9 +68,10 @@ def report(options: ReportOptions) -> None:
                 origin=origin,
                 title=f"{model.name} on {about}" if options.title is None else options.title,
             )  # fmt: skip
-    save_text(page.html, output)
+    content = page.html.encode()
+    save_bytes(content, output)
     if not options.quiet:
-        size = f"{len(page.html.encode()) / 1e6:.2f} MB"
+        size = f"{len(content) / 1e6:.2f} MB"
         print(f"{visible(str(output))}: {size} in one file; open it in a browser.")
 
 

@@ -1,4 +1,4 @@
-"""Formats output: consoles, spinners, bars, tables, labels, weights; and JSON."""
+"""Formats output: consoles, spinners, bars, tables, labels, weights, JSON; and the lines on stderr."""
 
 import json
 import sys
@@ -14,7 +14,8 @@ from perceptrons.engine.wording import listed as listed
 from perceptrons.engine.wording import short
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from pathlib import Path
+
     from rich.table import Table
     from rich.text import Text
 
@@ -29,17 +30,27 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 HEIGHTS, ASCII_HEIGHTS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 
 
+class BadInputError(Exception):
+    """Ends a command with a message on stderr and exit code 2."""
+
+
 def screen(stderr: bool = False) -> "Screen":
     from perceptrons.cli.consoles import Screen
 
-    return Screen(stderr=stderr, highlight=False, soft_wrap=False)
+    return Screen(stderr=stderr, highlight=False, soft_wrap=False, markup=False)
+
+
+def shows_text(options: Any) -> bool:
+    """Does a command print text, neither JSON nor nothing?"""
+    return not (getattr(options, "quiet", False) or getattr(options, "json", False))
 
 
 class Waiting:
-    """A spinner on stderr with a line that changes; only on a terminal."""
+    """A spinner on stderr with a line that changes; only on a terminal, and if the command prints text."""
 
-    def __init__(self, text: str, shown: bool):
-        self._status: Any = screen(stderr=True).status(visible(text)) if shown and sys.stderr.isatty() else None
+    def __init__(self, text: str, options: Any, is_hidden: bool = False):
+        is_shown = shows_text(options) and not is_hidden and sys.stderr.isatty()
+        self._status: Any = screen(stderr=True).status(visible(text)) if is_shown else None
 
     def __enter__(self) -> "Waiting":
         if self._status is not None:
@@ -60,20 +71,24 @@ def as_json(content: dict[str, Any]) -> str:
     return json.dumps(content, allow_nan=False) + "\n"
 
 
-def bar(share: float, width: int, console: "Console") -> str:
+def print_result(options: Any, content: Callable[[], dict[str, Any]], show: Callable[["Screen"], None]) -> None:
+    """Print the result of a command: as JSON, as text, or not at all. content: of the JSON."""
+    if options.json:
+        print(as_json(content()), end="")
+    elif shows_text(options):
+        show(screen())
+
+
+def bar(share: float, width: int, console: "Screen") -> str:
     """Return a bar of at most `width` characters for a share of 1; any share above 0 is visible."""
+    share = max(0.0, share)  # scores below 0, which are worse than chance, have no bar
     if console.options.ascii_only:
         return "#" * max(round(share * width), int(share > 0))
     eighths = max(round(share * width * 8), int(share > 0))
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def score_bar(score: float, width: int, console: "Console") -> str:
-    """Return a bar for a score from 0 to 1; a score below 0, which is worse than chance, has none."""
-    return bar(max(0.0, score), width, console)
-
-
-def spark(counts: list[int], console: "Console") -> str:
+def spark(counts: list[int], console: "Screen") -> str:
     """Return a histogram of one line, with one character per count; any count above 0 is visible."""
     heights, maximum = ASCII_HEIGHTS if console.options.ascii_only else HEIGHTS, max(counts, default=0)
     return "".join(heights[max(round(8 * n / maximum), int(n > 0))] for n in counts)
@@ -153,13 +168,30 @@ def facts_grid(facts: Iterable[tuple[str, str]]) -> "Grid":
     return table
 
 
-def show_suggestions(commands: list[tuple[str, str]], console: "Console") -> None:
+def show_suggestions(commands: Iterable[tuple[str, str]], console: "Screen") -> None:
     """Print commands to try next, each with its reason."""
     console.print(heading("What to try next"))
     for command, reason in commands:
-        console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
-        indented = fill(reason, console.width, initial_indent=" " * 6, subsequent_indent=" " * 6)
-        console.print(indented, markup=False, style="dim")
+        console.print(f"  {command}", soft_wrap=True, style="cyan")
+        console.print(fill(reason, console.width, initial_indent=" " * 6, subsequent_indent=" " * 6), style="dim")
+
+
+def show_saved(path: "Path | None", console: "Screen") -> None:
+    """Print where the model of -o is, if it was saved."""
+    if path is not None:
+        console.print(f"\nSaved as {path}", soft_wrap=True)
+
+
+def show_more(number: int, thing: str, console: "Screen", where: str = " (use --json for all)") -> None:
+    """Print how many lines of a table are left out, if any."""
+    if number > 0:
+        more = count(number, thing, {"class": "classes"}.get(thing)) if thing else f"{number:,}"
+        console.print(f"and {more} more{where}", style="dim")
+
+
+def capitalized(text: str) -> str:
+    """Return a text with its first letter as a capital, the others as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def grid(*columns: tuple[str, str]) -> "Grid":
@@ -175,7 +207,7 @@ def grid(*columns: tuple[str, str]) -> "Grid":
 
 
 def show_rows(
-    rows: list["Row"], names: "Names", n: int, at_most: int, console: "Console",
+    rows: list["Row"], names: "Names", n: int, at_most: int, console: "Screen",
     titles: tuple[str, str] = ("feature", "weight"), where_more: str = "", units: "Units | None" = None,
 ) -> None:  # fmt: skip
     """The top weights for people: of one row with bars, of several a line for each. names: what they are of.
@@ -186,13 +218,10 @@ def show_rows(
 
     tops = [top(row, names, n, units) for row in rows[:at_most]]
     console.print(_bars(rows[0], tops[0], titles, console) if len(rows) == 1 else _lines(rows, tops, console))
-    if len(rows) > at_most:
-        thing = rows[0].thing
-        more = count(len(rows) - at_most, thing, {"class": "classes"}.get(thing))
-        console.print(f"and {more} more{where_more}", style="dim")
+    show_more(len(rows) - at_most, rows[0].thing, console, where_more)
 
 
-def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: "Console") -> "Table":
+def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: "Screen") -> "Table":
     """A line per weight with a bar and a word on which class it speaks for."""
     positive = plain(row.classes[-1])
     negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
@@ -207,7 +236,7 @@ def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console:
     return table
 
 
-def _lines(rows: list["Row"], tops: list[list["Weight"]], console: "Console") -> "Table":
+def _lines(rows: list["Row"], tops: list[list["Weight"]], console: "Screen") -> "Table":
     """A line per row: its top weights, as many as fit."""
     lines = [(row.title(16), weights) for row, weights in zip(rows, tops, strict=False)]  # rows beyond are left out
     room = console.width - max(len(title) for title, _ in lines)

@@ -9,9 +9,8 @@ import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.options import JsonOption, command
-from perceptrons.cli.screen import as_json
+from perceptrons.cli.screen import BadInputError, as_json
 
 MESSAGES = 300  # of those that come with the package, in the files that the commands are given
 PIXELS = 12  # columns of the table

@@ -1,15 +1,12 @@
 """`perceptrons tag tune`: tunes the hyperparameters of a tagger on a validation set, trains it and tests it once."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import check_folder, check_output, save_model
+from perceptrons.cli.files import SHARE, check_folder, check_output, refusing, save_model
 from perceptrons.cli.hold_out import check_parts, find_ledger, refusing_selection
-from perceptrons.cli.inputs import SHARE
-from perceptrons.cli.options import SearchOptions, SplitOptions, command, given
+from perceptrons.cli.options import command, given
 from perceptrons.cli.parameters import read_grid
-from perceptrons.cli.screen import Waiting, as_json, count, plain, screen
+from perceptrons.cli.screen import BadInputError, Waiting, count, plain, print_result
 from perceptrons.cli.tag.corpus import (
     check_labels,
     choose_metric,
@@ -19,7 +16,7 @@ from perceptrons.cli.tag.corpus import (
     read_templates,
     templates_file,
 )
-from perceptrons.cli.tag.options import TaggerOptions, TaggerTuningOptions
+from perceptrons.cli.tag.options import TagTuneOptions
 from perceptrons.cli.tune import show
 
 if TYPE_CHECKING:
@@ -29,11 +26,6 @@ if TYPE_CHECKING:
     from perceptrons.data.corpus import Corpus
 
 FIXED = ("allowed", "combine", "cost", "min_count", "hash_bits")  # the same for all settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class TagTuneOptions(TaggerTuningOptions, TaggerOptions, SearchOptions, SplitOptions):
-    """The options of `perceptrons tag tune`."""
 
 
 @command
@@ -57,7 +49,7 @@ def tune(options: TagTuneOptions) -> None:
     check_labels(corpus)
     corpus, healed = heal_labels(corpus, tagger.allowed, options.on_bad_label)
     tagger.templates = read_templates(options.templates, corpus.names)
-    waiting = Waiting("Trying settings ...", shown=not (options.quiet or options.json))
+    waiting = Waiting("Trying settings ...", options)
     with waiting, refusing_selection(str(corpus.file.path)):
         result = recipe(
             tagger, corpus.sentences, corpus.labels, with_templates(settings, corpus.names),
@@ -68,15 +60,15 @@ def tune(options: TagTuneOptions) -> None:
             tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
         )  # fmt: skip
     result.model.label_column_ = corpus.label_column
-    if options.output is not None:
-        save_model(result.model, options.output)
-    if options.json:
-        saved = None if options.output is None else str(options.output)
-        print(as_json({"data": str(options.file), "model": saved, **result.to_dict(), **facts(result.model)}), end="")
-    elif not options.quiet:
-        about = [f"{corpus.file.path}: {count(len(corpus.sentences), 'sentence')}, {count(corpus.n_tokens, 'token')}"]
-        about += [] if healed is None else [healed.in_words()]
-        show(result, "\n".join(about), options.output, screen(), "sentence")
+    save_model(result.model, options.output)
+    about = [f"{corpus.file.path}: {count(len(corpus.sentences), 'sentence')}, {count(corpus.n_tokens, 'token')}"]
+    about += [] if healed is None else [healed.in_words()]
+    saved = {"data": str(options.file), "model": None if options.output is None else str(options.output)}
+    print_result(
+        options,
+        lambda: {**saved, **result.to_dict(), **facts(result.model)},
+        lambda console: show(result, "\n".join(about), options.output, console, "sentence"),
+    )
 
 
 def tagger_to_tune(options: TagTuneOptions) -> "SequencePerceptron":
@@ -91,22 +83,17 @@ def tagger_to_tune(options: TagTuneOptions) -> "SequencePerceptron":
 
 
 def with_templates(settings: Any, columns: list[str]) -> Any:
-    """The settings with templates instead of their names."""
+    """Return the settings with templates instead of their names."""
     if isinstance(settings, str):
         return settings
+    settings = [dict(setting) for setting in settings]
     for setting in settings:
         for name in setting.get("templates", []):
             if not isinstance(name, str):
                 raise BadInputError(f"--grid: templates {plain(str(name), 40)}: give names, as for --templates.")
-    return [
-        setting
-        | (
-            {"templates": [read_templates(name, columns) for name in setting["templates"]]}
-            if "templates" in setting
-            else {}
-        )
-        for setting in settings
-    ]
+        if "templates" in setting:
+            setting["templates"] = [read_templates(name, columns) for name in setting["templates"]]
+    return settings
 
 
 def make_part(path: "Path | None", share: float | None, corpus: "Corpus", options: TagTuneOptions) -> Any:
