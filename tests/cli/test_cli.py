@@ -798,9 +798,8 @@ def test_help_and_version(run):
     assert all(command in out for command in ("train", "predict", "evaluate", "inspect"))
     assert run("--version") == (0, f"perceptrons {perceptrons.__version__}\n", "")
     options = re.findall("^  (--[a-z-]+)", run("train", "--help")[1], re.M)
-    assert sorted(["--test-share", "--batch-size", "--cost", "--tol"], key=options.index) == [
-        "--test-share", "--batch-size", "--cost", "--tol",
-    ]  # fmt: skip
+    in_order = ["--json", "--format", "--test-share", "--batch-size", "--cost", "--kernel", "--tol", "--workers"]
+    assert sorted(in_order, key=options.index) == in_order
 
 
 def test_typers_own_runner_sees_the_same_codes(folder):

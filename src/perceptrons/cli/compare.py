@@ -4,19 +4,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from perceptrons.cli import hold_out
 from perceptrons.cli.files import check_seconds, name_of
-from perceptrons.cli.hold_out import (
-    check_groups,
-    check_parts,
-    describe_table,
-    find_ledger,
-    labels_of,
-    majority_warnings,
-    make_part,
-    read_examples,
-    refusing_selection,
-    warnings_about_test_set,
-)
 from perceptrons.cli.options import CompareOptions, command
 from perceptrons.cli.screen import (
     BadInputError,
@@ -56,26 +45,24 @@ def compare(options: CompareOptions) -> None:
         return
     if not options.data:
         raise BadInputError("Nothing to compare on: give DATA, or --demo too-correct or copied-features.")
-    check_groups(options)
-    check_parts(dev=(None, options.dev_share), test=(options.test, options.test_share))
+    hold_out.check_split(options)
     check_seconds(options.max_seconds)
     names = _learner_names(options.learner)
-    ledger = find_ledger(options)
-    table, groups, _ = read_examples(options.data, options, options, needs_test_set=True)
-    validation = make_part(None, options.dev_share, table, options)
-    test = make_part(options.test, options.test_share, table, options)
+    ledger = hold_out.find_ledger(options)
+    table, groups, _ = hold_out.read_examples(options.data, options, options, needs_test_set=True)
+    parts = hold_out.make_parts(options, lambda path: hold_out.examples_like(table, path, options))
     is_watched = sys.stderr.isatty() and shows_text(options)
-    with refusing_selection(name_of(table)):
+    with hold_out.refusing_selection(name_of(table)):
         result = selection.compare(
-            table.X, labels_of(table), dev=validation, test=test, random_state=options.seed,
+            table.X, hold_out.labels_of(table), **parts, random_state=options.seed,
             split="time" if options.time_order else None, groups=groups, keys=table.keys, learners=names,
             metric=options.metric, force=options.force, ledger=ledger, max_seconds=options.max_seconds,
             tell=say if is_watched else None, scale=False if table.source.get("preparation") else "auto",
         )  # fmt: skip
-    warnings = warnings_about_test_set(result.parts.test, table, options)
+    warnings = hold_out.warnings_about_test_set(result.parts.test, table, options)
     if not table.several and result.metric == "accuracy" and result.parts.test is not None:
         best = max(row.score for row in result.rows)
-        warnings += majority_warnings(result.parts.test.taken()[1], best)
+        warnings += hold_out.majority_warnings(result.parts.test.taken()[1], best)
     data, scaled = [str(path) for path in options.data], _scaled(result, table)
     print_result(
         options,
@@ -106,18 +93,17 @@ def _scaled(result: "Compared", table: "Table") -> bool:
 def show(result: "Compared", table: "Table", console: "Screen", warnings: Sequence[str] = ()) -> None:
     """Print the comparison. warnings: about the test set."""
     sizes = result.sizes
-    console.print(describe_table(table))
+    console.print(hold_out.describe_table(table))
     scaled = "; standardised for all learners" if _scaled(result, table) else ""
     console.print(
         f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
         f"(split {result.parts.how}){scaled}",
     )  # fmt: skip
-    for warning in warnings:
-        console.warn(warning)
+    console.print_lines(warnings, "yellow")
     console.print(heading(f"Test set, by {result.metric}"))
     lines = grid(
-        ("", "left"), (result.metric[:8], "right"), ("", "left"), ("95% interval", "left"), ("p", "left"),
-        ("prob.", "left"),
+        "", f">{result.metric[:8]}", "", "95% interval", "p",
+        "prob.",
     )  # fmt: skip
     for row in result.rows:
         length = bar(row.score, MAX_BAR_WIDTH, console)
@@ -128,7 +114,7 @@ def show(result: "Compared", table: "Table", console: "Screen", warnings: Sequen
         )  # fmt: skip
     console.print(lines)
     console.print(heading("Cost: seconds to train, seconds for 1,000 predictions, size of the stored numbers"))
-    lines = grid(("", "left"), ("setting", "left"), ("train", "right"), ("predict", "right"), ("kB", "right"))
+    lines = grid("", "setting", ">train", ">predict", ">kB")
     for row in result.rows:
         size = "-" if row.size is None else f"{row.size / 1000:,.1f}"
         times = f"{row.training_seconds:.2g}", f"{row.prediction_seconds:.1g}"
@@ -143,9 +129,7 @@ def show_demonstration(result: "Demonstration", console: "Screen") -> None:
     """Print the table of a demonstration, and what it means."""
     from perceptrons.selection.demonstrations import HEAD
 
-    table = grid(*((title, "left" if k == 0 else "right") for k, title in enumerate(HEAD)))
-    for line in result.table():
-        table.row(*line)
-    console.print(heading(result.title), table)
+    columns = [HEAD[0], *(f">{title}" for title in HEAD[1:])]
+    console.print(heading(result.title), grid(*columns, rows=result.table()))
     for paragraph in result.explain().splitlines():
         console.print(f"\n{paragraph}")

@@ -22,6 +22,10 @@ class Screen(Console):
         """Print a warning."""
         self.print(text, style="yellow")
 
+    def print_lines(self, lines: Iterable[str], style: str = "") -> None:
+        for line in lines:
+            self.print(line, style=style)
+
     def indent(self, paragraphs: Iterable[str], style: str = "") -> None:
         """Print paragraphs, each two columns to the right."""
         for paragraph in paragraphs:

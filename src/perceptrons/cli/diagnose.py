@@ -4,17 +4,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perceptrons.cli.files import (
-    check_output,
-    check_seconds,
-    json_paths,
-    name_of,
-    opened,
-    read_all,
-    refusing,
-    refusing_data,
-    save_bytes,
-)
+from perceptrons.cli import files
+from perceptrons.cli.files import refusing, refusing_data
 from perceptrons.cli.options import DiagnoseOptions, command
 from perceptrons.cli.screen import Waiting, count, grid, heading, percent, plain, print_result, show_more
 
@@ -44,10 +35,12 @@ def diagnose(options: DiagnoseOptions) -> None:
     from perceptrons.inspection.names import names_of_table
 
     certificate, max_seconds = options.certificate, options.max_seconds
-    check_seconds(max_seconds)
-    check_output(certificate, *options.data)
+    files.check_seconds(max_seconds)
+    files.check_output(certificate, *options.data)
     with Waiting("Reading ...", options) as waiting:
-        table = read_all(opened(options.data, options, scale="none"))  # proofs are to speak of the numbers in DATA
+        table = files.read_all(
+            files.opened(options.data, options, scale="none")
+        )  # proofs are to speak of the numbers in DATA
         with refusing_data():
             check_classes(table, options.many_classes)
         with refusing(ValueError, TypeError, about=table.path):
@@ -57,11 +50,11 @@ def diagnose(options: DiagnoseOptions) -> None:
                 tell=waiting.say, decimals=are_short_decimals(table.files, table.source.get("encoding")),
             )  # fmt: skip
     if certificate is not None:
-        save_bytes(f"{diagnosis.certificate.to_json()}\n".encode(), certificate)
+        files.save_bytes(f"{diagnosis.certificate.to_json()}\n".encode(), certificate)
     saved = None if certificate is None else str(certificate)
     print_result(
         options,
-        lambda: {"data": json_paths(table.files), **diagnosis.to_dict(), "certificate": saved},
+        lambda: {"data": files.json_paths(table.files), **diagnosis.to_dict(), "certificate": saved},
         lambda console: show(diagnosis, table, certificate, console),
     )
 
@@ -91,12 +84,10 @@ def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "S
     if table.columns is not None and table.columns.bits is not None:
         features = f"{count(table.columns.n_names, 'feature')} in 2^{table.columns.bits} columns"
     by_row = "; rows are numbered from 0" * (diagnosis.lines is None)
-    console.print(
-        f"{name_of(table)}: {count(len(diagnosis.codes), 'example')}, {features}, {len(diagnosis.classes):,} classes: "
-        f"{classes}{', ...' * (len(diagnosis.classes) > 10)}{by_row}"
-    )
-    console.print(heading(diagnosis.verdict))
-    console.print(diagnosis.explain_verdict())
+    about = f"{files.name_of(table)}: {count(len(diagnosis.codes), 'example')}, {features}"
+    more = ", ..." * (len(diagnosis.classes) > 10)
+    console.print(f"{about}, {len(diagnosis.classes):,} classes: {classes}{more}{by_row}")
+    console.print(heading(diagnosis.verdict), diagnosis.explain_verdict(), sep="\n")
     show_witness(diagnosis, console)
     if saved is not None:
         name = "The proof" if diagnosis.certificate.separable is not None else "The certificate, which proves nothing,"
@@ -105,8 +96,7 @@ def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "S
     show_pairs(diagnosis, console)
     if diagnosis.effort is not None:
         console.print(heading("What the perceptron will do on this data"))
-        for line in diagnosis.explain_effort(diagnosis.effort):
-            console.print(line)
+        console.print_lines(diagnosis.explain_effort(diagnosis.effort))
     show_scales(diagnosis, console)
 
 
@@ -117,8 +107,8 @@ def show_witness(diagnosis: "Diagnosis", console: "Screen") -> None:
     witness, several = diagnosis.certificate.witness, len(diagnosis.classes) > 2
     if witness is None or len(set(witness.rows)) <= 2:
         return
-    against = [("against", "left")] * several
-    table = grid((diagnosis.row_noun, "right"), ("class", "left"), *against, ("weight", "right"))
+    against = ["against"] * several
+    table = grid(f">{diagnosis.row_noun}", "class", *against, ">weight")
     for row, label, rival, weight in sorted(zip(*witness, strict=True))[:ROWS]:
         table.row(f"{diagnosis.place(row)}", plain(label), *[plain(rival)] * several, format_fraction(weight))
     console.print(table)
@@ -148,8 +138,7 @@ def show_pairs(diagnosis: "Diagnosis", console: "Screen") -> None:
         names = " and ".join(plain(label) for label in pair.classes)
         console.print(f"  {names}, as {diagnosis.name_rows(pair.rows, 4)} prove")
     show_more(len(apart) - PAIRS, "", console)
-    for line in diagnosis.explain_other_pairs():
-        console.print(line)
+    console.print_lines(diagnosis.explain_other_pairs())
 
 
 def show_scales(diagnosis: "Diagnosis", console: "Screen") -> None:
@@ -158,21 +147,17 @@ def show_scales(diagnosis: "Diagnosis", console: "Screen") -> None:
     console.print(heading("Scales"))
     console.print(diagnosis.explain_radius())
     dominant = diagnosis.dominant_columns(FEATURES)
-    table = grid(("feature", "left"), ("share of R^2", "right"), ("mean", "right"), ("standard deviation", "right"))
+    table = grid("feature", ">share of R^2", ">mean", ">standard deviation")
     for column in dominant:
         numbers = (f"{part[column]:.4g}" for part in (scales.means, scales.deviations))
         table.row(plain(diagnosis.feature(column), 32), percent(scales.shares[column]), *numbers)
     largest = float(scales.shares[dominant[0]])
     console.print(table if largest >= LARGE else f"No feature has more than {percent(largest)} of R^2.")
-    for line in diagnosis.explain_scales():
-        console.print(line)
+    console.print_lines(diagnosis.explain_scales())
     if diagnosis.looks_like_text or diagnosis.effort is None or diagnosis.even is None:
         return
     console.print()
     even = "standardised" if diagnosis.is_centred else "scaled by maximum"
-    table = grid(("", "left"), ("unscaled", "right"), (even, "right"))
-    for cells in diagnosis.effort_rows(diagnosis.effort, diagnosis.even):
-        table.row(*cells)
-    console.print(table)
-    for line in diagnosis.advise_scaling(diagnosis.effort, diagnosis.even):
-        console.print(line)
+    rows = diagnosis.effort_rows(diagnosis.effort, diagnosis.even)
+    console.print(grid("", ">unscaled", f">{even}", rows=rows))
+    console.print_lines(diagnosis.advise_scaling(diagnosis.effort, diagnosis.even))

@@ -128,7 +128,7 @@ def show_classes(quality: "Quality | LabelQuality", console: "Screen", thing: st
         present = [row for row in rows if row["count"]]
         rows = sorted(present, key=lambda row: (row["f1"] or 0.0, -row["count"]))[:MAX_CLASSES_SHOWN]
         title = f"By {thing}: the {MAX_CLASSES_SHOWN} of {len(quality.labels)} with the lowest F1 (use --json for all)"
-    table = grid((thing, "left"), ("precision", "right"), ("recall", "right"), ("F1", "right"), ("count", "right"))
+    table = grid(thing, ">precision", ">recall", ">F1", ">count")
     for row in rows:
         shares = ["-" if row[name] is None else percent(row[name]) for name in ("precision", "recall", "f1")]
         table.row(plain(row["class"]), *shares, f"{row['count']:,}")
@@ -152,9 +152,8 @@ def show_confusion(quality: "Quality", console: "Screen", thing: str = "class") 
 def show_confusions(quality: "Quality", console: "Screen", at_most: int = 10) -> None:
     """Print the most frequent confusions."""
     pairs = quality.confusions()
-    table = grid(("true", "left"), ("predicted as", "left"), ("times", "right"))
-    for true, predicted, times in pairs[:at_most]:
-        table.row(plain(true), plain(predicted), f"{times:,}")
+    rows = ((plain(true), plain(predicted), f"{times:,}") for true, predicted, times in pairs[:at_most])
+    table = grid("true", "predicted as", ">times", rows=rows)
     kinds = count(len(pairs), "confusion")
     console.print(heading(f"The most frequent of {kinds}" if len(pairs) > at_most else f"All {kinds}"), table)
 
@@ -162,7 +161,7 @@ def show_confusions(quality: "Quality", console: "Screen", at_most: int = 10) ->
 def _matrix(labels: list[str], cells: list[list[str]]) -> Any:
     from rich.text import Text
 
-    table = grid(("true", "left"), *[(label, "right") for label in labels])
+    table = grid("true", *[f">{label}" for label in labels])
     for k, row in enumerate(cells):
         styles = ["bold green" if k == j else "red" if cell[0].isdigit() else "dim" for j, cell in enumerate(row)]
         table.row(labels[k], *(Text(cell, style) for cell, style in zip(row, styles, strict=True)))

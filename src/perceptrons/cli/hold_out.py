@@ -3,6 +3,8 @@
 Also what the last two share: groups, validation sets, and the ledger of the uses of test sets.
 """
 
+from collections import Counter
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -150,27 +152,23 @@ def count_by_class(y: Any, classes: Any) -> dict[Any, int]:
     """The number of these labels of every class."""
     import numpy as np
 
-    labels, numbers = np.unique(np.asarray(y), return_counts=True)
-    n_of = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
-    return {label: n_of.get(label, 0) for label in np.unique(np.asarray(classes)).tolist()}
+    n_of = Counter(np.asarray(y).tolist())
+    return {label: n_of[label] for label in np.unique(np.asarray(classes)).tolist()}
 
 
 # ---- what tune and compare share: groups, parts, and the ledger of uses of test sets
 
 
-def check_parts(**parts: tuple[Path | None, float | None]) -> None:
-    """Refuse both a file and a share for a part, and shares that are out of range. parts: file and share by name."""
-    for name, (path, share) in parts.items():
+def check_split(options: SplitOptions) -> None:
+    """Refuse both a file and a share for a part, shares out of range, and a split both by time and by groups."""
+    if isinstance(options, ExampleSplitOptions) and options.time_order and options.group_column is not None:
+        raise BadInputError("--time-order and --group-column cannot be combined: split by time, or by groups.")
+    for name in ("dev", "test"):
+        path, share = getattr(options, name, None), getattr(options, f"{name}_share")
         if path is not None and share is not None:
             raise BadInputError(f"--{name} and --{name}-share cannot be combined: give a file, or a share to hold out.")
         if share is not None and not 0 <= share < 1:
             raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
-
-
-def check_groups(options: ExampleSplitOptions) -> None:
-    """Refuse to split both by time and by groups."""
-    if options.time_order and options.group_column is not None:
-        raise BadInputError("--time-order and --group-column cannot be combined: split by time, or by groups.")
 
 
 def read_examples(
@@ -225,10 +223,17 @@ def groups_in(data: "Sequence[Path]", options: ReadingOptions, column: str) -> "
     return groups
 
 
-def make_part(path: Path | None, share: float | None, table: "Table", reading: ReadingOptions) -> Any:
-    """Return a validation or test set as `recipe` takes it: the examples of a file, or a share."""
-    if path is None:
-        return SHARE if share is None else share
+def make_parts(options: SplitOptions, read: Callable[[Path], Any]) -> dict[str, Any]:
+    """Return the validation and test sets as `recipe` takes them: the examples of a file, or a share."""
+    parts = {}
+    for name in ("dev", "test"):
+        path, share = getattr(options, name, None), getattr(options, f"{name}_share")
+        parts[name] = read(path) if path is not None else SHARE if share is None else share
+    return parts
+
+
+def examples_like(table: "Table", path: Path, reading: ReadingOptions) -> tuple[Any, Any]:
+    """Return the examples and labels of another file, read in the same way as a table."""
     more = like_table(table, path, reading)
     return more.X, labels_of(more)
 

@@ -135,7 +135,7 @@ def _show_collisions(hashing: dict[str, Any], console: "Screen") -> None:
         console.print(heading("No shared column has a weight"))
         return
     console.print(heading(f"Shared columns with the largest weights ({len(entries)})"))
-    table = grid(("column", "right"), ("weight", "right"), ("features, the most frequent first", "left"))
+    table = grid(">column", ">weight", "features, the most frequent first")
     table.columns[2].no_wrap = False
     for entry in entries:
         signs = ["" if sign > 0 else "-" for sign in entry["signs"]]
@@ -251,8 +251,8 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "S
     if not heavy:
         return
     several = len(scales.rows) > 1
-    row_column = [(scales.rows[0].thing, "left")] if several else []
-    table = grid(("feature", "left"), *row_column, ("weight", "right"), ("deviation", "right"), ("product", "right"))
+    row_column = [scales.rows[0].thing] if several else []
+    table = grid("feature", *row_column, ">weight", ">deviation", ">product")
     for item in heavy:
         of_row = item.get("class", item.get("pair"))
         title = " vs ".join(map(plain, of_row)) if isinstance(of_row, list) else plain(of_row)
@@ -269,12 +269,12 @@ def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
 
     console.print(heading(f"Share of votes for the predicted class: {percent(float(shares.mean()))} on average"))
     counts = histogram(shares).tolist()
-    table = grid(("share", "right"), ("examples", "right"), ("", "left"))
     first = next(place for place, number in enumerate(counts) if number)
-    for place, number in list(enumerate(counts))[first:]:
-        of_most = bar(number / max(counts), 32, console)
-        table.row(f"{100 * place // HISTOGRAM_BINS}-{100 * (place + 1) // HISTOGRAM_BINS}%", f"{number:,}", of_most)
-    console.print(table)
+    rows = (
+        (f"{100 * k // HISTOGRAM_BINS}-{100 * (k + 1) // HISTOGRAM_BINS}%", f"{n:,}", bar(n / max(counts), 32, console))
+        for k, n in list(enumerate(counts))[first:]
+    )
+    console.print(grid(">share", ">examples", "", rows=rows))
 
 
 # ---- taggers
@@ -305,9 +305,8 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
         show_rows(rows, feature_names(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
         if steps := transitions(tagger, n, label):
             about = "" if label is None else f" from and to {plain(label)}"
-            table = grid(("from", "left"), ("to", "left"), ("weight", "right"))
-            for source, target, weight in steps:
-                table.row(plain(source), plain(target), signed(weight))
+            cells = ((plain(source), plain(target), signed(weight)) for source, target, weight in steps)
+            table = grid("from", "to", ">weight", rows=cells)
             console.print(heading(f"Largest transition weights{about}"), table)
         console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")
 

@@ -236,7 +236,7 @@ def show(overview: "DataSummary", reader: "Reader", options: LookOptions, consol
 def show_columns(columns: list["Column"], console: "Screen") -> None:
     """Print two lines per column: its kind, missing values, and a summary of its values."""
     console.print(heading("Columns"))
-    table = grid(("column", "left"), ("kind", "left"), ("values", "left"), ("", "left"))
+    table = grid("column", "kind", "values", "")
     table.columns[3].no_wrap = False
     for column in columns[:COLUMNS]:
         facts = column.facts
@@ -290,10 +290,11 @@ def show_classes(overview: "DataSummary", console: "Screen", at_most: int) -> No
     counts = overview.class_counts()
     thing = "class" if overview.by_label is None else "label"
     console.print(heading(f"Examples by {thing}"))
-    table = grid((thing, "left"), ("examples", "right"), ("share", "right"), ("", "left"))
-    for label, n in counts[:at_most]:
-        table.row(plain(label), f"{n:,}", percent(n / overview.n), bar(n / counts[0][1], 24, console))
-    console.print(table)
+    rows = (
+        (plain(label), f"{n:,}", percent(n / overview.n), bar(n / counts[0][1], 24, console))
+        for label, n in counts[:at_most]
+    )
+    console.print(grid(thing, ">examples", ">share", "", rows=rows))
     show_more(len(counts) - at_most, "class", console)
     if len(counts) > 1 and overview.by_label is None:
         right = f"right in {percent(counts[0][1] / overview.n)} of the rows"

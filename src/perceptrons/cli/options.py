@@ -34,26 +34,14 @@ Format = Literal[
     "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz"
 ]
 OnError = Literal["raise", "skip"]
-Decimal = Literal[".", ","]
-OnMissing = Literal["fill", "raise"]
-Scale = Literal["auto", "standard", "max-abs", "none"]
 Combine = Literal["average", "recent", "last", "vote", "pocket"]
-Step = Literal["constant", "pa", "pa1", "pa2", "arow"]
-Multiclass = Literal["joint", "ovr", "ovo"]
 Kernel = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine"]
 OnFull = Literal["remove_random", "forget_oldest", "project"]
-Mixing = Literal["mistakes", "uniform"]
 Metric = Literal[
     "accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "matthews", "youden", "roc_auc",
     "average_precision",
 ]  # fmt: skip
-Calibrator = Literal["sigmoid", "temperature", "isotonic"]
-Penalty = Literal["l2", "l1", "elasticnet"]
-Init = Literal["zeros", "ones", "random"]
 KeepLearning = Literal["follow", "average"]
-ZeroScore = Literal["mistake", "correct", "positive", "negative"]
-Demo = Literal["too-correct", "copied-features"]
-ExportInputs = Literal["raw", "columns"]
 METRICS = get_args(Metric)
 
 
@@ -284,9 +272,9 @@ class ReadingOptions:
     categories: list[str] | None = option("--categories", help="Tables: treat the numbers in this column as categories. May be repeated.", panel=READ, metavar="NAME")
     ignore: list[str] | None = option("--ignore", help="Tables: column to leave out. May be repeated.", panel=READ, metavar="NAME")
     keep: list[str] | None = option("--keep", help="Tables: column to learn from even if it looks like an identifier. May be repeated.", panel=READ, metavar="NAME")
-    scale: Scale | None = option("--scale", help="Tables: how to scale numbers: standard (mean 0, standard deviation 1; words of texts weighted by idf), max-abs (largest absolute value 1) or none (default: auto, which is standard).", panel=READ, metavar="HOW")
+    scale: Literal["auto", "standard", "max-abs", "none"] | None = option("--scale", help="Tables: how to scale numbers: standard (mean 0, standard deviation 1; words of texts weighted by idf), max-abs (largest absolute value 1) or none (default: auto, which is standard).", panel=READ, metavar="HOW")
     missing: list[str] | None = option("--missing", help="Tables: text that marks a missing value, in addition to empty cells, ?, NA and the like. May be repeated.", panel=READ, metavar="A,B,...")
-    on_missing: OnMissing | None = option("--on-missing", help="Tables: fill a missing number with the mean of its column, or raise an error (default: fill).", panel=READ, metavar="HOW")
+    on_missing: Literal["fill", "raise"] | None = option("--on-missing", help="Tables: fill a missing number with the mean of its column, or raise an error (default: fill).", panel=READ, metavar="HOW")
     interactions: list[str] | None = option("--interactions", help="Tables: learn from products of columns: 'a*b', 'a*' (a with every other column) or '*' (all pairs). May be repeated.", panel=READ, metavar="PAIRS")
     powers: int | None = option("--powers", help="Tables: also learn from powers of numbers, up to N (default: 1).", panel=READ, metavar="N", min=1, max=9)
     hash_bits: int | None = option("--hash-bits", help="Hash features to 2^B columns; 0 stores their names instead (default: 20 for text, 18 for vw, no hashing for other formats).", panel=READ, metavar="B", min=0, max=31)
@@ -298,7 +286,7 @@ class ReadingOptions:
     label_separator: str | None = option("--label-separator", help="Text between several labels in one cell; implies --multilabel (default: a comma).", panel=READ, metavar="TEXT")
     many_classes: bool = flag("--many-classes", "Accept data in which most examples have a label of their own.", READ)
     on_error: OnError | None = option("--on-error", help="Malformed records: stop at the first (raise), or leave them out (skip) (default: raise).", panel=READ, metavar="HOW")
-    decimal: Decimal | None = option("--decimal", help="CSV and the like: what separates decimals, . or , (default: detected).", panel=READ, metavar="SIGN")
+    decimal: Literal[".", ","] | None = option("--decimal", help="CSV and the like: what separates decimals, . or , (default: detected).", panel=READ, metavar="SIGN")
     encoding: str | None = option("--encoding", help="Encoding of text, such as latin-1, cp1252 or utf-16 (default: utf-8).", panel=READ, metavar="NAME")
 
 
@@ -308,21 +296,21 @@ class RuleOptions:
 
     combine: Combine | None = option("--combine", help="Weights to predict with: average, recent, last, vote or pocket (default: average).", panel=LEARN, metavar="WHICH")
     window: float | None = option("--window", help="Number of recent examples that --combine recent averages over (default: 500).", panel=LEARN, metavar="N", min=2)
-    step: Step | None = option("--step", help="Length of an update: constant, or computed from the loss: pa, pa1, pa2 or arow (default: constant).", panel=LEARN, metavar="RULE")
+    step: Literal["constant", "pa", "pa1", "pa2", "arow"] | None = option("--step", help="Length of an update: constant, or computed from the loss: pa, pa1, pa2 or arow (default: constant).", panel=LEARN, metavar="RULE")
     eta0: float | None = option("--eta0", help="Learning rate for --step constant (default: 1).", panel=LEARN, metavar="ETA")
     C: float | None = option("--C", help="Aggressiveness of --step pa1, pa2 and arow (default: 1).", panel=LEARN, metavar="C")
     margin: float | str | None = option("--margin", help="Required margin: update unless the score is right by at least this much. A number, 0 for Rosenblatt's rule, or auto, which follows the scale of the data (default: auto).", panel=LEARN, metavar="M", parser=parse_number_or_auto)
     intercept_scaling: float | str | None = option("--intercept-scaling", help="Value of the constant feature whose weight is the bias: a number, or auto, which follows the scale of the data (default: auto).", panel=LEARN, metavar="X", parser=parse_number_or_auto)
-    penalty: Penalty | None = option("--penalty", help="Regularization: l2 (weight decay), l1 (makes most weights 0) or elasticnet, which is both (default: none).", panel=LEARN, metavar="NAME")
+    penalty: Literal["l2", "l1", "elasticnet"] | None = option("--penalty", help="Regularization: l2 (weight decay), l1 (makes most weights 0) or elasticnet, which is both (default: none).", panel=LEARN, metavar="NAME")
     alpha: float | None = option("--alpha", help="Strength of --penalty (default: 0.0001).", panel=LEARN, metavar="ALPHA")
     l1_ratio: float | None = option("--l1-ratio", help="Share of the L1 penalty in --penalty elasticnet (default: 0.15).", panel=LEARN, metavar="SHARE")
     batch_size: int | str | None = option("--batch-size", help="Number of examples per update, or all (default: 1).", panel=LEARN, metavar="N", parser=parse_batch_size)
-    multiclass: Multiclass | None = option("--multiclass", help="Method for three or more classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", panel=LEARN, metavar="HOW")
+    multiclass: Literal["joint", "ovr", "ovo"] | None = option("--multiclass", help="Method for three or more classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", panel=LEARN, metavar="HOW")
     cost: str | None = option("--cost", help='Cost of each kind of mistake, as {"true class": {"predicted class": cost}}, or a JSON file (default: all mistakes cost the same).', panel=LEARN, metavar="JSON")
     class_weight: str | None = option("--class-weight", help='Weight of each class, as {"class": weight}, a JSON file, or balanced (default: 1 for every class).', panel=LEARN, metavar="JSON")
-    init: Init | None = option("--init", help="Initial weights: zeros, ones or random (default: zeros).", panel=LEARN, metavar="HOW")
+    init: Literal["zeros", "ones", "random"] | None = option("--init", help="Initial weights: zeros, ones or random (default: zeros).", panel=LEARN, metavar="HOW")
     keep_learning: KeepLearning | None = option("--keep-learning", help="How the averaged weights of a trained model learn from new examples: follow them and forget what is outdated, or average them with everything before (default: follow).", panel=LEARN, metavar="HOW")
-    zero_score: ZeroScore | None = option("--zero-score", help="Two classes: how training treats a score of exactly 0: as a mistake or as correct for both classes, or as a prediction of the positive or negative class (default: mistake).", panel=LEARN, metavar="WHAT")
+    zero_score: Literal["mistake", "correct", "positive", "negative"] | None = option("--zero-score", help="Two classes: how training treats a score of exactly 0: as a mistake or as correct for both classes, or as a prediction of the positive or negative class (default: mistake).", panel=LEARN, metavar="WHAT")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -354,7 +342,7 @@ class CalibrationOptions:
     """What is fitted on held-out training examples."""
 
     threshold: float | str | None = option("--threshold", help=f"Two classes: predict the second one for scores at or above this number; or choose the number on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", panel=LEARN, metavar="HOW", parser=parse_threshold)
-    probabilities: Calibrator | None = option("--probabilities", help="Calibrate the scores on held-out training data (tune: the validation set), so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", panel=LEARN, metavar="HOW")
+    probabilities: Literal["sigmoid", "temperature", "isotonic"] | None = option("--probabilities", help="Calibrate the scores on held-out training data (tune: the validation set), so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", panel=LEARN, metavar="HOW")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,7 +362,7 @@ class ClusterOptions(QuietOption, JsonOption):
     dask: str | None = option("--dask", help="Train on the cluster with this scheduler, such as tcp://host:8786; its workers read DATA.", panel=CLUSTER, metavar="ADDRESS")
     workers: int | None = option("--workers", help="Train on N processes of this machine.", panel=CLUSTER, metavar="N", min=1, max=1024)
     shards: int | None = option("--shards", help="Number of parts of DATA to train on at the same time (default: one per thread of the workers).", panel=CLUSTER, metavar="S", min=1)
-    mixing: Mixing | None = option("--mixing", help="Weight of each shard when the shards' models are averaged: by its mistakes, or uniform (default: mistakes).", panel=CLUSTER, metavar="HOW")
+    mixing: Literal["mistakes", "uniform"] | None = option("--mixing", help="Weight of each shard when the shards' models are averaged: by its mistakes, or uniform (default: mistakes).", panel=CLUSTER, metavar="HOW")
     verbose: bool = flag("--verbose", "Show a live progress bar while training.")
 
 
@@ -500,7 +488,7 @@ class CompareOptions(OptionalDataArgument, ReadingOptions, ExampleSplitOptions):
 
     learner: list[str] | None = option("--learner", help="Compare only this learner, such as average, arow, kernel, logistic, svm. May be repeated.", panel=SPLIT, metavar="NAME")
     max_seconds: float | None = option("--max-seconds", help="Time limit in seconds for tuning each learner; slower learners are left out (default: no limit).", metavar="S")
-    demo: Demo | None = option("--demo", help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", panel=SPLIT, metavar="NAME")
+    demo: Literal["too-correct", "copied-features"] | None = option("--demo", help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", panel=SPLIT, metavar="NAME")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -534,7 +522,7 @@ class ExportedFileArgument:
 class ExportOptions(ModelArgument, ExportedFileArgument, JsonOption, QuietOption):
     """The options of `perceptrons export`."""
 
-    inputs: ExportInputs = option("--inputs", help="Input of the exported model: raw examples, as MODEL takes them, or columns, for rows that are prepared elsewhere (default: raw).", metavar="WHAT", default="raw")
+    inputs: Literal["raw", "columns"] = option("--inputs", help="Input of the exported model: raw examples, as MODEL takes them, or columns, for rows that are prepared elsewhere (default: raw).", metavar="WHAT", default="raw")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -572,3 +560,10 @@ LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "penalty", 
 KEPT_LEARNING = ("combine", "keep_learning")  # of the rule, what a trained model may change when it learns more
 KERNEL_PARAMETERS = field_names(KernelOptions)
 CLUSTER_PARAMETERS = ("dask", "workers", "shards", "mixing")
+LONG_RUN = field_names(LongRunOptions)
+NOT_WITH_FROM = (*(name for name in RULE if name not in KEPT_LEARNING), *KERNEL_PARAMETERS, *LONG_RUN, *CLUSTER_PARAMETERS, "classes", "example", "no_intercept")  # fmt: skip
+REPEATED_BY_TRAIN = (  # in suggested commands, in this order
+    "from_model", "example", "format", "test", "test_share", "time_order", "folds", "metric", *READING, *RULE,
+    "threshold", "probabilities", *KERNEL_PARAMETERS, *field_names(StoppingOptions), "classes", *CLUSTER_PARAMETERS,
+    "in_memory", "no_shuffle", "no_intercept", "seed",
+)  # fmt: skip

@@ -2,21 +2,12 @@
 
 import json
 import sys
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, closing
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from perceptrons.cli.files import (
-    STDIN,
-    check_output,
-    load_model,
-    opened,
-    refusing,
-    refusing_data,
-    refusing_to_open,
-    say_skipped,
-)
+from perceptrons.cli import files
+from perceptrons.cli.files import STDIN, refusing, refusing_data
 from perceptrons.cli.options import PredictOptions, command
 from perceptrons.cli.screen import BadInputError, label_word
 
@@ -41,8 +32,8 @@ def predict(options: PredictOptions) -> None:
     from perceptrons.inspection.evaluation import is_calibrated
 
     data = options.data or []
-    check_output(options.output, options.model, *data)
-    model = load_model(options.model, instead="predict")
+    files.check_output(options.output, options.model, *data)
+    model = files.load_model(options.model, instead="predict")
     if options.probabilities and not is_calibrated(model):
         raise BadInputError(
             f"{options.model}: the model is not calibrated, so its scores are not probabilities. Train it with "
@@ -55,21 +46,15 @@ def predict(options: PredictOptions) -> None:
         if options.format is None and getattr(model, "source_", None) is None:
             raise BadInputError(f"{missing} and give --format.")
         data = [STDIN]
-    reader = opened(data, options, like=model, need_labels=False, prompt=STDIN in data)
+    reader = files.opened(data, options, like=model, need_labels=False, prompt=STDIN in data)
     # the frames of an error hold the records, so they would keep the reader's thread and its file
-    with _open_output(options.output) as out, closing(records_of(reader)) as records:
+    with ExitStack() as stack, closing(records_of(reader)) as records:
+        out: IO[str] = sys.stdout
+        if options.output is not None:
+            stack.enter_context(files.refusing_to_open(options.output))
+            out = stack.enter_context(options.output.open("w", encoding="utf-8"))
         write_predictions(model, records, out, options, any(isinstance(path, HasPlaces) for path in reader.files))
-    say_skipped(reader)
-
-
-@contextmanager
-def _open_output(path: Path | None) -> Iterator[IO[str]]:
-    """Yield the file for the predictions."""
-    if path is None:
-        yield sys.stdout
-        return
-    with refusing_to_open(path), path.open("w", encoding="utf-8") as file:
-        yield file
+    files.say_skipped(reader)
 
 
 class Records(NamedTuple):
@@ -99,10 +84,9 @@ def records_of(reader: "Reader") -> Generator[Records, None, None]:
             yield Records(None if block is None else block.X, None, None, [(0, record) for record in skipped])
             continue
         positions = block.lines.searchsorted([record.line for record in skipped]).tolist()
-        lines, names = block.lines.tolist(), None
-        if isinstance(block.path, HasPlaces):
-            lines, names = None, [block.path.place(line, 1) for line in lines]
-        yield Records(block.X, lines, names, list(zip(positions, skipped, strict=True)))
+        lines, path = block.lines.tolist(), block.path
+        names = [path.place(line, 1) for line in lines] if isinstance(path, HasPlaces) else None
+        yield Records(block.X, lines if names is None else None, names, list(zip(positions, skipped, strict=True)))
 
 
 def write_predictions(
@@ -133,12 +117,12 @@ def write_predictions(
         labels = _labels(winners(model, points) if top is None else points, is_multilabel, top)
         scores = points.reshape(len(points), -1).tolist() if options.scores else None
         shares = probabilities(model, points) if options.probabilities else None
-        columns = [scores, None if shares is None else shares.tolist()]
+        columns: list[Any] = [scores, None if shares is None else shares.tolist()]
         has_lists = is_multilabel or top is not None
         if options.json:
             named = [[classes[k] for k in label] if has_lists else classes[label] for label in labels]
             none: list[Any] = [None] * len(labels)
-            by_class: list[list[Any]] = [
+            by_class = [
                 none if rows is None else [dict(zip(map(str, titled), row, strict=True)) for row in rows]
                 for titled, rows in zip((classes[first_scored:], classes), columns, strict=True)
             ]

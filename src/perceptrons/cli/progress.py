@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.files import refusing_data
 from perceptrons.cli.options import TrainOptions
-from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, visible
+from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, shows_text, visible
 from perceptrons.engine.streaming.resuming import check_mixed_place, check_place
 from perceptrons.engine.wording import apart, n_predictions
 from perceptrons.modelfile.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
-    from perceptrons import Perceptron
     from perceptrons.cli.consoles import Screen
 
 COLUMNS = (("examples", 13), ("mistakes", 12), ("error so far", 14), ("since last line", 17), ("examples/s", 13))
@@ -35,18 +34,17 @@ class UnreadError(Exception):
 
 
 class StreamProgress:
-    """Shows the progress of `fit_stream`, which calls it.
-
-    lines: print the table, below the title? live: show the live line? needed: is something
-    written at the end, so that training must continue even if nobody reads the output?
-    """
+    """Shows the progress of `fit_stream`, which calls it. title: above the table; None prints neither."""
 
     def __init__(
-        self, model: "Perceptron", epochs: int | None, title: list[str], lines: bool, live: bool, needed: bool
+        self, model: Any, options: Any, epochs: int | None, title: list[str] | None = None, has_live_line: bool = True
     ):
-        self._model, self._epochs, self._title, self._needed = model, epochs, title, needed
-        self._console: Screen | None = screen() if lines else None
-        self._live: Screen | None = screen(stderr=True) if live else None
+        self._model, self._epochs, self._title = model, epochs, title or []
+        # something is written at the end, so training must continue even if nobody reads the output
+        self._needed = options.output is not None or getattr(options, "checkpoint", None) is not None
+        self._console: Screen | None = screen() if title is not None and shows_text(options) else None
+        is_live = (options.verbose and not options.quiet) or (sys.stderr.isatty() and shows_text(options))
+        self._live: Screen | None = screen(stderr=True) if is_live and has_live_line else None
         self._has_title = self._has_heading = self._is_drawn = False
         self._next_draw = self._next_check = 0.0
         self._line: dict[str, Any] = {"examples": 0, "mistakes": 0, "seconds": 0.0}  # the last one printed

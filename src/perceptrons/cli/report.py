@@ -5,19 +5,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.files import (
-    STDIN,
-    check_output,
-    check_seconds,
-    load_model,
-    no_examples_error,
-    opened,
-    refusing,
-    refusing_data,
-    refusing_to_open,
-    save_bytes,
-    say_skipped,
-)
+from perceptrons.cli import files
+from perceptrons.cli.files import refusing, refusing_data
 from perceptrons.cli.options import READING, ReportOptions, command, command_text
 from perceptrons.cli.screen import BadInputError, Waiting, visible
 
@@ -36,10 +25,10 @@ def report(options: ReportOptions) -> None:
     from perceptrons.inspection.names import names_as_files
 
     model, data, output = options.model, options.data, options.output
-    check_seconds(options.max_seconds)
-    check_output(output, model, *data)
-    fitted = load_model(model, instead="evaluate")
-    if STDIN in data:
+    files.check_seconds(options.max_seconds)
+    files.check_output(output, model, *data)
+    fitted = files.load_model(model, instead="evaluate")
+    if files.STDIN in data:
         raise BadInputError("-: a report reads its data twice, but standard input can be read only once: give a file.")
     from perceptrons.data.sample import first_examples
     from perceptrons.data.table import named_lines
@@ -49,12 +38,12 @@ def report(options: ReportOptions) -> None:
         with refusing(ImportError):
             from perceptrons.report import Origin
             from perceptrons.report import report as make
-        reader = opened(data, options, like=fitted)
+        reader = files.opened(data, options, like=fitted)
         with refusing_data():
             sample = first_examples(reader, fitted.n_features_in_, options.max_examples)
-        say_skipped(reader)
+        files.say_skipped(reader)
         if sample is None:
-            raise no_examples_error(reader.files[0])
+            raise files.no_examples_error(reader.files[0])
         names = [("data", str(path), checksum(path)) for path in reader.files[:20]]
         command = command_text(["perceptrons", "report", model, *data], options, REPEATED)
         command = f"{command} -o {shlex.quote(str(output))}"
@@ -69,7 +58,7 @@ def report(options: ReportOptions) -> None:
                 title=f"{model.name} on {about}" if options.title is None else options.title,
             )  # fmt: skip
     content = page.html.encode()
-    save_bytes(content, output)
+    files.save_bytes(content, output)
     if not options.quiet:
         size = f"{len(content) / 1e6:.2f} MB"
         print(f"{visible(str(output))}: {size} in one file; open it in a browser.")
@@ -83,7 +72,7 @@ def checksum(path: "DataPath") -> str:
         listed = [f"{checksum(path.member(number))} {member.name}" for number, member in enumerate(path.members, 1)]
         return hashlib.sha256("\n".join(sorted(listed)).encode("utf-8", "surrogateescape")).hexdigest()
     assert isinstance(path, Path)
-    with refusing_to_open(path), path.open("rb") as file:
+    with files.refusing_to_open(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

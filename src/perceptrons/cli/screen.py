@@ -160,11 +160,9 @@ def heading(text: str) -> "Text":
 
 def facts_grid(facts: Iterable[tuple[str, str]]) -> "Grid":
     """Return a table of names and values, one line per fact."""
-    table = grid(("", "left"), ("", "left"))
+    table = grid("", "", rows=facts)
     table.columns[0].style = "dim"
     table.columns[1].no_wrap = False
-    for name, value in facts:
-        table.row(name, value)
     return table
 
 
@@ -194,15 +192,19 @@ def capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def grid(*columns: tuple[str, str]) -> "Grid":
-    """An empty table; columns are (title, "left" or "right"). Without titles there is no heading row."""
+def grid(*columns: str, rows: "Iterable[Iterable[str | Text]]" = ()) -> "Grid":
+    """Return a table with these titles; > before a title aligns right. Without titles there is no heading row."""
     from rich.text import Text
 
     from perceptrons.cli.consoles import Grid
 
-    table = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(title for title, _ in columns))
-    for title, side in columns:
-        table.add_column(Text(title), justify=side, header_style="dim", no_wrap=True)  # type: ignore[arg-type]
+    titles = [column.removeprefix(">") for column in columns]
+    table = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(titles))
+    for column, title in zip(columns, titles, strict=True):
+        justify: Any = "right" if column.startswith(">") else "left"
+        table.add_column(Text(title), justify=justify, header_style="dim", no_wrap=True)
+    for cells in rows:
+        table.row(*cells)
     return table
 
 
@@ -226,8 +228,8 @@ def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console:
     positive = plain(row.classes[-1])
     negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
     raw = any(weight.raw_weight is not None for weight in weights)
-    per_unit = [("per unit", "right")] * raw
-    table = grid((titles[0], "left"), (titles[1], "right"), ("", "left"), *per_unit, ("speaks", "left"))
+    per_unit = [">per unit"] * raw
+    table = grid(titles[0], f">{titles[1]}", "", *per_unit, "speaks")
     for weight in weights:
         speaks = f"for {positive}" if weight.weight > 0 else negative
         length = bar(abs(weight.weight / weights[0].weight), 16, console)
@@ -249,7 +251,7 @@ def _lines(rows: list["Row"], tops: list[list["Weight"]], console: "Screen") -> 
         if room < 0 and fitting:
             break
         fitting += 1
-    table = grid((rows[0].thing, "left"), *[("", "left"), ("", "right")] * fitting)
+    table = grid(rows[0].thing, *["", ">"] * fitting)
     for title, weights in lines:
         cells: list[Any] = []
         for weight in weights[:fitting]:

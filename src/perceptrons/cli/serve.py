@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perceptrons.cli.files import load_any, refusing, refusing_data, refusing_to_open
+from perceptrons.cli.models import change_learning
 from perceptrons.cli.options import KEPT_LEARNING, ServeOptions, command, given, typed
-from perceptrons.cli.parameters import change_learning
 from perceptrons.cli.screen import BadInputError, say
 
 if TYPE_CHECKING:

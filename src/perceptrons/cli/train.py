@@ -4,61 +4,16 @@ Training is whole (`fit_table`), while the data are read (`fit_stream`), or on a
 """
 
 import copy
-import sys
 import time
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from perceptrons.cli import files, models
 from perceptrons.cli.cluster import check_cluster_options, cluster_option
-from perceptrons.cli.files import (
-    SHARE,
-    STDIN,
-    check_files,
-    check_output,
-    check_test,
-    is_kernel,
-    like_table,
-    load_model,
-    measured_blocks,
-    name_of,
-    opened,
-    read_all,
-    read_within,
-    refusing,
-    refusing_data,
-    save_model,
-)
-from perceptrons.cli.options import (
-    CLUSTER_PARAMETERS,
-    KEPT_LEARNING,
-    KERNEL_PARAMETERS,
-    RULE,
-    LongRunOptions,
-    ReadingOptions,
-    TrainOptions,
-    command,
-    field_names,
-    given,
-    typed,
-)
-from perceptrons.cli.parameters import (
-    calibrate_model,
-    change_learning,
-    check_calibration,
-    check_kernel,
-    is_threshold_chosen,
-    json_file,
-    name_labels,
-    needs_held_out_examples,
-    new_model,
-    parse_classes,
-    require_classes,
-    split_for_calibration,
-    stream_for_calibration,
-    threshold_cost_file,
-)
-from perceptrons.cli.screen import BadInputError, Waiting, metric_text, plain, print_result, shows_text
+from perceptrons.cli.files import SHARE, STDIN, is_kernel, refusing, refusing_data
+from perceptrons.cli.options import NOT_WITH_FROM, ReadingOptions, TrainOptions, command, given, typed
+from perceptrons.cli.screen import BadInputError, Waiting, metric_text, plain, print_result
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
@@ -72,12 +27,6 @@ if TYPE_CHECKING:
     from perceptrons.theory import Trace
 
 
-FIXED_BY_MODEL = (
-    *(name for name in RULE if name not in KEPT_LEARNING), *KERNEL_PARAMETERS, *field_names(LongRunOptions),
-    *CLUSTER_PARAMETERS, "classes", "example", "no_intercept",
-)  # fmt: skip
-
-
 @command
 def train(options: TrainOptions) -> None:
     """Train a perceptron, test it on examples it has not seen, and show the results.
@@ -88,7 +37,7 @@ def train(options: TrainOptions) -> None:
     With --workers or --dask, it trains on shards of the files in several processes or machines, and averages.
     """
     check(options)
-    run = TrainingRun(new_model(options), options) if options.from_model is None else resume(options)
+    run = TrainingRun(models.new_model(options), options) if options.from_model is None else resume(options)
     if cluster_option(options) is not None:
         result = fit_on_cluster(run)
     else:
@@ -109,7 +58,7 @@ class TrainingRun:
 def check(options: TrainOptions) -> None:
     """Refuse options that do not go together, and files that cannot be written, before any work is done."""
     data = options.data or []
-    check_test(options.test, options.test_share)
+    files.check_test(options.test, options.test_share)
     if options.test_share is not None and not 0 <= options.test_share <= 0.9:
         raise BadInputError(f"--test-share {options.test_share:g}: give a share from 0 to 0.9.")
     if options.epochs is not None:
@@ -131,12 +80,13 @@ def check(options: TrainOptions) -> None:
     outputs = [path for path in (options.output, options.cache, options.checkpoint) if path is not None]
     if len({path.absolute() for path in outputs}) < len(outputs):
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
-    inputs = json_file(options.cost), json_file(options.class_weight), threshold_cost_file(options)
+    threshold_cost = models.threshold_cost(options)
+    inputs = [models.json_file(text) for text in (options.cost, options.class_weight, threshold_cost)]
     for path in outputs:
-        check_output(path, *data, options.test, *inputs)
+        files.check_output(path, *data, options.test, *inputs)
     if options.test is not None and not options.test.is_dir():
-        check_files([options.test])
-    check_kernel(options)
+        files.check_files([options.test])
+    models.check_kernel(options)
     if options.folds is None:
         if options.metric != "accuracy":
             raise BadInputError(f"--metric {options.metric} is for folds: also give --folds K.")
@@ -148,18 +98,18 @@ def check(options: TrainOptions) -> None:
         raise BadInputError("--folds needs all data in memory, which --in-memory 0 forbids: leave one of them out.")
     elif options.test_share:
         raise BadInputError("--folds and --test-share cannot be combined: every fold is a test set.")
-    check_calibration(options, options.folds)
+    models.check_calibration(options, options.folds)
 
 
 def resume(options: TrainOptions) -> TrainingRun:
     """Load the model to keep training, with the parameters of this training."""
-    for name in given(options, FIXED_BY_MODEL):
+    for name in given(options, NOT_WITH_FROM):
         raise BadInputError(f"{typed(name)} cannot be combined with --from, which keeps its options: drop it.")
     if not options.data:
         raise BadInputError("--from needs DATA: name the files with new examples.")
     assert options.from_model is not None
-    model = load_model(options.from_model, "train --resume")
-    change_learning(model, options, options.from_model)
+    model = files.load_model(options.from_model, "train --resume")
+    models.change_learning(model, options, options.from_model)
     parameters = given(options, ("max_iter", "tol", "max_seconds"))
     if "max_iter" not in parameters and "tol" not in parameters:
         parameters |= {"max_iter": options.epochs or 1, "tol": None}
@@ -181,21 +131,21 @@ def read(run: TrainingRun) -> "tuple[Table | None, Reader | None]":
 
     options = run.options
     if options.example is not None:
-        reader = opened([SMS], replace(options, format="text"))
-        return read_all(reader), reader
+        reader = files.opened([SMS], replace(options, format="text"))
+        return files.read_all(reader), reader
     if not options.data:
         return digits(), None
     if options.from_model is None:
-        reader = opened(options.data, options)
+        reader = files.opened(options.data, options)
     else:  # a kernel compares examples with those it keeps, so it learns no new columns
         grows = not is_kernel(run.model)
-        reader = opened(options.data, options, like=run.model, grow=grows, text_labels=False, need_labels=True)
+        reader = files.opened(options.data, options, like=run.model, grow=grows, text_labels=False, need_labels=True)
     if _test_share(options):
         _hold_out(options).apply_to(reader)
     table = None
     if options.in_memory:
         with Waiting("Reading ...", options):
-            table = read_within(reader, options.in_memory)
+            table = files.read_within(reader, options.in_memory)
     return table, reader
 
 
@@ -231,14 +181,14 @@ def fit_table(run: TrainingRun, table: "Table", reader: "Reader | None") -> "Tra
     if options.example is not None and not options.folds:
         split = split_messages(table)
     elif options.test is not None:
-        test_reader = like_table(table, options.test, options, reports=False)
+        test_reader = files.like_table(table, options.test, options, reports=False)
         sizes = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {options.test} for testing"
         split = Split(table, test_reader, sizes)
     else:
         split, n_folds = _split(table, options)
-    name_labels(model, split.train, options)
+    models.name_labels(model, split.train, options)
     folds = cross_validate_folds(model, split.train, options, n_folds)
-    train_set, held_out = split_for_calibration(split.train, options, options.seed, options.time_order)
+    train_set, held_out = models.split_for_calibration(split.train, options, options.seed, options.time_order)
     checkpoint, trace = None, trace_first_visits(model, train_set, options)
     start = time.perf_counter()
     keeps_training = bool(model.warm_start) and not is_kernel(model)  # columns and classes may then be new
@@ -250,14 +200,14 @@ def fit_table(run: TrainingRun, table: "Table", reader: "Reader | None") -> "Tra
     if not (is_kernel(model) and model.warm_start):  # which keeps its columns
         table.teach(model)
     model.set_params(**run.parameters)
-    threshold = calibrate_model(model, held_out, options)
-    save_model(model, options.output)
+    threshold = models.calibrate_model(model, held_out, options)
+    files.save_model(model, options.output)
     size = f"{table.n_bytes / 1e6:,.1f} MB" if table.n_bytes >= 50_000 else "less than 0.1 MB"
     is_slow = model.combine == "vote" and split.test is not None
     return TrainingResult(
         model, options, reader=table, how="whole", reason=f"{size} of parsed data", split=split.description,
         warnings=split.warnings, seconds=seconds,
-        name=name_of(table) if options.data else DIGITS if options.example is None else SMS_NAME,
+        name=files.name_of(table) if options.data else DIGITS if options.example is None else SMS_NAME,
         train=None if is_slow else _measure(model, train_set, with_scores=False),
         test=None if split.test is None else _measure(model, split.test), test_reader=test_reader,
         lines=None if isinstance(table.path, HasPlaces) else train_set.lines, scaler=scaler_for(train_set.X, model),
@@ -271,7 +221,7 @@ def _split(table: "Table", options: TrainOptions) -> "tuple[Split, int | None]":
 
     hold_out = _hold_out(options)
     split = hold_out.split(table)
-    is_possible = not (table.several or needs_held_out_examples(options) or options.from_model)
+    is_possible = not (table.several or models.needs_held_out_examples(options) or options.from_model)
     if split.test is None and hold_out.share is None and is_possible and has_enough_for_folds(table.y):
         description = f"{split.description},\nso {FOLDS}-fold cross-validation tests the model"
         return split._replace(description=description), FOLDS
@@ -309,7 +259,7 @@ def trace_first_visits(model: "AnyModel", table: "Table", options: TrainOptions)
 
     if table.several:
         raise BadInputError("--trace is for one label per example, and the data have several: leave it out.")
-    classes, like = parse_classes(model, options), copy.deepcopy(model)
+    classes, like = models.parse_classes(model, options), copy.deepcopy(model)
     if classes is not None:
         like.set_params(classes=classes.tolist())
     with refusing(ValueError, TypeError, about="--trace"):
@@ -341,14 +291,14 @@ def _fit_resumably(
     from perceptrons.cli.progress import StreamProgress, reported_checkpoint, watching
     from perceptrons.data.held_out import TableStream
 
-    progress = StreamProgress(model, None, [], lines=False, live=False, needed=True)
+    progress = StreamProgress(model, options, None, has_live_line=False)
     checkpoint = reported_checkpoint(options, progress)
-    settings = [options.threshold] if is_threshold_chosen(options) else []
+    settings = [options.threshold] if models.is_threshold_chosen(options) else []
     settings += [] if options.probabilities is None else [f"--probabilities {options.probabilities}"]
     source: Any = TableStream(
         table, reader, str(options.test), _test_share(options), options.seed, options.time_order, *settings
     )
-    classes = parse_classes(model, options)
+    classes = models.parse_classes(model, options)
     with watching(progress, checkpoint):
         model.fit_stream(source, options.epochs, classes=classes, cache=False, checkpoint=checkpoint, watch=progress)
     del model.progress_  # as after fit: they were not read while it learned
@@ -368,15 +318,17 @@ def fit_stream(run: TrainingRun, reader: "Reader | None") -> "TrainingResult":
     _check_stream(model, options, reason)
     share = _test_share(options) if options.test is None else 0.0
     pronoun = "they are" if len(reader.files) > 1 else "it is"
-    title = [name_of(reader), f"Trained while {pronoun} read ({reason})"]
+    title = [files.name_of(reader), f"Trained while {pronoun} read ({reason})"]
     title += [f"about {share:.0%} held out for testing (seed {options.seed})"] * bool(share)
-    progress = _training_progress(StreamProgress, model, options, title)
+    progress = StreamProgress(model, options, options.epochs, [*title, *_other_test(options)])
     checkpoint = reported_checkpoint(options, progress)
-    classes = parse_classes(model, options)
+    classes = models.parse_classes(model, options)
     tested: dict[str, Any] = {}
+    to_calibrate = SHARE if models.needs_held_out_examples(options) else 0.0
     with (
         without_test(reader, share, options.seed) as source,
-        stream_for_calibration(source, options, options.seed) as train_stream,
+        # the seed of the test set would find no others
+        without_test(source, to_calibrate, options.seed + 1, measured=True) as train_stream,
     ):
         start = time.perf_counter()
         with watching(progress, checkpoint):
@@ -386,20 +338,24 @@ def fit_stream(run: TrainingRun, reader: "Reader | None") -> "TrainingResult":
             )  # fmt: skip
         seconds = time.perf_counter() - start
         model.set_params(**run.parameters)
-        threshold = calibrate_model(model, train_stream, options)
-        save_model(model, options.output)
+        threshold = models.calibrate_model(model, train_stream, options)
+        files.save_model(model, options.output)
         if progress.unread is not None:
             raise progress.unread
         if options.json or not options.quiet:  # otherwise nobody sees the test
             if options.test is not None:
                 tested = _test_on_file(model, options)
             elif share:
-                quality = measured_blocks(model, source.test(model.n_features_in_))
+                quality = files.measured_blocks(model, source.test(model.n_features_in_))
                 tested = {"test": quality, **_describe_test_set(quality, source, share, options.seed)}
     return TrainingResult(
-        model, options, reader=reader, how="stream", reason=reason, name=name_of(reader),
+        model, options, reader=reader, how="stream", reason=reason, name=files.name_of(reader),
         seconds=seconds, checkpoint=checkpoint, threshold=threshold, **tested,
     )  # fmt: skip
+
+
+def _other_test(options: TrainOptions) -> list[str]:
+    return [] if options.test is None else [f"{options.test} for testing"]
 
 
 def _check_stream(model: "AnyModel", options: TrainOptions, reason: str) -> None:
@@ -412,7 +368,7 @@ def _check_stream(model: "AnyModel", options: TrainOptions, reason: str) -> None
         raise BadInputError(f"{typed(name)} {needs}: raise --in-memory.")
     if options.class_weight == "balanced":
         raise BadInputError(f'--class-weight balanced {needs}: give the weights, {{"class": weight}}.')
-    require_classes(model, options.classes)
+    models.require_classes(model, options.classes)
 
 
 def _describe_test_set(quality: Any, source: Any, share: float, seed: int) -> dict[str, Any]:
@@ -443,31 +399,31 @@ def fit_on_cluster(run: TrainingRun) -> "TrainingResult":
 
     model, options = run.model, run.options
     _check_cluster(options)
-    require_classes(model, options.classes)
+    models.require_classes(model, options.classes)
     with refusing(ValueError):
         check_model(model)
     names, reading = cluster.files_for_workers(options.data or [], options, options.dask)
     for path in (options.output, options.checkpoint):
-        check_output(path, *names, options.test)
+        files.check_output(path, *names, options.test)
     read: Any = SimpleNamespace(files=names, skipped=0, complaints=[], notices=[])
-    progress = _training_progress(MixingProgress, model, options, [name_of(read)])
+    progress = MixingProgress(model, options, options.epochs, [files.name_of(read), *_other_test(options)])
     checkpoint = reported_checkpoint(options, progress, is_mixed=True)
-    classes = parse_classes(model, options)
+    classes = models.parse_classes(model, options)
     start = time.perf_counter()
     facts = cluster.fit_on_workers(
         model, names, reading, options, progress, epochs=options.epochs, classes=classes, checkpoint=checkpoint,
         can_resume=True,
     )  # fmt: skip
     seconds = time.perf_counter() - start
-    calibrate_model(model, None, options)
-    save_model(model, options.output)
+    models.calibrate_model(model, None, options)
+    files.save_model(model, options.output)
     if progress.unread is not None:
         raise progress.unread
     read.skipped, read.complaints = progress.skipped, list(progress.complaints)
     read.notices = list(progress.file_notices)
     tested = {} if options.test is None else _test_on_file(model, options)
     return TrainingResult(
-        model, options, reader=read, how="cluster", reason="requested by --dask or --workers", name=name_of(read),
+        model, options, reader=read, how="cluster", reason="requested by --dask or --workers", name=files.name_of(read),
         seconds=seconds, checkpoint=checkpoint, cluster=facts, **tested,
     )  # fmt: skip
 
@@ -491,18 +447,8 @@ def _check_cluster(options: TrainOptions) -> None:
     for option, what_to_do in advice.items():
         if getattr(options, option):
             raise BadInputError(f"{typed(option)} cannot be combined with {name}: {what_to_do}.")
-    if is_threshold_chosen(options):
+    if models.is_threshold_chosen(options):
         raise BadInputError(f"--threshold {plain(options.threshold)} cannot be combined with {name}: give a number.")
-
-
-def _training_progress(kind: Any, model: "AnyModel", options: TrainOptions, title: list[str]) -> Any:
-    """Return what shows the progress of a stream or of a cluster."""
-    lines = shows_text(options)
-    return kind(
-        model, options.epochs, title + [f"{options.test} for testing"] * (options.test is not None), lines=lines,
-        live=(options.verbose and not options.quiet) or (sys.stderr.isatty() and lines),
-        needed=options.output is not None or options.checkpoint is not None,
-    )  # fmt: skip
 
 
 def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Quality | LabelQuality":
@@ -519,5 +465,5 @@ def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Qu
 def _test_on_file(model: "AnyModel", options: TrainOptions) -> dict[str, Any]:
     """Test the model on another file, block by block."""
     assert options.test is not None
-    reader = opened([options.test], ReadingOptions(on_error=options.on_error), like=model)
-    return {"test": measured_blocks(model, reader), "test_reader": reader}
+    reader = files.opened([options.test], ReadingOptions(on_error=options.on_error), like=model)
+    return {"test": files.measured_blocks(model, reader), "test_reader": reader}

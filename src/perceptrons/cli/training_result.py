@@ -11,18 +11,8 @@ import numpy as np
 from rich.text import Text
 
 from perceptrons.cli.files import describe_skipped, is_kernel, json_paths
-from perceptrons.cli.options import (
-    CLUSTER_PARAMETERS,
-    KERNEL_PARAMETERS,
-    LINEAR_ONLY,
-    READING,
-    RULE,
-    StoppingOptions,
-    TrainOptions,
-    command_text,
-    field_names,
-)
-from perceptrons.cli.parameters import describe_threshold
+from perceptrons.cli.models import describe_threshold
+from perceptrons.cli.options import LINEAR_ONLY, READING, REPEATED_BY_TRAIN, TrainOptions, command_text
 from perceptrons.cli.screen import (
     bar,
     capitalized,
@@ -80,12 +70,6 @@ OPTIONAL_KEYS = (  # keys of JSON that are null where they say nothing: linear m
     "shards", "mixing", "bound",
 )  # fmt: skip
 COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "weighted equally"}
-# what a suggested command repeats, in this order
-REPEATED = (
-    "from_model", "example", "format", "test", "test_share", "time_order", "folds", "metric", *READING, *RULE,
-    "threshold", "probabilities", *KERNEL_PARAMETERS, *field_names(StoppingOptions), "classes", *CLUSTER_PARAMETERS,
-    "in_memory", "no_shuffle", "no_intercept", "seed",
-)  # fmt: skip
 
 
 @dataclass
@@ -126,7 +110,9 @@ class TrainingResult:
 
     def repeat(self, *without: str) -> str:
         """Return the command that trains in the same way, without some options."""
-        return command_text(["perceptrons", "train", *(self.options.data or [])], self.options, REPEATED, without)
+        return command_text(
+            ["perceptrons", "train", *(self.options.data or [])], self.options, REPEATED_BY_TRAIN, without
+        )
 
     def repeat_reading(self, command: str) -> str:
         """Return another command that reads the same data."""
@@ -233,8 +219,7 @@ class TrainingResult:
                 console.warn(_unknown(test))
         if self.how == "stream" and self.split:
             console.print(self.split)
-        for warning in self.warnings:
-            console.warn(warning)
+        console.print_lines(self.warnings, "yellow")
         if test is not None and self.test_reader is not None:
             for notice in self.test_reader.notices:
                 if notice not in self.reader.notices:
@@ -314,9 +299,9 @@ def mistakes_table(model: "AnyModel | SequencePerceptron", console: "Screen") ->
     validated = rows[0]["validation_accuracy"] is not None
     updates = any(row["updates"] != row["mistakes"] for row in rows)
     by_phrases = "validation_phrase_f1" in rows[0]
-    more = [("updates", "right")] * updates + [("held-out accuracy", "right")] * validated
-    more += [("phrase F1", "right")] * by_phrases
-    table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
+    more = [">updates"] * updates + [">held-out accuracy"] * validated
+    more += [">phrase F1"] * by_phrases
+    table = grid(">epoch", ">mistakes", "", *more)
     longest = max(8, min(32, console.width - 18 - 28 * validated - 15 * by_phrases - 9 * updates))
     maximum = max(1, *(row["mistakes"] for row in rows))
     for place in shown_epochs(len(rows)):

@@ -4,7 +4,7 @@ from perceptrons.cli.evaluate import refuse_strange
 from perceptrons.cli.files import load_tagger
 from perceptrons.cli.options import command
 from perceptrons.cli.screen import print_result
-from perceptrons.cli.tag.corpus import corpus_for
+from perceptrons.cli.tag.corpora import corpus_for
 from perceptrons.cli.tag.options import TagEvaluateOptions
 
 

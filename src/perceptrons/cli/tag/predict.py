@@ -6,7 +6,7 @@ from typing import Any
 from perceptrons.cli.files import check_output, load_tagger, refusing, save_bytes
 from perceptrons.cli.options import command
 from perceptrons.cli.screen import BadInputError, as_json
-from perceptrons.cli.tag.corpus import corpus_to_tag, output_column
+from perceptrons.cli.tag.corpora import corpus_to_tag, output_column
 from perceptrons.cli.tag.options import TagPredictOptions
 
 

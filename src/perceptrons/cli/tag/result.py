@@ -159,8 +159,8 @@ def _show_phrases(phrases: PhraseScores, console: "Screen", full: bool) -> None:
     title = "Phrases (right if start, end and type are right)"
     if len(by_type) > MAX_CLASSES_SHOWN:
         title = f"{title}; the {MAX_CLASSES_SHOWN} most frequent of {len(by_type)} types (use --json for all)"
-    columns = [(name, "right") for name in ("precision", "recall", "F1", "count", "found")]
-    table = grid(("type", "left"), *columns)
+    columns = [f">{name}" for name in ("precision", "recall", "F1", "count", "found")]
+    table = grid("type", *columns)
     for kind, of in by_type[:MAX_CLASSES_SHOWN]:
         table.row(plain(kind) or "(none)", *_phrase_cells(of))
     table.row("all", *_phrase_cells(phrases), style="bold")

@@ -1,23 +1,13 @@
 """`perceptrons tag train`: reads sentences, fits a tagger, and reports the result."""
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.cluster import check_cluster_options, cluster_option
 from perceptrons.cli.files import check_output, check_test, load_tagger, refusing, save_model
 from perceptrons.cli.options import command, given, typed
-from perceptrons.cli.screen import BadInputError, Waiting, print_result, shows_text
-from perceptrons.cli.tag.corpus import (
-    check_labels,
-    choose_metric,
-    corpus_for,
-    corpus_like,
-    corpus_to_begin,
-    heal_labels,
-    read_templates,
-    templates_file,
-)
+from perceptrons.cli.screen import BadInputError, Waiting, print_result
+from perceptrons.cli.tag import corpora
 from perceptrons.cli.tag.options import TagTrainOptions
 
 if TYPE_CHECKING:
@@ -62,7 +52,7 @@ def check(options: TagTrainOptions) -> None:
             "--early-stopping."
         )
     # the tagger to resume may be written again
-    check_output(options.output, options.file, options.test, options.dev, templates_file(options.templates))
+    check_output(options.output, options.file, options.test, options.dev, corpora.templates_file(options.templates))
 
 
 # ---- read
@@ -86,19 +76,19 @@ def read(options: TagTrainOptions) -> "tuple[SequencePerceptron, Sentences]":
 
     seed, tagger = options.seed or 0, make_tagger(options)
     if options.resume is None:
-        corpus = corpus_to_begin(options.file, options)
-        check_labels(corpus)
-        tagger.templates = read_templates(options.templates, corpus.names)
+        corpus = corpora.corpus_to_begin(options.file, options)
+        corpora.check_labels(corpus)
+        tagger.templates = corpora.read_templates(options.templates, corpus.names)
     else:
-        corpus = corpus_for(tagger, options.file, options)
+        corpus = corpora.corpus_for(tagger, options.file, options)
         seed = learner_of(tagger).seed if options.seed is None else options.seed
-    corpus, healed = heal_labels(corpus, tagger.allowed, options.on_bad_label)
-    test = None if options.test is None else corpus_like(corpus, options.test, options)
+    corpus, healed = corpora.heal_labels(corpus, tagger.allowed, options.on_bad_label)
+    test = None if options.test is None else corpora.corpus_like(corpus, options.test, options)
     share = TEST_SHARE if options.test_share is None else options.test_share
     train_set, test_set, split = split_corpus(corpus, test, share, seed)
     if options.early_stopping:
-        tagger.set_params(validation_metric=choose_metric(corpus, options.metric))
-    dev = None if options.dev is None else corpus_like(corpus, options.dev, options)
+        tagger.set_params(validation_metric=corpora.choose_metric(corpus, options.metric))
+    dev = None if options.dev is None else corpora.corpus_like(corpus, options.dev, options)
     return tagger, Sentences(train_set, test_set, dev, split, healed)
 
 
@@ -154,8 +144,5 @@ def _fit_on_workers(tagger: "SequencePerceptron", corpus: "Corpus", options: Tag
     from perceptrons.cli.cluster import fit_on_workers
     from perceptrons.cli.progress import MixingProgress
 
-    progress: Any = MixingProgress(
-        tagger, tagger.max_iter, [], lines=False, needed=options.output is not None,
-        live=(options.verbose and not options.quiet) or (sys.stderr.isatty() and shows_text(options)),
-    )  # fmt: skip
+    progress = MixingProgress(tagger, options, tagger.max_iter)
     return fit_on_workers(tagger, corpus.sentences, {"y": corpus.labels}, options, progress)

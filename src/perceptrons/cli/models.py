@@ -1,8 +1,6 @@
 """Creates the model from the options: parameters, costs, the grid of settings to try, threshold, probabilities."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +10,10 @@ from perceptrons.cli.options import (
     KEPT_LEARNING,
     KERNEL_PARAMETERS,
     LINEAR_ONLY,
+    LONG_RUN,
     RULE,
     CalibrationOptions,
-    LongRunOptions,
     TrainOptions,
-    field_names,
     given,
     typed,
 )
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.files import AnyModel
     from perceptrons.data import Table
-    from perceptrons.data.reader import Reader
     from perceptrons.selection import Threshold
 
 COST = "cost:"
@@ -51,7 +47,7 @@ def check_kernel(options: TrainOptions) -> None:
         raise BadInputError(f"{strange[0]} is for the linear perceptron: leave it out, or leave out --kernel.")
     if options.on_full is not None and options.budget is None:
         raise BadInputError("--on-full needs --budget: without a budget, there is no limit.")
-    for name in given(options, (*field_names(LongRunOptions), *CLUSTER_PARAMETERS)):
+    for name in given(options, (*LONG_RUN, *CLUSTER_PARAMETERS)):
         raise BadInputError(f"{typed(name)} cannot be combined with --kernel: kernels need all data in memory.")
 
 
@@ -70,11 +66,11 @@ def new_model(options: TrainOptions) -> "AnyModel":
     parameters["shuffle"] = not options.no_shuffle
     if options.kernel is not None:
         from perceptrons import KernelPerceptron
-        from perceptrons.kernel.choices import check_choices as check_kernel
+        from perceptrons.kernel.choices import check_choices as check_kernel_choices
 
         kernel_model = KernelPerceptron(**parameters)
         with refusing(ValueError):
-            check_kernel(kernel_model)
+            check_kernel_choices(kernel_model)
         return kernel_model
     from perceptrons import Perceptron
     from perceptrons.engine.training.parameters import check_choices
@@ -170,13 +166,12 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     from perceptrons.engine.training.rule import cost_matrix
 
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
-    label_of = {str(label): label for label in classes.tolist()}
     if not is_kernel(model):
         with refusing(ValueError, RecursionError, about="--cost"):
-            model.cost = by_class(model.cost, label_of)
+            model.cost = by_class(model.cost, classes)
             cost_matrix(model.cost, classes, stream=False)
     with refusing(ValueError, RecursionError, about="--class-weight"):
-        model.class_weight = by_class(model.class_weight, label_of)
+        model.class_weight = by_class(model.class_weight, classes)
         check_weights(None, model.class_weight, classes, codes, stream=False)
 
 
@@ -185,17 +180,17 @@ def name_labels(model: "AnyModel", table: "Table", options: TrainOptions) -> Non
     if table.classes is None:
         name_classes(model, table.y)
         return
-    for name, value in (("--kernel", options.kernel), ("--folds", options.folds), ("--threshold", options.threshold)):
-        if value is not None:
-            raise BadInputError(f"{name} is for one label per example, but the data have several: leave it out.")
-    model.class_weight = by_class(model.class_weight, {str(label): label for label in table.classes.tolist()})
+    for name in given(options, ("kernel", "folds", "threshold")):
+        raise BadInputError(f"{typed(name)} is for one label per example, but the data have several: leave it out.")
+    model.class_weight = by_class(model.class_weight, table.classes)
 
 
-def by_class(content: Any, label_of: dict[str, Any]) -> Any:
+def by_class(content: Any, labels: "np.ndarray") -> Any:
     """Replace keys of JSON by the labels of classes; other keys stay."""
     if not isinstance(content, dict):
         return content
-    return {label_of.get(key, key): by_class(value, label_of) for key, value in content.items()}
+    label_of = {str(label): label for label in labels.tolist()}
+    return {label_of.get(key, key): by_class(value, labels) for key, value in content.items()}
 
 
 def require_classes(model: "AnyModel", classes: str | None) -> None:
@@ -238,29 +233,23 @@ def needs_held_out_examples(options: CalibrationOptions) -> bool:
 
 def check_calibration(options: CalibrationOptions, folds: int | None) -> None:
     """Refuse what does not go with a chosen threshold or with probabilities, before any work is done."""
-    if options.probabilities is not None and folds is not None:
+    if folds is not None and options.probabilities is not None:
         raise BadInputError("--probabilities cannot be combined with --folds: leave one of them out.")
-    if is_threshold_chosen(options):
-        if folds is not None:
-            raise BadInputError(
-                f"--threshold {plain(options.threshold)} cannot be combined with --folds: give a number."
-            )
-        threshold_criterion(options)
+    if folds is not None and is_threshold_chosen(options):
+        raise BadInputError(f"--threshold {plain(options.threshold)} cannot be combined with --folds: give a number.")
+    threshold_criterion(options)
+
+
+def threshold_cost(options: CalibrationOptions) -> str | None:
+    """Return the costs to choose the threshold by, as JSON or the name of a file, if they are wanted."""
+    text = str(options.threshold)
+    return text.removeprefix(COST) if text.startswith(COST) else None
 
 
 def threshold_criterion(options: CalibrationOptions) -> str | dict[str, Any]:
     """Return what the threshold is chosen by: the name of a metric, or costs by the keys of JSON."""
-    assert isinstance(options.threshold, str)
-    if not options.threshold.startswith(COST):
-        return options.threshold
-    return read_by_class("--threshold", options.threshold.removeprefix(COST))
-
-
-def threshold_cost_file(options: CalibrationOptions) -> "Path | None":
-    """Return the file of the costs, if they are in one."""
-    if not isinstance(options.threshold, str) or COST not in options.threshold:
-        return None
-    return json_file(options.threshold.removeprefix(COST))
+    cost = threshold_cost(options)
+    return str(options.threshold) if cost is None else read_by_class("--threshold", cost)
 
 
 def split_for_calibration(
@@ -284,36 +273,25 @@ def split_for_calibration(
     return table.part(parts.train.rows), table.part(parts.dev.rows)
 
 
-@contextmanager
-def stream_for_calibration(source: "Reader", options: CalibrationOptions, seed: int) -> Iterator[Any]:
-    """Yield a stream without the examples to calibrate on, which its method `test` returns."""
-    from perceptrons.data.held_out import without_test
-
-    share = SHARE if needs_held_out_examples(options) else 0.0
-    # the seed of the test set would find no others
-    with without_test(source, share, seed + 1, measured=True) as train_stream:
-        yield train_stream
-
-
 def calibrate_model(model: "AnyModel", held_out: Any, options: CalibrationOptions) -> "Threshold | None":
     """Set the threshold and the probabilities that the options want; return how the threshold was chosen.
 
-    held_out: a table, a stream of `stream_for_calibration`, or None.
+    held_out: a table, a stream with a method `test` that yields the examples to calibrate on, or None.
     """
     from perceptrons.data import Table
 
     threshold: Threshold | None = None
     with refusing(ValueError, TypeError, about=f"--threshold {plain(options.threshold)}"):
-        if is_threshold_chosen(options):
+        if isinstance(options.threshold, float):
+            model.threshold_ = options.threshold
+        elif options.threshold is not None:
             from perceptrons.selection.thresholds import choose_on_blocks, choose_threshold
 
-            by = by_class(threshold_criterion(options), {str(label): label for label in model.classes_.tolist()})
+            by = by_class(threshold_criterion(options), model.classes_)
             if isinstance(held_out, Table):
                 threshold = choose_threshold(model, held_out.X, held_out.y, by)
             else:
                 threshold = choose_on_blocks(model, held_out.test(model.n_features_in_), by)
-        elif isinstance(options.threshold, float):
-            model.threshold_ = options.threshold
     if (method := options.probabilities) is not None:
         from perceptrons.selection.calibrating import calibrate, calibrate_on_blocks
 
