@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import UserDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -44,6 +45,15 @@ COMPILED_AGAIN = (
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
 
 
+class Commands(UserDict[str, Any]):
+    """Commands by name; each is made when it is first used."""
+
+    def __getitem__(self, name: str) -> Any:
+        if self.data[name] is None:
+            self.data[name] = make_command(name)
+        return self.data[name]
+
+
 class Program(TyperGroup):
     """The program. It ends every expected failure with one line on stderr and an exit code; only bugs show a traceback.
 
@@ -52,12 +62,7 @@ class Program(TyperGroup):
 
     def __init__(self, **extra: Any) -> None:
         super().__init__(**{**extra, "commands": None})
-        self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)  # the names, for what suggests and completes them
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
-            self.commands[cmd_name] = make_command(cmd_name)
-        return self.commands.get(cmd_name)
+        self.commands = Commands(dict.fromkeys(COMMANDS))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):

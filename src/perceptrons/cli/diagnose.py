@@ -77,7 +77,7 @@ def are_short_decimals(files: "list[DataPath]", encoding: str | None) -> bool:
 
 
 def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "Screen") -> None:
-    """The report for people."""
+    """Print the diagnosis."""
     numbered = list(zip(diagnosis.classes, diagnosis.counts, strict=True))[:10]
     classes = ", ".join(f"{plain(label)} ({n:,})" for label, n in numbered)
     features = count(diagnosis.examples.X.shape[1], "feature")
@@ -101,7 +101,7 @@ def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "S
 
 
 def show_witness(diagnosis: "Diagnosis", console: "Screen") -> None:
-    """The examples that prove that the classes overlap, and their weights."""
+    """Print the examples that prove that the classes overlap, and their weights."""
     from perceptrons.theory.certificate import format_fraction
 
     witness, several = diagnosis.certificate.witness, len(diagnosis.classes) > 2
@@ -116,7 +116,7 @@ def show_witness(diagnosis: "Diagnosis", console: "Screen") -> None:
 
 
 def show_contradictions(diagnosis: "Diagnosis", console: "Screen") -> None:
-    """Equal rows with different labels, some of them by line."""
+    """Print equal rows with different labels, some of them by line."""
     if not diagnosis.groups:
         return
     examples = f"{sum(map(len, diagnosis.groups)):,} in {count(len(diagnosis.groups), 'group')}"
@@ -128,7 +128,7 @@ def show_contradictions(diagnosis: "Diagnosis", console: "Screen") -> None:
 
 
 def show_pairs(diagnosis: "Diagnosis", console: "Screen") -> None:
-    """Which pairs of classes cannot be separated from each other."""
+    """Print the pairs of classes that cannot be separated from each other."""
     if not diagnosis.pairs:
         return
     apart = [pair for pair in diagnosis.pairs if pair.separable is False]
@@ -142,7 +142,7 @@ def show_pairs(diagnosis: "Diagnosis", console: "Screen") -> None:
 
 
 def show_scales(diagnosis: "Diagnosis", console: "Screen") -> None:
-    """Which features make the radius, and what features of one scale would change."""
+    """Print the features that make the radius, and what features of one scale would change."""
     scales = diagnosis.scales
     console.print(heading("Scales"))
     console.print(diagnosis.explain_radius())

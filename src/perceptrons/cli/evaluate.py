@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.files import json_paths, load_model, measured_blocks, no_examples_error, opened, say_skipped
 from perceptrons.cli.options import EvaluateOptions, command
 from perceptrons.cli.screen import (
+    PROBABILITY_METRICS,
+    RANKING_METRICS,
     BadInputError,
     capitalized,
     count,
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from perceptrons.inspection.evaluation import LabelQuality, Quality
 
 MAX_CLASSES_SHOWN = 20  # of more, the tables show the worst
+LABEL_METRICS = ("balanced_accuracy", "f1", "matthews")
 
 
 @command
@@ -81,11 +84,10 @@ def show_quality(quality: "Quality", console: "Screen") -> None:
             f"This is no better than always predicting {label}. Look at the columns of the training data (perceptrons "
             "look), or train with --class-weight balanced or --kernel rbf."
         )
-    console.print(capitalized(metrics_in_words(quality, "balanced_accuracy", "f1", "matthews")))
-    if ranked := metrics_in_words(quality, "roc_auc", "average_precision"):
-        console.print(capitalized(ranked) + " (one-vs-rest, the mean of the classes)" * (quality.known > 2))
-    if probable := metrics_in_words(quality, "log_loss", "brier_score", "calibration_error"):
-        console.print(capitalized(probable))
+    of_classes = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
+    for names, note in ((LABEL_METRICS, ""), (RANKING_METRICS, of_classes), (PROBABILITY_METRICS, "")):
+        if metrics := metrics_in_words(quality, *names):
+            console.print(f"{capitalized(metrics)}{note}")
     if quality.too_many:
         console.print(unranked(quality))
     if quality.n_unknown:

@@ -43,7 +43,7 @@ class HoldOut:
     groups: "np.ndarray | None" = None
 
     def share_of(self, y: Any) -> float:
-        """The share of examples with these labels."""
+        """Return the share to hold out of examples with these labels."""
         from perceptrons.data.splitting import is_too_small
 
         if self.share is not None:
@@ -149,7 +149,7 @@ def majority_warnings(y: Any, accuracy: float) -> list[str]:
 
 
 def count_by_class(y: Any, classes: Any) -> dict[Any, int]:
-    """The number of these labels of every class."""
+    """Return how many of these labels each class has."""
     import numpy as np
 
     n_of = Counter(np.asarray(y).tolist())

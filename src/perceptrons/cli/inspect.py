@@ -152,7 +152,7 @@ def _show_collisions(hashing: dict[str, Any], console: "Screen") -> None:
 
 
 class DataFindings(NamedTuple):
-    """What the examples of --data say about a model; parts that do not apply are None."""
+    """The findings about a model on the examples of --data; parts that do not apply are None."""
 
     data: Path
     number: int | None  # of the example to explain

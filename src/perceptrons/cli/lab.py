@@ -35,7 +35,7 @@ def lab(options: LabOptions) -> None:
 
 
 def with_data(data: list[Path], options: LabOptions, show: Any) -> Any:
-    """The page of the examples in files."""
+    """Return the page of the examples in files."""
     from perceptrons.inspection.names import names_of_table
 
     reader = opened(data, options, scale="none")  # the page shows the numbers of DATA

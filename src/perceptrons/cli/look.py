@@ -251,7 +251,7 @@ def show_columns(columns: list["Column"], console: "Screen") -> None:
 
 
 def describe_values(column: "Column") -> str:
-    """The values of a column: 18 to 90, mean 41.2, deviation 12.3."""
+    """Describe the values of a column: 18 to 90, mean 41.2, deviation 12.3."""
     facts = column.facts
     if column.span is not None:
         return f"{column.span[0]} to {column.span[1]}"
@@ -268,7 +268,7 @@ def describe_values(column: "Column") -> str:
 
 
 def number(value: float) -> str:
-    """A number of the data, short enough to be read."""
+    """Return a number of the data, short enough to be read."""
     if value == round(value) and abs(value) < 10_000:
         return f"{value:.0f}"
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"

@@ -52,7 +52,7 @@ def check_kernel(options: TrainOptions) -> None:
 
 
 def new_model(options: TrainOptions) -> "AnyModel":
-    """The model to train; parameters that it cannot have are refused."""
+    """Return the model to train; refuse parameters that it cannot have."""
     parameters = given(options, (*RULE, *KERNEL_PARAMETERS, "max_iter", "tol", "max_seconds"))
     if options.tol == 0:
         parameters["tol"] = None
@@ -201,7 +201,7 @@ def require_classes(model: "AnyModel", classes: str | None) -> None:
 
 
 def parse_classes(model: "AnyModel", options: TrainOptions) -> "np.ndarray | None":
-    """The classes that were named, as the reader will give them; costs and weights then speak of these."""
+    """Return the classes of --classes, as the reader will give them, and let costs and weights speak of these."""
     from perceptrons.data.labels import as_labels
 
     if options.classes is None:

@@ -35,6 +35,8 @@ Format = Literal[
 ]
 OnError = Literal["raise", "skip"]
 Combine = Literal["average", "recent", "last", "vote", "pocket"]
+Multiclass = Literal["joint", "ovr", "ovo"]
+Step = Literal["constant", "pa", "pa1", "pa2", "arow"]
 Kernel = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine"]
 OnFull = Literal["remove_random", "forget_oldest", "project"]
 Metric = Literal[
@@ -296,7 +298,7 @@ class RuleOptions:
 
     combine: Combine | None = option("--combine", help="Weights to predict with: average, recent, last, vote or pocket (default: average).", panel=LEARN, metavar="WHICH")
     window: float | None = option("--window", help="Number of recent examples that --combine recent averages over (default: 500).", panel=LEARN, metavar="N", min=2)
-    step: Literal["constant", "pa", "pa1", "pa2", "arow"] | None = option("--step", help="Length of an update: constant, or computed from the loss: pa, pa1, pa2 or arow (default: constant).", panel=LEARN, metavar="RULE")
+    step: Step | None = option("--step", help="Length of an update: constant, or computed from the loss: pa, pa1, pa2 or arow (default: constant).", panel=LEARN, metavar="RULE")
     eta0: float | None = option("--eta0", help="Learning rate for --step constant (default: 1).", panel=LEARN, metavar="ETA")
     C: float | None = option("--C", help="Aggressiveness of --step pa1, pa2 and arow (default: 1).", panel=LEARN, metavar="C")
     margin: float | str | None = option("--margin", help="Required margin: update unless the score is right by at least this much. A number, 0 for Rosenblatt's rule, or auto, which follows the scale of the data (default: auto).", panel=LEARN, metavar="M", parser=parse_number_or_auto)
@@ -305,7 +307,7 @@ class RuleOptions:
     alpha: float | None = option("--alpha", help="Strength of --penalty (default: 0.0001).", panel=LEARN, metavar="ALPHA")
     l1_ratio: float | None = option("--l1-ratio", help="Share of the L1 penalty in --penalty elasticnet (default: 0.15).", panel=LEARN, metavar="SHARE")
     batch_size: int | str | None = option("--batch-size", help="Number of examples per update, or all (default: 1).", panel=LEARN, metavar="N", parser=parse_batch_size)
-    multiclass: Literal["joint", "ovr", "ovo"] | None = option("--multiclass", help="Method for three or more classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", panel=LEARN, metavar="HOW")
+    multiclass: Multiclass | None = option("--multiclass", help="Method for three or more classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", panel=LEARN, metavar="HOW")
     cost: str | None = option("--cost", help='Cost of each kind of mistake, as {"true class": {"predicted class": cost}}, or a JSON file (default: all mistakes cost the same).', panel=LEARN, metavar="JSON")
     class_weight: str | None = option("--class-weight", help='Weight of each class, as {"class": weight}, a JSON file, or balanced (default: 1 for every class).', panel=LEARN, metavar="JSON")
     init: Literal["zeros", "ones", "random"] | None = option("--init", help="Initial weights: zeros, ones or random (default: zeros).", panel=LEARN, metavar="HOW")

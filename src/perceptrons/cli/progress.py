@@ -170,7 +170,7 @@ def _row(cells: Any, columns: Any = COLUMNS) -> str:
 
 
 def speed(n: int, seconds: float) -> str:
-    """Examples a second, to three digits: 1,230,000."""
+    """Return the examples per second, to three digits: 1,230,000."""
     return f"{float(f'{n / max(seconds, 1e-9):.3g}'):,.0f}"
 
 
@@ -224,7 +224,7 @@ class MixingProgress(StreamProgress):
 
 
 def by_shard(numbers: list[int]) -> str:
-    """Every shard's number; of many the least, the median and the most."""
+    """Return the number of every shard; of many shards the least, the median and the most."""
     if len(numbers) <= MAX_SHARDS_SHOWN:
         return "  ".join(f"{number:,}" for number in numbers)
     return f"least {min(numbers):,}, median {statistics.median_low(numbers):,}, most {max(numbers):,}"

@@ -65,7 +65,7 @@ def report(options: ReportOptions) -> None:
 
 
 def checksum(path: "DataPath") -> str:
-    """The SHA-256 of a file; of a folder that of the names and checksums of its files."""
+    """Return the SHA-256 of a file; of a folder that of the names and checksums of its files."""
     from perceptrons.data.text import Folder
 
     if isinstance(path, Folder):
@@ -78,12 +78,10 @@ def checksum(path: "DataPath") -> str:
 
 def shape_of(text: str | None, no_images: bool) -> Any:
     """28x28 as (28, 28)."""
-    if no_images:
-        if text is not None:
-            raise BadInputError("--image-shape and --no-images cannot be combined: give one of them.")
-        return None
     if text is None:
-        return "auto"
+        return None if no_images else "auto"
+    if no_images:
+        raise BadInputError("--image-shape and --no-images cannot be combined: give one of them.")
     with refusing(ValueError, about=f"--image-shape {text}: give ROWSxCOLUMNS, such as 28x28"):
         rows, columns = (int(side) for side in text.lower().replace("×", "x").split("x"))
     return rows, columns

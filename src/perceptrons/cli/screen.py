@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["count", "listed", "percent"]
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+RANKING_METRICS = ("roc_auc", "average_precision")
+PROBABILITY_METRICS = ("log_loss", "brier_score", "calibration_error")
 HEIGHTS, ASCII_HEIGHTS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 
 
@@ -67,7 +69,7 @@ class Waiting:
 
 
 def as_json(content: dict[str, Any]) -> str:
-    """One JSON object on one line."""
+    """Return one JSON object on one line."""
     return json.dumps(content, allow_nan=False) + "\n"
 
 
@@ -102,13 +104,13 @@ def visible(text: str) -> str:
 
 
 def say(message: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     print(visible(" ".join(message.splitlines())), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def saying_warnings(speak: Callable[[str], None] = say, quiet: bool = False) -> Iterator[None]:
-    """Warnings of the library become one line on stderr; those of Python and NumPy, which would be bugs, stay."""
+    """Print warnings of the library as one line on stderr; those of Python and NumPy, which would be bugs, stay."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\w+ stopped at max_iter=")  # commands say themselves why training stopped
         if quiet:
@@ -212,7 +214,7 @@ def show_rows(
     rows: list["Row"], names: "Names", n: int, at_most: int, console: "Screen",
     titles: tuple[str, str] = ("feature", "weight"), where_more: str = "", units: "Units | None" = None,
 ) -> None:  # fmt: skip
-    """The top weights for people: of one row with bars, of several a line for each. names: what they are of.
+    """Print the top weights: of one row with bars, of several a line for each. names: of the features or examples.
 
     units: of numbers that were scaled; of one row, their weights are shown in these units, too.
     """
@@ -224,7 +226,7 @@ def show_rows(
 
 
 def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: "Screen") -> "Table":
-    """A line per weight with a bar and a word on which class it speaks for."""
+    """Return a line per weight, with a bar and the class that it speaks for."""
     positive = plain(row.classes[-1])
     negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
     raw = any(weight.raw_weight is not None for weight in weights)
@@ -239,7 +241,7 @@ def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console:
 
 
 def _lines(rows: list["Row"], tops: list[list["Weight"]], console: "Screen") -> "Table":
-    """A line per row: its top weights, as many as fit."""
+    """Return a line per row: its top weights, as many as fit."""
     lines = [(row.title(16), weights) for row, weights in zip(rows, tops, strict=False)]  # rows beyond are left out
     room = console.width - max(len(title) for title, _ in lines)
     fitting = 0

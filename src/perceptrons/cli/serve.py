@@ -51,7 +51,7 @@ def serve(options: ServeOptions) -> None:
 
 
 def read_token(path: Path) -> str:
-    """The token in a file."""
+    """Return the token in a file; refuse one that can be guessed."""
     with refusing_to_open(path), refusing(UnicodeDecodeError, about=path):
         token = path.read_text().strip()
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:

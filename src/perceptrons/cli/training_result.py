@@ -14,6 +14,8 @@ from perceptrons.cli.files import describe_skipped, is_kernel, json_paths
 from perceptrons.cli.models import describe_threshold
 from perceptrons.cli.options import LINEAR_ONLY, READING, REPEATED_BY_TRAIN, TrainOptions, command_text
 from perceptrons.cli.screen import (
+    PROBABILITY_METRICS,
+    RANKING_METRICS,
     bar,
     capitalized,
     count,
@@ -63,8 +65,6 @@ DRAWN = (0, 3, 4, 6, 7, 2, 9, 5, 8, 1)  # the digits whose weights look most lik
 GAP = 3  # between two pictures
 MANY, HARDLY = 50, 0.9  # epochs, and the part of the mistakes, from which more epochs are not worth trying
 UNEQUAL = 0.75  # share of the commonest class from which weights of classes are worth trying
-RANKING_METRICS = ("roc_auc", "average_precision", "balanced_accuracy")
-PROBABILITY_METRICS = ("log_loss", "brier_score", "calibration_error")
 OPTIONAL_KEYS = (  # keys of JSON that are null where they say nothing: linear models, kernels, clusters
     "margin", "n_nonzero", "hashing", "weights", "kernel", "gamma", "n_support", "support", "scheduler", "workers",
     "shards", "mixing", "bound",
@@ -210,7 +210,7 @@ class TrainingResult:
             _show_sets("Test", test, console)
         elif test is not None:
             console.print(f"Test accuracy {percent(test.accuracy)} ({beside(test)})", style="bold")
-            for names in (RANKING_METRICS, PROBABILITY_METRICS):
+            for names in ((*RANKING_METRICS, "balanced_accuracy"), PROBABILITY_METRICS):
                 if metrics := metrics_in_words(test, *names):
                     console.print(f"Test {metrics}")
             if test.too_many:
@@ -343,7 +343,7 @@ def _show_weights(result: TrainingResult, console: "Screen") -> None:
 
 
 def pictures(model: "AnyModel", console: "Screen") -> Text | None:
-    """The weights of some digits as pictures, side by side; None where there are no shades, or no weights a class."""
+    """Return the weights of some digits as pictures, side by side; None without shades or weights per class."""
     rows = rows_of(model)
     if console.options.ascii_only or rows[0].thing != "class":
         return None
@@ -372,7 +372,7 @@ def _show_support(result: TrainingResult, console: "Screen") -> None:
 
 
 def suggestions(result: TrainingResult) -> list[tuple[str, str]]:
-    """At most three commands that make sense after this run, each with its reason."""
+    """Return at most three commands that make sense after this run, each with its reason."""
     options, is_digits = result.options, result.data == "digits"
     saved = shlex.quote(str(options.output))
     if options.output is None:
@@ -397,7 +397,7 @@ def suggestions(result: TrainingResult) -> list[tuple[str, str]]:
 
 
 def _majority(result: TrainingResult) -> tuple[Any, float] | None:
-    """The commonest class and its share, if always predicting it would be as accurate as the model."""
+    """Return the commonest class and its share, if always predicting it would be as accurate as the model."""
     qualities_measured: list[Any] = [result.test] if result.test is not None else [*result.folds] or [result.train]
     qualities = [quality for quality in qualities_measured if isinstance(quality, Quality)]
     return qualities[0].commonest if qualities and is_no_better_than_majority(qualities) else None
@@ -457,7 +457,7 @@ def more_epochs_are_vain(mistakes: np.ndarray) -> bool:
 
 
 def _with_kernel(result: TrainingResult) -> str:
-    """The command that trains on the same data with a kernel."""
+    """Return the command that trains on the same data with a kernel."""
     again = result.repeat(*LINEAR_ONLY, "combine", "multiclass", "max_iter", "epochs", "no_intercept", "from_model")
     return f"{again} --kernel rbf"
 

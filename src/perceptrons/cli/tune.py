@@ -27,7 +27,6 @@ from perceptrons.engine.wording import shown_epochs
 if TYPE_CHECKING:
     from perceptrons import KernelPerceptron, Perceptron
     from perceptrons.cli.consoles import Grid, Screen
-    from perceptrons.cli.tag.options import TagTuneOptions
     from perceptrons.data import Table
     from perceptrons.selection import Recipe
 
@@ -78,10 +77,11 @@ def tune(options: TuneOptions) -> None:
     )
 
 
-def find_best(
-    options: "TuneOptions | TagTuneOptions", name: str, model: Any, X: Any, y: Any, settings: Any, **more: Any
-) -> "Recipe":
-    """Try the settings, train the model with the best ones, and test it. name: of the data, for messages."""
+def find_best(options: Any, name: str, model: Any, X: Any, y: Any, settings: Any, **more: Any) -> "Recipe":
+    """Try settings, train the model with the best ones, and test it.
+
+    options: of `tune` or `tag tune`. name: of the data, for messages.
+    """
     from perceptrons.selection import recipe
 
     waiting = Waiting("Trying settings ...", options)
@@ -136,7 +136,7 @@ def summary(result: "Recipe") -> dict[str, Any]:
 
 
 def _majority_warnings(result: "Recipe", table: "Table") -> list[str]:
-    """Warnings about a model that is no better than always predicting the commonest class."""
+    """Return warnings about a model that is no better than always predicting the commonest class."""
     if table.several or result.metric != "accuracy":
         return []
     if result.parts.test is None or result.test_score is None:
@@ -148,7 +148,7 @@ def show(
     result: "Recipe", about: str, output: Path | None, console: "Screen", thing: str = "example",
     advice: Sequence[str] = (), warnings: Sequence[str] = (),
 ) -> None:  # fmt: skip
-    """The report for people. about: the data; thing: what there is of them; warnings: about the test set."""
+    """Print the result. about: the data; thing: example or sentence; warnings: about the test set."""
     sizes = result.sizes
     console.print(about)
     tested = f"{sizes['test']:,} for the test" if sizes["test"] else "no test set"

@@ -90,7 +90,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def write_files(folder: Path) -> None:
-    """Digits as tables with two and with ten classes; messages as text, in a table, and as tokens with labels."""
+    """Write digits as tables with two and with ten classes; messages as text, in a table, and as tokens with labels."""
     import numpy as np
 
     from perceptrons.data.bundled import SMS, digits

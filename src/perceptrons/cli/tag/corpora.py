@@ -53,7 +53,7 @@ def corpus_for(tagger: "SequencePerceptron", path: Path, options: LabelledFileOp
     file = column_file(path, options)
     label = learned_column(file, tagger, "--label") if options.label is None else label_index(file, options.label)
     names = tagger.templates.parsed()[1]
-    return _corpus(file, find_columns(file, names, options.columns, label), names, label)
+    return _corpus(file, find_columns(file, names, options.columns), names, label)
 
 
 def corpus_like(corpus: "Corpus", path: Path, options: LabelledFileOptions) -> "Corpus":
@@ -61,7 +61,7 @@ def corpus_like(corpus: "Corpus", path: Path, options: LabelledFileOptions) -> "
     file = column_file(path, options)
     same = options.label is None and file.format == corpus.file.format == "conllu"
     label = corpus.label if same and corpus.label is not None else label_index(file, options.label)
-    return _corpus(file, find_columns(file, corpus.names, options.columns, label), corpus.names, label)
+    return _corpus(file, find_columns(file, corpus.names, options.columns), corpus.names, label)
 
 
 def corpus_to_tag(tagger: "SequencePerceptron", path: Path, options: TokenFileOptions, columns: str | None) -> "Corpus":
@@ -73,6 +73,11 @@ def corpus_to_tag(tagger: "SequencePerceptron", path: Path, options: TokenFileOp
 def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int | None) -> "Corpus":
     from perceptrons.data.corpus import Corpus
 
+    if label is not None and label in places:
+        raise BadInputError(
+            f"{file.path}: column {label + 1} is both the label and an input of the tagger, which would give the "
+            "label away: give both with --label and --columns."
+        )
     corpus = Corpus.of(file, places, names, label)
     if label is not None and (token := corpus.first_missing()) is not None:
         raise BadInputError(
@@ -174,12 +179,11 @@ def input_columns(file: "ColumnFile", columns: str | None, label: int) -> list[i
             f"{file.path}: the label is column {label + 1}, and there is no column left of it: name the columns to "
             "learn from with --columns."
         )
-    _refuse_label_as_input(file, places, label)
     return places
 
 
-def find_columns(file: "ColumnFile", names: list[str], columns: str | None, label: int | None = None) -> list[int]:
-    """Return the columns that a tagger knows by these names. label: the column of the label, which it must not see."""
+def find_columns(file: "ColumnFile", names: list[str], columns: str | None) -> list[int]:
+    """Return the columns that a tagger knows by these names."""
     from perceptrons.data.corpus import column_places
 
     if columns is not None:
@@ -201,8 +205,6 @@ def find_columns(file: "ColumnFile", names: list[str], columns: str | None, labe
             f"{file.path}: the file has {count(file.n_columns, 'column')}, but the tagger needs {len(names)} "
             f"({listed(names)}): use a file with these columns, or give their places with --columns."
         )
-    if label is not None:
-        _refuse_label_as_input(file, places, label)
     return places
 
 
@@ -243,14 +245,6 @@ def _parse_columns(file: "ColumnFile", columns: str) -> list[int]:
     if repeated is not None:
         raise BadInputError(f"--columns {plain(columns)}: column {repeated + 1} is given twice.")
     return places
-
-
-def _refuse_label_as_input(file: "ColumnFile", places: list[int], label: int) -> None:
-    if label in places:
-        raise BadInputError(
-            f"{file.path}: column {label + 1} is both the label and an input of the tagger, which would give the "
-            "label away: give both with --label and --columns."
-        )
 
 
 # ---- templates

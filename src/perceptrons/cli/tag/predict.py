@@ -53,5 +53,5 @@ def predict(options: TagPredictOptions) -> None:
 
 
 def _number(lead: float) -> float | None:
-    """JSON has no infinity: None says that nothing else is allowed."""
+    """Return a lead for JSON, which has no infinity: None says that nothing else is allowed."""
     return None if lead == float("inf") else float(lead)

@@ -95,7 +95,7 @@ class TaggerResult:
         show_suggestions(self.suggestions(), console)
 
     def suggestions(self) -> list[tuple[str, str]]:
-        """At most three commands that make sense after this run, each with its reason."""
+        """Return at most three commands that make sense after this run, each with its reason."""
         tagger, options, training = self.tagger, self.options, self.training
         words = ["perceptrons", "tag", "train", options.file]
         rule = ("templates", *TAGGER_PARAMETERS, "on_bad_label", "resume")
@@ -136,7 +136,7 @@ def measure(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None =
 
 
 def show_quality(result: TaggerQuality, console: "Screen", title: str = "Accuracy", full: bool = False) -> None:
-    """The report for people: with phrases, or else the most frequent confusions; full: with both, or all labels."""
+    """Print the quality: with phrases, or else the most frequent confusions; full: with both, or all labels."""
     accuracy = f"{title} {percent(result.quality.accuracy, 2)} ({beside(result.quality)})"
     console.print(accuracy, style="bold")
     if result.new_words is not None and result.new_words.total:

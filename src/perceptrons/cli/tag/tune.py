@@ -59,7 +59,7 @@ def tune(options: TagTuneOptions) -> None:
 
 
 def tagger_to_tune(options: TagTuneOptions) -> "SequencePerceptron":
-    """The tagger whose settings are to be found; parameters that it cannot have are refused."""
+    """Return the tagger whose hyperparameters are tuned; refuse parameters that it cannot have."""
     from perceptrons import SequencePerceptron
     from perceptrons.sequence.choices import check_choices
 
