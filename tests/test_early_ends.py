@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import perceptrons
-from perceptrons.cli import inputs, main, predict
+from perceptrons.cli import files, main, predict
 from perceptrons.data import sample, source, stream
 from perceptrons.data.held_out import ByHash, without_test
 from perceptrons.engine.streaming.cache import Cache
@@ -46,13 +46,13 @@ def fail(*arguments, **named):
 CONSUMERS = {
     "writing a cache": (Cache, "append", lambda model, svm: model.fit_stream(stream(svm), epochs=2)),
     "learning": (perceptrons.Perceptron, "_meet_block", lambda model, svm: model.fit_stream(stream(svm), epochs=1)),
-    "measuring": (evaluation, "answered", lambda model, svm: inputs.measured_blocks(model, stream(svm))),
+    "measuring": (evaluation, "answered", lambda model, svm: files.measured_blocks(model, stream(svm))),
     "testing": (evaluation, "answered", lambda model, svm: measure_held_out(model, svm)),
     "holding out": (ByHash, "held_out", lambda model, svm: hold_out(model, svm)),
     "a threshold": (thresholds, "codes_and_scores", lambda model, svm: choose_threshold(model, svm)),
     "calibrating": (thresholds, "codes_and_scores", lambda model, svm: calibrate(model, svm)),
     "a sample": (sample, "widened", lambda model, svm: sample.first_examples(stream(svm), 6, 10**6)),
-    "predicting": (predict, "write_answers", lambda model, svm: answer(model, svm)),
+    "predicting": (predict, "write_predictions", lambda model, svm: answer(model, svm)),
     "reading too much": (perceptrons.data.reader, "memory", lambda model, svm: read_with_little_memory(svm)),
 }  # fmt: skip
 
@@ -64,7 +64,7 @@ def choose_threshold(model, svm):
 def measure_held_out(model, svm):
     with without_test(stream(svm), 0.5, 0) as rest:
         assert sum(block.X.shape[0] for block in rest) < 400
-        inputs.measured_blocks(model, rest.test(6))
+        files.measured_blocks(model, rest.test(6))
 
 
 def calibrate(model, svm):

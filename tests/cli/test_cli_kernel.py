@@ -11,8 +11,7 @@ from sklearn.metrics import confusion_matrix
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.cli import main
-from perceptrons.cli.options import Kernel, OnFull
-from perceptrons.cli.parameters import LINEAR_ONLY
+from perceptrons.cli.options import LINEAR_ONLY, Kernel, OnFull
 from perceptrons.engine.training.parameters import Words
 from perceptrons.kernel.choices import DOMAINS
 from perceptrons.kernel.kernels import NAMES as KERNELS

@@ -15,7 +15,7 @@ import pytest
 
 import perceptrons
 from perceptrons import FeatureTemplates, SequencePerceptron
-from perceptrons.cli.tag.corpus import MAX_LABELS, TEMPLATE_SETS
+from perceptrons.cli.tag.corpora import MAX_LABELS, TEMPLATE_SETS
 from perceptrons.cli.tag.options import ColumnFormat, Scheme, TaggerCombine, TaggerCost, TaggerStep
 from perceptrons.cli.tag.train import FIXED_BY_TAGGER
 from perceptrons.data.conll import FORMATS

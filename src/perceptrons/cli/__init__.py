@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
@@ -12,9 +13,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import perceptrons
-from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.libraries import prepare_process
-from perceptrons.cli.screen import say, saying_warnings
+from perceptrons.cli.screen import BadInputError, say, saying_warnings
 
 # The first sentence of each command; kept here so that --help does not load all modules.
 COMMANDS = {
@@ -45,24 +45,13 @@ COMPILED_AGAIN = (
 UsageError = typer.BadParameter.__base__  # typer's own copy of click, or the installed click: it depends on the version
 
 
-class Commands(Mapping[str, Any]):
+class Commands(UserDict[str, Any]):
     """Commands by name; each is made when it is first used."""
 
-    def __init__(self) -> None:
-        self._commands: dict[str, Any] = {}
-
     def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        if name not in self._commands:
-            self._commands[name] = make_command(name)
-        return self._commands[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
+        if self.data[name] is None:
+            self.data[name] = make_command(name)
+        return self.data[name]
 
 
 class Program(TyperGroup):
@@ -73,7 +62,7 @@ class Program(TyperGroup):
 
     def __init__(self, **extra: Any) -> None:
         super().__init__(**{**extra, "commands": None})
-        self.commands = Commands()  # type: ignore[assignment]
+        self.commands = Commands(dict.fromkeys(COMMANDS))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):

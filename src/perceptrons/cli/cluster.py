@@ -5,15 +5,14 @@ import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing, refusing_data
-from perceptrons.cli.inputs import opened
+from perceptrons.cli.files import opened, refusing, refusing_data
 from perceptrons.cli.options import ClusterOptions, ReadingOptions
-from perceptrons.cli.screen import count, plain, say
+from perceptrons.cli.screen import BadInputError, count, plain, say, shows_text
 
 if TYPE_CHECKING:
     from perceptrons.cli.progress import MixingProgress, ReportedCheckpoint
@@ -56,7 +55,8 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
         stack.enter_context(dask.config.set({WORKER_PRELOAD: [*dask.config.get(WORKER_PRELOAD), IGNORE_CTRL_C]}))
         if not options.verbose:
             stack.enter_context(dask.config.set({WORKER_LOG_LEVEL: "critical"}))
-            stack.enter_context(_silence())
+            stack.callback(logging.disable, logging.root.manager.disable)
+            logging.disable(logging.CRITICAL)
         if options.dask is None:
             with refusing(OSError, RuntimeError, about="--workers: the worker processes cannot be started"):
                 cluster = stack.enter_context(local_cluster(options.workers))
@@ -72,23 +72,13 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
         yield client
 
 
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Nothing is logged."""
-    level = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(level)
-
-
 def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | None) -> tuple[list[Path], dict[str, Any]]:
     """Return the files by their absolute names, and how to read them.
 
     The files of a cluster of other machines need not exist on this one.
     """
     from perceptrons.data import stream_format
+    from perceptrons.data.source import find_files
 
     local_data = data
     if dask is not None:
@@ -102,30 +92,24 @@ def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | Non
         raise BadInputError(
             "--format npz: workers cannot read npz files, which are loaded as a whole: use another format."
         )
-    files: list[DataPath] = reader.files if dask is None else _expand_patterns(data)
+    files: list[DataPath] = reader.files
+    if dask is not None:  # a pattern that matches nothing here may match on the workers
+        files = []
+        for path in data:
+            try:
+                files += find_files((path,))
+            except ValueError:
+                files.append(path)
     parameters = {name: value for name, value in reader.request.items() if value is not None}
     if reading.many_classes:
         parameters["many_classes"] = True
     return [Path(os.path.abspath(str(path))) for path in files], parameters
 
 
-def _expand_patterns(data: list[Path]) -> "list[DataPath]":
-    """Return the files of names and patterns; a pattern that matches nothing here may match on the workers."""
-    from perceptrons.data.source import find_files
-
-    files: list[DataPath] = []
-    for path in data:
-        matches: list[DataPath] = [path]
-        with suppress(ValueError):
-            matches = find_files((path,))
-        files += matches
-    return files
-
-
 def fit_on_workers(
     model: Any, data: Any, reading: dict[str, Any], options: ClusterOptions, progress: "MixingProgress", *,
     epochs: int | None = None, classes: Any = None, checkpoint: "ReportedCheckpoint | None" = None,
-    checkpoint_path: Path | None = None, can_resume: bool = False,
+    can_resume: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Fit a model on the workers; return facts about these. data: files and how to read them, or sequences and y."""
     from perceptrons.cli.progress import watching
@@ -134,12 +118,11 @@ def fit_on_workers(
 
     mixing = {} if options.mixing is None else {"mixing": options.mixing}
     with connected(options) as client:
-        if not (options.quiet or options.json):
+        if shows_text(options):
             workers = client.nthreads()
             n_workers = count(len(workers), "worker") if workers else "no workers yet"
             say(f"Cluster {client.scheduler.address}: {n_workers}. Dashboard: {client.dashboard_link}")
-        path = None if checkpoint is None else checkpoint_path
-        with watching(progress, checkpoint, path), _refusing_lost_cluster(checkpoint, checkpoint_path, can_resume):
+        with watching(progress, checkpoint), _refusing_lost_cluster(checkpoint, can_resume):
             Workers(client).wait(math.inf)
             progress.set_workers(client.nthreads(), options.shards)
             fit(
@@ -157,9 +140,7 @@ def fit_on_workers(
 
 
 @contextmanager
-def _refusing_lost_cluster(
-    checkpoint: "ReportedCheckpoint | None", path: Path | None, can_resume: bool
-) -> Iterator[None]:
+def _refusing_lost_cluster(checkpoint: "ReportedCheckpoint | None", can_resume: bool) -> Iterator[None]:
     """Turn the loss of the scheduler, of data or of too many workers into refusals that say what is saved."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
@@ -174,7 +155,7 @@ def _refusing_lost_cluster(
             state = "No epoch is complete yet, so nothing is saved."
             if checkpoint.path.exists():
                 state = (
-                    f"The last mixed weights are in {path}: the same command with --resume continues from there, also "
-                    "on another cluster."
+                    f"The last mixed weights are in {checkpoint.path_as_typed}: the same command with --resume "
+                    "continues from there, also on another cluster."
                 )
         raise BadInputError(f"{error} {state}") from error

@@ -2,45 +2,29 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.hold_out import (
-    check_groups,
-    check_parts,
-    describe_table,
-    find_ledger,
-    labels_of,
-    majority_warnings,
-    make_part,
-    read_examples,
-    refusing_selection,
-    warnings_about_test_set,
+from perceptrons.cli import hold_out
+from perceptrons.cli.files import check_seconds, name_of
+from perceptrons.cli.options import CompareOptions, command
+from perceptrons.cli.screen import (
+    BadInputError,
+    bar,
+    grid,
+    heading,
+    metric_text,
+    plain,
+    print_result,
+    say,
+    shows_text,
 )
-from perceptrons.cli.inputs import check_seconds, name_of
-from perceptrons.cli.options import (
-    ComparisonOptions,
-    Demo,
-    ExampleSplitOptions,
-    OptionalDataArgument,
-    ReadingOptions,
-    command,
-)
-from perceptrons.cli.screen import as_json, grid, heading, metric_text, plain, say, score_bar, screen
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from perceptrons.cli.consoles import Screen
     from perceptrons.data import Table
     from perceptrons.selection import Compared, Demonstration
 
 MAX_BAR_WIDTH = 10  # characters
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompareOptions(OptionalDataArgument, ComparisonOptions, ReadingOptions, ExampleSplitOptions):
-    """The options of `perceptrons compare`."""
 
 
 @command
@@ -51,42 +35,40 @@ def compare(options: CompareOptions) -> None:
     The table shows the test score with its confidence interval, significance, time and size. A second use of the same
     test set is refused unless you give --force; the result then says so. Running the same command again is allowed.
     """
+    from perceptrons import selection
+
     if options.demo is not None:
         if options.data:
             raise BadInputError(f"--demo {options.demo} generates its own data: leave DATA out.")
-        _demonstrate(options.demo, options.json, options.quiet)
+        demonstration: Demonstration = getattr(selection, options.demo.replace("-", "_"))()
+        print_result(options, demonstration.to_dict, lambda console: show_demonstration(demonstration, console))
         return
     if not options.data:
         raise BadInputError("Nothing to compare on: give DATA, or --demo too-correct or copied-features.")
-    check_groups(options)
-    check_parts(dev=(None, options.dev_share), test=(options.test, options.test_share))
+    hold_out.check_split(options)
     check_seconds(options.max_seconds)
-    from perceptrons.selection import compare as compared
-
     names = _learner_names(options.learner)
-    ledger = find_ledger(options)
-    table, groups, _ = read_examples(options.data, options, options, needs_test_set=True)
-    validation, test = (
-        make_part(None, options.dev_share, table, options),
-        make_part(options.test, options.test_share, table, options),
-    )
-    watched = sys.stderr.isatty() and not (options.quiet or options.json)
-    with refusing_selection(name_of(table)):
-        result = compared(
-            table.X, labels_of(table), dev=validation, test=test, random_state=options.seed,
+    ledger = hold_out.find_ledger(options)
+    table, groups, _ = hold_out.read_examples(options.data, options, options, needs_test_set=True)
+    parts = hold_out.make_parts(options, lambda path: hold_out.examples_like(table, path, options))
+    is_watched = sys.stderr.isatty() and shows_text(options)
+    with hold_out.refusing_selection(name_of(table)):
+        result = selection.compare(
+            table.X, hold_out.labels_of(table), **parts, random_state=options.seed,
             split="time" if options.time_order else None, groups=groups, keys=table.keys, learners=names,
             metric=options.metric, force=options.force, ledger=ledger, max_seconds=options.max_seconds,
-            tell=say if watched else None, scale=False if table.source.get("preparation") else "auto",
+            tell=say if is_watched else None, scale=False if table.source.get("preparation") else "auto",
         )  # fmt: skip
-    warnings = warnings_about_test_set(result.parts.test, table, options)
+    warnings = hold_out.warnings_about_test_set(result.parts.test, table, options)
     if not table.several and result.metric == "accuracy" and result.parts.test is not None:
         best = max(row.score for row in result.rows)
-        warnings += majority_warnings(result.parts.test.taken()[1], best)
-    if options.json:
-        about = {"data": [str(path) for path in options.data], **result.to_dict(), "scaled": _scaled(result, table)}
-        print(as_json({**about, "warnings": warnings}), end="")
-    elif not options.quiet:
-        show(result, table, screen(), warnings)
+        warnings += hold_out.majority_warnings(result.parts.test.taken()[1], best)
+    data, scaled = [str(path) for path in options.data], _scaled(result, table)
+    print_result(
+        options,
+        lambda: {"data": data, **result.to_dict(), "scaled": scaled, "warnings": warnings},
+        lambda console: show(result, table, console, warnings),
+    )
 
 
 def _learner_names(learners: list[str] | None) -> list[str] | None:
@@ -108,24 +90,23 @@ def _scaled(result: "Compared", table: "Table") -> bool:
     return result.scaled or (table.source.get("preparation") or {}).get("scale") == "standard"
 
 
-def show(result: "Compared", table: "Table", console: "Console", warnings: Sequence[str] = ()) -> None:
+def show(result: "Compared", table: "Table", console: "Screen", warnings: Sequence[str] = ()) -> None:
     """Print the comparison. warnings: about the test set."""
     sizes = result.sizes
-    console.print(describe_table(table), markup=False)
+    console.print(hold_out.describe_table(table))
     scaled = "; standardised for all learners" if _scaled(result, table) else ""
     console.print(
         f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
-        f"(split {result.parts.how}){scaled}", markup=False,
+        f"(split {result.parts.how}){scaled}",
     )  # fmt: skip
-    for warning in warnings:
-        console.print(warning, markup=False, style="yellow")
+    console.print_lines(warnings, "yellow")
     console.print(heading(f"Test set, by {result.metric}"))
     lines = grid(
-        ("", "left"), (result.metric[:8], "right"), ("", "left"), ("95% interval", "left"), ("p", "left"),
-        ("prob.", "left"),
+        "", f">{result.metric[:8]}", "", "95% interval", "p",
+        "prob.",
     )  # fmt: skip
     for row in result.rows:
-        length = score_bar(row.score, MAX_BAR_WIDTH, console)
+        length = bar(row.score, MAX_BAR_WIDTH, console)
         interval = " to ".join(metric_text(result.metric, end) for end in (row.interval.low, row.interval.high))
         lines.row(
             plain(row.what, 24), metric_text(result.metric, row.score, 2), length, interval, result.p_in_words(row),
@@ -133,7 +114,7 @@ def show(result: "Compared", table: "Table", console: "Console", warnings: Seque
         )  # fmt: skip
     console.print(lines)
     console.print(heading("Cost: seconds to train, seconds for 1,000 predictions, size of the stored numbers"))
-    lines = grid(("", "left"), ("setting", "left"), ("train", "right"), ("predict", "right"), ("kB", "right"))
+    lines = grid("", "setting", ">train", ">predict", ">kB")
     for row in result.rows:
         size = "-" if row.size is None else f"{row.size / 1000:,.1f}"
         times = f"{row.training_seconds:.2g}", f"{row.prediction_seconds:.1g}"
@@ -141,24 +122,14 @@ def show(result: "Compared", table: "Table", console: "Console", warnings: Seque
     console.print(lines)
     console.print(heading("Summary"))
     for line in [*result.notes(), *result.explain().splitlines()[1:]]:
-        console.print(line, markup=False, style="yellow" if line.startswith("FORCED") else None)
+        console.print(line, style="yellow" if line.startswith("FORCED") else None)
 
 
-def _demonstrate(demo: Demo, json: bool, quiet: bool) -> None:
-    from perceptrons import selection
+def show_demonstration(result: "Demonstration", console: "Screen") -> None:
+    """Print the table of a demonstration, and what it means."""
     from perceptrons.selection.demonstrations import HEAD
 
-    result: Demonstration = getattr(selection, demo.replace("-", "_"))()
-    if json:
-        print(as_json(result.to_dict()), end="")
-        return
-    if quiet:
-        return
-    console = screen()
-    console.print(heading(result.title))
-    table = grid(*((title, "left" if k == 0 else "right") for k, title in enumerate(HEAD)))
-    for line in result.table():
-        table.row(*line)
-    console.print(table)
+    columns = [HEAD[0], *(f">{title}" for title in HEAD[1:])]
+    console.print(heading(result.title), grid(*columns, rows=result.table()))
     for paragraph in result.explain().splitlines():
-        console.print(f"\n{paragraph}", markup=False)
+        console.print(f"\n{paragraph}")

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +17,19 @@ class Screen(Console):
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        self.print(text, style="yellow")
+
+    def print_lines(self, lines: Iterable[str], style: str = "") -> None:
+        for line in lines:
+            self.print(line, style=style)
+
+    def indent(self, paragraphs: Iterable[str], style: str = "") -> None:
+        """Print paragraphs, each two columns to the right."""
+        for paragraph in paragraphs:
+            self.print(Padding(Text(paragraph, style=style), (0, 0, 0, 2), expand=False))
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
         """Render without the control characters of names, tokens and labels."""

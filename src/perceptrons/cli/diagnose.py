@@ -1,19 +1,16 @@
 """`perceptrons diagnose`: are the classes linearly separable, with a proof, and what makes training hard?"""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perceptrons.cli.errors import refusing, refusing_data
-from perceptrons.cli.files import check_output, save_text
-from perceptrons.cli.inputs import check_seconds, json_paths, name_of, opened, read_all
-from perceptrons.cli.options import DataArgument, JsonOption, ProofOptions, ReadingOptions, command
-from perceptrons.cli.screen import Waiting, as_json, count, grid, heading, percent, plain, screen
+from perceptrons.cli import files
+from perceptrons.cli.files import refusing, refusing_data
+from perceptrons.cli.options import DiagnoseOptions, command
+from perceptrons.cli.screen import Waiting, count, grid, heading, percent, plain, print_result, show_more
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from perceptrons.cli.consoles import Screen
     from perceptrons.data import Table
     from perceptrons.data.table import DataPath
     from perceptrons.theory.diagnose import Diagnosis
@@ -24,11 +21,6 @@ GROUPS = 5  # lines at most of contradictions
 PAIRS = 10  # lines at most of pairs of classes
 LONG_NUMBER = re.compile(rb"[0-9.]{17}")  # 16 digits and a point; whole numbers of 16 digits are too large anyway
 LARGE = 0.3  # of R^2: below, no feature is worth naming
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiagnoseOptions(DataArgument, ProofOptions, ReadingOptions, JsonOption):
-    """The options of `perceptrons diagnose`."""
 
 
 @command
@@ -43,10 +35,12 @@ def diagnose(options: DiagnoseOptions) -> None:
     from perceptrons.inspection.names import names_of_table
 
     certificate, max_seconds = options.certificate, options.max_seconds
-    check_seconds(max_seconds)
-    check_output(certificate, *options.data)
-    with Waiting("Reading ...", shown=not options.json) as waiting:
-        table = read_all(opened(options.data, options, scale="none"))  # proofs are to speak of the numbers in DATA
+    files.check_seconds(max_seconds)
+    files.check_output(certificate, *options.data)
+    with Waiting("Reading ...", options) as waiting:
+        table = files.read_all(
+            files.opened(options.data, options, scale="none")
+        )  # proofs are to speak of the numbers in DATA
         with refusing_data():
             check_classes(table, options.many_classes)
         with refusing(ValueError, TypeError, about=table.path):
@@ -56,12 +50,13 @@ def diagnose(options: DiagnoseOptions) -> None:
                 tell=waiting.say, decimals=are_short_decimals(table.files, table.source.get("encoding")),
             )  # fmt: skip
     if certificate is not None:
-        save_text(diagnosis.certificate.to_json() + "\n", certificate)
-    if options.json:
-        saved = None if certificate is None else str(certificate)
-        print(as_json({"data": json_paths(table.files), **diagnosis.to_dict(), "certificate": saved}), end="")
-    else:
-        show(diagnosis, table, certificate, screen())
+        files.save_bytes(f"{diagnosis.certificate.to_json()}\n".encode(), certificate)
+    saved = None if certificate is None else str(certificate)
+    print_result(
+        options,
+        lambda: {"data": files.json_paths(table.files), **diagnosis.to_dict(), "certificate": saved},
+        lambda console: show(diagnosis, table, certificate, console),
+    )
 
 
 def are_short_decimals(files: "list[DataPath]", encoding: str | None) -> bool:
@@ -81,66 +76,59 @@ def are_short_decimals(files: "list[DataPath]", encoding: str | None) -> bool:
     return True
 
 
-def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "Console") -> None:
-    """The report for people."""
-    classes = [
-        f"{plain(label)} ({n:,})" for label, n in list(zip(diagnosis.classes, diagnosis.counts, strict=True))[:10]
-    ]
+def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "Screen") -> None:
+    """Print the diagnosis."""
+    numbered = list(zip(diagnosis.classes, diagnosis.counts, strict=True))[:10]
+    classes = ", ".join(f"{plain(label)} ({n:,})" for label, n in numbered)
     features = count(diagnosis.examples.X.shape[1], "feature")
     if table.columns is not None and table.columns.bits is not None:
         features = f"{count(table.columns.n_names, 'feature')} in 2^{table.columns.bits} columns"
     by_row = "; rows are numbered from 0" * (diagnosis.lines is None)
-    console.print(
-        f"{name_of(table)}: {count(len(diagnosis.codes), 'example')}, {features}, {len(diagnosis.classes):,} classes: "
-        f"{', '.join(classes)}{', ...' * (len(diagnosis.classes) > 10)}{by_row}", markup=False,
-    )  # fmt: skip
-    console.print(heading(diagnosis.verdict))
-    console.print(diagnosis.explain_verdict(), markup=False)
+    about = f"{files.name_of(table)}: {count(len(diagnosis.codes), 'example')}, {features}"
+    more = ", ..." * (len(diagnosis.classes) > 10)
+    console.print(f"{about}, {len(diagnosis.classes):,} classes: {classes}{more}{by_row}")
+    console.print(heading(diagnosis.verdict), diagnosis.explain_verdict(), sep="\n")
     show_witness(diagnosis, console)
     if saved is not None:
         name = "The proof" if diagnosis.certificate.separable is not None else "The certificate, which proves nothing,"
-        console.print(f"{name} is in {saved}", markup=False)
+        console.print(f"{name} is in {saved}")
     show_contradictions(diagnosis, console)
     show_pairs(diagnosis, console)
     if diagnosis.effort is not None:
         console.print(heading("What the perceptron will do on this data"))
-        for line in diagnosis.explain_effort(diagnosis.effort):
-            console.print(line)
+        console.print_lines(diagnosis.explain_effort(diagnosis.effort))
     show_scales(diagnosis, console)
 
 
-def show_witness(diagnosis: "Diagnosis", console: "Console") -> None:
-    """The examples that prove that the classes overlap, and their weights."""
+def show_witness(diagnosis: "Diagnosis", console: "Screen") -> None:
+    """Print the examples that prove that the classes overlap, and their weights."""
     from perceptrons.theory.certificate import format_fraction
 
     witness, several = diagnosis.certificate.witness, len(diagnosis.classes) > 2
     if witness is None or len(set(witness.rows)) <= 2:
         return
-    table = grid(
-        (diagnosis.row_noun, "right"), ("class", "left"), *[("against", "left")] * several, ("weight", "right")
-    )
+    against = ["against"] * several
+    table = grid(f">{diagnosis.row_noun}", "class", *against, ">weight")
     for row, label, rival, weight in sorted(zip(*witness, strict=True))[:ROWS]:
         table.row(f"{diagnosis.place(row)}", plain(label), *[plain(rival)] * several, format_fraction(weight))
     console.print(table)
-    _and_more(len(witness.rows) - ROWS, "", console)
+    show_more(len(witness.rows) - ROWS, "", console)
 
 
-def show_contradictions(diagnosis: "Diagnosis", console: "Console") -> None:
-    """Equal rows with different labels, some of them by line."""
+def show_contradictions(diagnosis: "Diagnosis", console: "Screen") -> None:
+    """Print equal rows with different labels, some of them by line."""
     if not diagnosis.groups:
         return
-    total = sum(map(len, diagnosis.groups))
-    console.print(
-        heading(f"Identical examples with different labels: {total:,} in {count(len(diagnosis.groups), 'group')}")
-    )
+    examples = f"{sum(map(len, diagnosis.groups)):,} in {count(len(diagnosis.groups), 'group')}"
+    console.print(heading(f"Identical examples with different labels: {examples}"))
     for group in diagnosis.groups[:GROUPS]:
-        console.print(f"  {diagnosis.name_rows(group, ROWS, with_labels=True)}", markup=False)
-    _and_more(len(diagnosis.groups) - GROUPS, "group", console)
+        console.print(f"  {diagnosis.name_rows(group, ROWS, with_labels=True)}")
+    show_more(len(diagnosis.groups) - GROUPS, "group", console)
     console.print(diagnosis.explain_contradictions())
 
 
-def show_pairs(diagnosis: "Diagnosis", console: "Console") -> None:
-    """Which pairs of classes cannot be separated from each other."""
+def show_pairs(diagnosis: "Diagnosis", console: "Screen") -> None:
+    """Print the pairs of classes that cannot be separated from each other."""
     if not diagnosis.pairs:
         return
     apart = [pair for pair in diagnosis.pairs if pair.separable is False]
@@ -148,39 +136,28 @@ def show_pairs(diagnosis: "Diagnosis", console: "Console") -> None:
     console.print(heading(title))
     for pair in apart[:PAIRS]:
         names = " and ".join(plain(label) for label in pair.classes)
-        console.print(f"  {names}, as {diagnosis.name_rows(pair.rows, 4)} prove", markup=False)
-    _and_more(len(apart) - PAIRS, "", console)
-    for line in diagnosis.explain_other_pairs():
-        console.print(line)
+        console.print(f"  {names}, as {diagnosis.name_rows(pair.rows, 4)} prove")
+    show_more(len(apart) - PAIRS, "", console)
+    console.print_lines(diagnosis.explain_other_pairs())
 
 
-def show_scales(diagnosis: "Diagnosis", console: "Console") -> None:
-    """Which features make the radius, and what features of one scale would change."""
+def show_scales(diagnosis: "Diagnosis", console: "Screen") -> None:
+    """Print the features that make the radius, and what features of one scale would change."""
     scales = diagnosis.scales
     console.print(heading("Scales"))
     console.print(diagnosis.explain_radius())
     dominant = diagnosis.dominant_columns(FEATURES)
-    table = grid(("feature", "left"), ("share of R^2", "right"), ("mean", "right"), ("standard deviation", "right"))
+    table = grid("feature", ">share of R^2", ">mean", ">standard deviation")
     for column in dominant:
         numbers = (f"{part[column]:.4g}" for part in (scales.means, scales.deviations))
         table.row(plain(diagnosis.feature(column), 32), percent(scales.shares[column]), *numbers)
     largest = float(scales.shares[dominant[0]])
     console.print(table if largest >= LARGE else f"No feature has more than {percent(largest)} of R^2.")
-    for line in diagnosis.explain_scales():
-        console.print(line, markup=False)
+    console.print_lines(diagnosis.explain_scales())
     if diagnosis.looks_like_text or diagnosis.effort is None or diagnosis.even is None:
         return
     console.print()
     even = "standardised" if diagnosis.is_centred else "scaled by maximum"
-    table = grid(("", "left"), ("unscaled", "right"), (even, "right"))
-    for cells in diagnosis.effort_rows(diagnosis.effort, diagnosis.even):
-        table.row(*cells)
-    console.print(table)
-    for line in diagnosis.advise_scaling(diagnosis.effort, diagnosis.even):
-        console.print(line)
-
-
-def _and_more(number: int, thing: str, console: "Console") -> None:
-    if number > 0:
-        more = count(number, thing) if thing else f"{number:,}"
-        console.print(f"and {more} more (use --json for all)", style="dim")
+    rows = diagnosis.effort_rows(diagnosis.effort, diagnosis.even)
+    console.print(grid("", ">unscaled", f">{even}", rows=rows))
+    console.print_lines(diagnosis.advise_scaling(diagnosis.effort, diagnosis.even))

@@ -1,26 +1,29 @@
 """`perceptrons evaluate`: how good a model is on labelled data."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import load_model
-from perceptrons.cli.inputs import json_paths, measured_blocks, no_examples_error, opened, say_skipped
-from perceptrons.cli.options import DataArgument, JsonOption, ModelArgument, ReadingOptions, command
-from perceptrons.cli.screen import as_json, count, grid, heading, listed, percent, plain, screen
+from perceptrons.cli.files import json_paths, load_model, measured_blocks, no_examples_error, opened, say_skipped
+from perceptrons.cli.options import EvaluateOptions, command
+from perceptrons.cli.screen import (
+    PROBABILITY_METRICS,
+    RANKING_METRICS,
+    BadInputError,
+    capitalized,
+    count,
+    grid,
+    heading,
+    listed,
+    percent,
+    plain,
+    print_result,
+)
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from perceptrons.data.reader import Reader
+    from perceptrons.cli.consoles import Screen
     from perceptrons.inspection.evaluation import LabelQuality, Quality
 
 MAX_CLASSES_SHOWN = 20  # of more, the tables show the worst
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(ModelArgument, DataArgument, ReadingOptions, JsonOption):
-    """The options of `perceptrons evaluate`."""
+LABEL_METRICS = ("balanced_accuracy", "f1", "matthews")
 
 
 @command
@@ -31,98 +34,82 @@ def evaluate(options: EvaluateOptions) -> None:
 
     Data of any size are read block by block, in the same way as for training.
     """
-    from perceptrons.inspection.evaluation import (
-        beside,
-        is_no_better_than_majority,
-        metrics_in_words,
-        several_labels,
-        unranked,
-    )
+    from perceptrons.inspection.evaluation import several_labels
 
     data = options.data
     model = load_model(options.model, instead="evaluate")
-    name = ", ".join(str(path) for path in data[:3]) + ", ..." * (len(data) > 3)
     reader = opened(data, options, like=model)
     quality = measured_blocks(model, reader)
     say_skipped(reader)
     if quality is None:
         raise no_examples_error(reader.files[0])
     if several_labels(model):
-        _evaluate_sets(quality, options, reader)
-        return
-    refuse_strange(quality, name, "class of the model", "--label-column")
-    if options.json:
-        content = {
-            "model": str(options.model), "data": json_paths(data),
-            "examples": quality.total, "right": quality.right,
-            **quality.metrics(), "threshold": model.threshold_,
-            "reliability": _curve(quality),
-            "commonest_class_share": quality.commonest[1], "by_class": quality.by_class(),
-            "labels": quality.labels, "unknown_labels": quality.unknown, "confusion": quality.confusion.tolist(),
-            "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,
-        }  # fmt: skip
-        print(as_json(content), end="")
-        return
-    console = screen()
-    console.print(f"Accuracy {percent(quality.accuracy)} ({beside(quality)})", markup=False)
+        if quality.n_unknown:
+            refuse_strange(quality, reader.files[0], "label of the model", "--label-column")
+    else:
+        name = ", ".join(str(path) for path in data[:3]) + ", ..." * (len(data) > 3)
+        refuse_strange(quality, name, "class of the model", "--label-column")
+    about = {"model": str(options.model), "data": json_paths(data)}
+    skipped = {"skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices}
+    show = show_sets if several_labels(model) else show_quality
+    print_result(
+        options, lambda: about | to_dict(quality, model.threshold_) | skipped, lambda console: show(quality, console)
+    )
+
+
+def to_dict(quality: "Quality | LabelQuality", threshold: float | None) -> dict[str, Any]:
+    """Return everything, for JSON."""
+    from perceptrons.inspection.evaluation import LabelQuality
+
+    content = {"examples": quality.total, "right": quality.right, **quality.metrics(), "threshold": threshold}
+    labels = {"by_class": quality.by_class(), "labels": quality.labels, "unknown_labels": quality.unknown}
+    if isinstance(quality, LabelQuality):
+        return content | labels
+    curve = None
+    if quality.reliability is not None:
+        names = ("probability", "share", "examples")
+        curve = [dict(zip(names, point, strict=True)) for point in quality.reliability.curve()]
+    share = {"reliability": curve, "commonest_class_share": quality.commonest[1]}
+    return content | share | labels | {"confusion": quality.confusion.tolist()}
+
+
+def show_quality(quality: "Quality", console: "Screen") -> None:
+    """Print the quality of a model whose examples have one label."""
+    from perceptrons.inspection.evaluation import beside, is_no_better_than_majority, metrics_in_words, unranked
+
+    console.print(f"Accuracy {percent(quality.accuracy)} ({beside(quality)})")
     if is_no_better_than_majority([quality]):
         label = plain(str(quality.commonest[0]), 30)
-        console.print(
+        console.warn(
             f"This is no better than always predicting {label}. Look at the columns of the training data (perceptrons "
-            "look), or train with --class-weight balanced or --kernel rbf.", style="yellow", markup=False,
-        )  # fmt: skip
-    metrics = metrics_in_words(quality, "balanced_accuracy", "f1", "matthews")
-    console.print(f"{metrics[0].upper()}{metrics[1:]}", markup=False)
-    if ranked := metrics_in_words(quality, "roc_auc", "average_precision"):
-        several = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
-        console.print(f"{ranked[0].upper()}{ranked[1:]}{several}", markup=False)
-    if probable := metrics_in_words(quality, "log_loss", "brier_score", "calibration_error"):
-        console.print(f"{probable[0].upper()}{probable[1:]}", markup=False)
+            "look), or train with --class-weight balanced or --kernel rbf."
+        )
+    of_classes = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
+    for names, note in ((LABEL_METRICS, ""), (RANKING_METRICS, of_classes), (PROBABILITY_METRICS, "")):
+        if metrics := metrics_in_words(quality, *names):
+            console.print(f"{capitalized(metrics)}{note}")
     if quality.too_many:
-        console.print(unranked(quality), markup=False)
+        console.print(unranked(quality))
     if quality.n_unknown:
         strange = f"{count(quality.n_unknown, 'example')} with labels that the model does not know"
-        console.print(f"{strange}: {listed(quality.unknown, 5)}", markup=False)
+        console.print(f"{strange}: {listed(quality.unknown, 5)}")
     show_classes(quality, console)
     show_confusion(quality, console)
 
 
-def _evaluate_sets(quality: "LabelQuality", options: EvaluateOptions, reader: "Reader") -> None:
+def show_sets(quality: "LabelQuality", console: "Screen") -> None:
     """Print the quality of a model whose examples may have several labels."""
     from perceptrons.inspection.evaluation import LABEL_SET_METRICS, PRECISIONS_AT_K, sets_in_words
 
-    if quality.n_unknown and quality.n_unknown == quality.n_labels:
-        refuse_strange(quality, reader.files[0], "label of the model", "--label-column")
-    if options.json:
-        content = {
-            "model": str(options.model), "data": json_paths(options.data),
-            "examples": quality.total, "right": quality.right, **quality.metrics(), "threshold": None,
-            "by_class": quality.by_class(), "labels": quality.labels, "unknown_labels": quality.unknown,
-            "skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices,
-        }  # fmt: skip
-        print(as_json(content), end="")
-        return
-    console = screen()
-    per_example = f"{quality.n_labels / quality.total:.2f} per example"
-    metrics = sets_in_words(quality, *LABEL_SET_METRICS)
-    console.print(f"{metrics[0].upper()}{metrics[1:]}", markup=False)
+    console.print(capitalized(sets_in_words(quality, *LABEL_SET_METRICS)))
     if ranking_metrics := sets_in_words(quality, *PRECISIONS_AT_K):
-        console.print(f"{ranking_metrics[0].upper()}{ranking_metrics[1:]}", markup=False)
-    console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}", markup=False)
+        console.print(capitalized(ranking_metrics))
+    per_example = f"{quality.n_labels / quality.total:.2f} per example"
+    console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}")
     if quality.n_unknown:
         unknown = f"{count(quality.n_unknown, 'label')} that the model does not know"
-        console.print(f"{unknown}: {listed(quality.unknown, 5)}", markup=False)
+        console.print(f"{unknown}: {listed(quality.unknown, 5)}")
     show_classes(quality, console, "label")
-
-
-def _curve(quality: "Quality") -> list[dict[str, float]] | None:
-    """Return the reliability curve, if the model is calibrated."""
-    if quality.reliability is None:
-        return None
-    return [
-        {"probability": probability, "share": share, "examples": n}
-        for probability, share, n in quality.reliability.curve()
-    ]
 
 
 def refuse_strange(quality: "Quality | LabelQuality", about: object, thing: str, option: str) -> None:
@@ -135,7 +122,7 @@ def refuse_strange(quality: "Quality | LabelQuality", about: object, thing: str,
         )
 
 
-def show_classes(quality: "Quality | LabelQuality", console: "Console", thing: str = "class") -> None:
+def show_classes(quality: "Quality | LabelQuality", console: "Screen", thing: str = "class") -> None:
     """Print precision, recall, F1 and count; of very many classes those with the lowest F1. thing: class or label."""
     rows = quality.by_class()
     title = f"By {thing}"
@@ -143,14 +130,14 @@ def show_classes(quality: "Quality | LabelQuality", console: "Console", thing: s
         present = [row for row in rows if row["count"]]
         rows = sorted(present, key=lambda row: (row["f1"] or 0.0, -row["count"]))[:MAX_CLASSES_SHOWN]
         title = f"By {thing}: the {MAX_CLASSES_SHOWN} of {len(quality.labels)} with the lowest F1 (use --json for all)"
-    table = grid((thing, "left"), ("precision", "right"), ("recall", "right"), ("F1", "right"), ("count", "right"))
+    table = grid(thing, ">precision", ">recall", ">F1", ">count")
     for row in rows:
         shares = ["-" if row[name] is None else percent(row[name]) for name in ("precision", "recall", "f1")]
         table.row(plain(row["class"]), *shares, f"{row['count']:,}")
     console.print(heading(title), table)
 
 
-def show_confusion(quality: "Quality", console: "Console", thing: str = "class") -> None:
+def show_confusion(quality: "Quality", console: "Screen", thing: str = "class") -> None:
     """Print the confusion matrix if it fits, else the most frequent confusions."""
     none = "." if console.options.ascii_only else "·"
     cells = [[f"{number:,}" if number else none for number in row] for row in quality.confusion.tolist()]
@@ -164,12 +151,11 @@ def show_confusion(quality: "Quality", console: "Console", thing: str = "class")
     show_confusions(quality, console)
 
 
-def show_confusions(quality: "Quality", console: "Console", at_most: int = 10) -> None:
+def show_confusions(quality: "Quality", console: "Screen", at_most: int = 10) -> None:
     """Print the most frequent confusions."""
     pairs = quality.confusions()
-    table = grid(("true", "left"), ("predicted as", "left"), ("times", "right"))
-    for true, predicted, times in pairs[:at_most]:
-        table.row(plain(true), plain(predicted), f"{times:,}")
+    rows = ((plain(true), plain(predicted), f"{times:,}") for true, predicted, times in pairs[:at_most])
+    table = grid("true", "predicted as", ">times", rows=rows)
     kinds = count(len(pairs), "confusion")
     console.print(heading(f"The most frequent of {kinds}" if len(pairs) > at_most else f"All {kinds}"), table)
 
@@ -177,7 +163,7 @@ def show_confusions(quality: "Quality", console: "Console", at_most: int = 10) -
 def _matrix(labels: list[str], cells: list[list[str]]) -> Any:
     from rich.text import Text
 
-    table = grid(("true", "left"), *[(label, "right") for label in labels])
+    table = grid("true", *[f">{label}" for label in labels])
     for k, row in enumerate(cells):
         styles = ["bold green" if k == j else "red" if cell[0].isdigit() else "dim" for j, cell in enumerate(row)]
         table.row(labels[k], *(Text(cell, style) for cell, style in zip(row, styles, strict=True)))

@@ -1,19 +1,71 @@
-"""Opens and writes the files of commands, with error messages that name the file."""
+"""Opens, reads and writes the files of commands, with errors that name the file and end the command."""
 
+import errno
 import glob
 import os
 import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
+from perceptrons.cli.options import READING, ReadingOptions, given, typed
+from perceptrons.cli.screen import BadInputError, count, say
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
     from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
+    from perceptrons.data import Table
+    from perceptrons.data.reader import Reader
+    from perceptrons.data.table import Block, DataPath
 
     AnyModel = Perceptron | KernelPerceptron
+
+STDIN = Path("-")
+SHARE = 0.2  # of the examples, held out as a test set
+DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+# ---- errors
+
+
+@contextmanager
+def refusing(*kinds: type[Exception], about: object = None) -> Iterator[None]:
+    """Turn exceptions of these kinds into refusals. about: the start of the message."""
+    try:
+        yield
+    except kinds as error:
+        raise BadInputError(str(error) if about is None else f"{about}: {error}") from error
+
+
+@contextmanager
+def refusing_to_open(path: Path) -> Iterator[None]:
+    """Turn the system's errors about a file into refusals that name it."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+
+
+@contextmanager
+def refusing_data() -> Iterator[None]:
+    """Turn errors of data, caches, checkpoints and missing packages into refusals."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        reason = reason[:1].lower() + reason[1:]
+        if error.filename is None and error.errno in DISK_IS_FULL:
+            reason += ": parsed data are kept in a temporary file in the folder TMPDIR: set TMPDIR to another folder"
+        raise BadInputError(reason if error.filename is None else f"{error.filename}: {reason}") from error
+    except (ValueError, ModuleNotFoundError) as error:
+        raise BadInputError(str(error)) from error
+
+
+# ---- models
 
 
 def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerceptron":
@@ -67,15 +119,16 @@ def is_tagger(model: "AnyModel | SequencePerceptron") -> "TypeIs[SequencePercept
     return hasattr(model, "templates")
 
 
-def save_model(model: "AnyModel | SequencePerceptron", path: Path) -> None:
+# ---- outputs
+
+
+def save_model(model: "AnyModel | SequencePerceptron", path: Path | None) -> None:
+    """Save a model to the file of -o, if it was given."""
     from perceptrons import save
 
-    with refusing_to_open(path):
-        save(model, path)
-
-
-def save_text(text: str, path: Path) -> None:
-    save_bytes(text.encode(), path)
+    if path is not None:
+        with refusing_to_open(path):
+            save(model, path)
 
 
 def save_bytes(content: bytes, path: Path) -> None:
@@ -95,25 +148,19 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
             "-: this is not a valid output file: leave -o out to write to standard output, or give "
             "./- for a file called -."
         )
-    folder = path.parent
+    folder, exists = path.parent, path.exists()
     if not folder.is_dir():
         raise BadInputError(f"{path}: cannot be written, because the folder {folder} does not exist: create it first.")
     if path.is_dir():
         raise BadInputError(f"{path}: cannot be written, because it is a folder: give the name of a file.")
-    if path.exists() and not path.is_file():
+    if exists and not path.is_file():
         raise BadInputError(f"{path}: cannot be written, because it is not a regular file: give another name.")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if not os.access(path if exists else folder, os.W_OK):
         raise BadInputError(f"{path}: cannot be written: permission denied.")
-    if not path.exists():
-        return
-    for path_read in inputs:
-        if path_read is not None and any(path.samefile(file) for file in _matching_files(path_read)):
+    for source in inputs if exists else ():
+        matches = [] if source is None else [source] if source.exists() else glob.glob(str(source), recursive=True)
+        if any(path.samefile(match) for match in matches):
             raise BadInputError(f"{path}: this command reads the file and would overwrite it: write to another file.")
-
-
-def _matching_files(path: Path) -> list[str]:
-    """Return the files that a name or a pattern matches."""
-    return [str(path)] if path.exists() else glob.glob(str(path), recursive=True)
 
 
 def check_folder(path: Path | None) -> None:
@@ -125,3 +172,131 @@ def check_folder(path: Path | None) -> None:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise BadInputError(f"{path}: cannot be written in this folder: {reason}.") from error
+
+
+# ---- data
+
+
+def opened(data: Sequence[Path], options: ReadingOptions, like: Any = None, **more: Any) -> "Reader":
+    """Open data. like: a model that says how to read where the options do not."""
+    from perceptrons.data import stream
+
+    parameters: dict[str, Any] = given(options, READING)
+    if len(parameters.get("label_column", ())) == 1:
+        (parameters["label_column"],) = parameters["label_column"]
+    if "missing" in parameters:
+        parameters["missing"] = ",".join(parameters["missing"])
+    text = {name: parameters.pop(name).sizes() for name in ("words", "chars") if name in parameters}
+    if like is not None:
+        more = {"text_labels": True, **more}  # those of a model may be words that look like numbers
+    with refusing_data():
+        try:
+            reader = stream(*data, like=like, prepare=like is None, text=text or None, **{**more, **parameters})
+        except ValueError as error:  # begins with the name of a parameter, which the command line spells otherwise
+            name, blank, message = str(error).partition(" ")
+            spelling = " and ".join(map(typed, text)) if text and name == "text" else name
+            spelling = typed(name) if name in parameters else spelling
+            raise BadInputError(f"{spelling}{blank}{message}") from error
+    check_files(reader.files)
+    return reader
+
+
+def check_files(files: "Sequence[DataPath]") -> None:
+    """Refuse what cannot be read before any work is done. Pipes are not opened: they can be only once."""
+    from perceptrons.data.source import STDIN as INPUT
+
+    for path in files:
+        if path in (INPUT, STDIN) or not isinstance(path, Path):  # a folder, whose files are listed already
+            continue
+        with refusing_to_open(path):
+            path.stat()
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "is a directory")
+            if path.is_file():
+                path.open("rb").close()  # os.access would know nothing of capabilities
+            elif not os.access(path, os.R_OK):
+                raise PermissionError(errno.EACCES, "permission denied")
+
+
+def read_all(reader: "Reader", reports: bool = True) -> "Table":
+    """Read all examples. reports: print on stderr how many records were skipped."""
+    table = read_within(reader, None)
+    assert table is not None
+    if reports:
+        say_skipped(reader)
+    return table
+
+
+def read_within(reader: "Reader", limit: int | None) -> "Table | None":
+    """Read all examples if they take at most `limit` bytes; otherwise return None."""
+    with refusing_data():
+        table = reader.read(limit)
+    if table is not None and not table.X.shape[0]:
+        raise no_examples_error(name_of(reader))
+    return table
+
+
+def like_table(table: "Table", path: Path, options: ReadingOptions, reports: bool = True) -> "Table":
+    """Read another file in the same way as a table. reports: print on stderr how many records were skipped."""
+    like = SimpleNamespace(source_=table.source, columns_=table.columns, n_features_in_=table.X.shape[1])
+    same_columns = ReadingOptions(
+        label_column=options.label_column, labels=options.labels, text_column=options.text_column,
+        on_error=options.on_error,
+    )  # fmt: skip
+    labels = table.y if table.classes is None else table.classes
+    text_labels = labels is not None and labels.dtype.kind == "U"
+    more = read_all(opened([path], same_columns, like=like, text_labels=text_labels), reports)
+    if more.X.shape[1] < table.X.shape[1]:
+        from perceptrons.engine.training.matrices import widened
+
+        more = replace(more, X=widened(more.X, table.X.shape[1]))
+    return more
+
+
+def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
+    """Measure a model block by block; return None if there are no examples."""
+    from perceptrons.inspection.evaluation import measure_blocks, measure_set_blocks, several_labels
+
+    with refusing_data():
+        return (measure_set_blocks if several_labels(model) else measure_blocks)(model, blocks)
+
+
+def no_examples_error(about: object) -> BadInputError:
+    return BadInputError(f"{about}: there are no examples in it: write one example per line.")
+
+
+def check_seconds(seconds: float | None) -> None:
+    """Refuse a time limit of nothing."""
+    if seconds is not None and not seconds > 0:
+        raise BadInputError(f"--max-seconds {seconds:g}: give a number above 0.")
+
+
+def check_test(test: Path | None, test_share: float | None) -> None:
+    """Refuse two test sets."""
+    if test is not None and test_share is not None:
+        raise BadInputError("--test and --test-share cannot be combined: give a test file, or a share to hold out.")
+
+
+def name_of(reader: "Reader | Table") -> str:
+    """Return the name of a file; of several their number, the first and the last."""
+    files = reader.files
+    return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"
+
+
+def json_paths(files: "Sequence[DataPath]") -> str | list[str]:
+    """Return the names of files, for JSON."""
+    return str(files[0]) if len(files) == 1 else [str(path) for path in files]
+
+
+def describe_skipped(reader: Any) -> str:
+    """3 records were skipped, the first: a.svm:7:3: ..."""
+    were = "record was" if reader.skipped == 1 else "records were"
+    return f"{count(reader.skipped, were, were)} skipped. The first: {reader.complaints[0]}"
+
+
+def say_skipped(reader: "Reader") -> None:
+    """Print on stderr the notices of a reader, and how many records were skipped."""
+    for notice in reader.notices:
+        say(f"{reader.files[0]}: {notice}")
+    if reader.skipped:
+        say(describe_skipped(reader))

@@ -3,23 +3,22 @@
 Also what the last two share: groups, validation sets, and the ledger of the uses of test sets.
 """
 
+from collections import Counter
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing_data
-from perceptrons.cli.inputs import SHARE, groups_in, like_table, name_of, opened, read_all
-from perceptrons.cli.options import ReadingOptions, SplitOptions
-from perceptrons.cli.screen import count, plain, say
-from perceptrons.engine.wording import in_percent
+from perceptrons.cli.files import SHARE, STDIN, like_table, name_of, opened, read_all, refusing_data
+from perceptrons.cli.options import ExampleSplitOptions, ReadingOptions, SplitOptions
+from perceptrons.cli.screen import BadInputError, count, percent, plain, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
 
-    from perceptrons.cli.options import ExampleSplitOptions
     from perceptrons.data import Table
     from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
@@ -44,7 +43,7 @@ class HoldOut:
     groups: "np.ndarray | None" = None
 
     def share_of(self, y: Any) -> float:
-        """The share of examples with these labels."""
+        """Return the share to hold out of examples with these labels."""
         from perceptrons.data.splitting import is_too_small
 
         if self.share is not None:
@@ -94,17 +93,14 @@ class HoldOut:
         if self.share == 0:
             return Split(table, None, f"All {n:,} for training, none held out")
         if not len(rows):
-            too_few = f"too few to hold out {in_percent(self.share or SHARE, 0)} for testing"
+            too_few = f"too few to hold out {percent(self.share or SHARE, 0)} for testing"
             return Split(table, None, f"All {n:,} for training: {too_few}")
-        method = f"stratified, seed {self.seed}"
+        method = f"{'at random' if table.several else 'stratified'}, seed {self.seed}"
         if self.time_order:
             method = "the last ones"
-        elif table.several:
-            method = f"at random, seed {self.seed}"
         learned = np.setdiff1d(np.arange(n), rows)
-        description = (
-            f"{len(learned):,} for training; {len(rows):,} held out for testing ({in_percent(len(rows) / n)}, {method})"
-        )
+        share_of_all = f"{percent(len(rows) / n)}, {method}"
+        description = f"{len(learned):,} for training; {len(rows):,} held out for testing ({share_of_all})"
         n_tested_of = {} if table.several else count_by_class(y[rows], y)
         share = SHARE if self.share is None else self.share
         warnings = test_set_warnings(share, len(rows), n, n_tested_of, f"--folds {FOLDS} tests on all examples")
@@ -127,7 +123,7 @@ def test_set_warnings(share: float, n_tested: int, n: int, n_tested_of: "Mapping
     """
     warnings = []
     if abs(n_tested / n - share) > MAX_MISSED_SHARE:
-        warnings.append(f"The test set has {in_percent(n_tested / n)} of the examples instead of {in_percent(share)}.")
+        warnings.append(f"The test set has {percent(n_tested / n)} of the examples instead of {percent(share)}.")
     rare_classes = [label for label, tested in n_tested_of.items() if tested < MIN_TESTED]
     if rare_classes:
         least = min(rare_classes, key=n_tested_of.__getitem__)
@@ -147,40 +143,36 @@ def majority_warnings(y: Any, accuracy: float) -> list[str]:
         return []
     label = plain(str(labels[numbers.argmax()]), 30)
     return [
-        f"An accuracy of {in_percent(accuracy)} is no better than always predicting {label} ({in_percent(share)}). "
+        f"An accuracy of {percent(accuracy)} is no better than always predicting {label} ({percent(share)}). "
         "Look at the columns (perceptrons look), or train with --kernel rbf."
     ]
 
 
 def count_by_class(y: Any, classes: Any) -> dict[Any, int]:
-    """The number of these labels of every class."""
+    """Return how many of these labels each class has."""
     import numpy as np
 
-    labels, numbers = np.unique(np.asarray(y), return_counts=True)
-    n_of = dict(zip(labels.tolist(), numbers.tolist(), strict=True))
-    return {label: n_of.get(label, 0) for label in np.unique(np.asarray(classes)).tolist()}
+    n_of = Counter(np.asarray(y).tolist())
+    return {label: n_of[label] for label in np.unique(np.asarray(classes)).tolist()}
 
 
 # ---- what tune and compare share: groups, parts, and the ledger of uses of test sets
 
 
-def check_parts(**parts: tuple[Path | None, float | None]) -> None:
-    """Refuse both a file and a share for a part, and shares that are out of range. parts: file and share by name."""
-    for name, (path, share) in parts.items():
+def check_split(options: SplitOptions) -> None:
+    """Refuse both a file and a share for a part, shares out of range, and a split both by time and by groups."""
+    if isinstance(options, ExampleSplitOptions) and options.time_order and options.group_column is not None:
+        raise BadInputError("--time-order and --group-column cannot be combined: split by time, or by groups.")
+    for name in ("dev", "test"):
+        path, share = getattr(options, name, None), getattr(options, f"{name}_share")
         if path is not None and share is not None:
             raise BadInputError(f"--{name} and --{name}-share cannot be combined: give a file, or a share to hold out.")
         if share is not None and not 0 <= share < 1:
             raise BadInputError(f"--{name}-share {share:g}: give a share from 0 to below 1.")
 
 
-def check_groups(options: "ExampleSplitOptions") -> None:
-    """Refuse to split both by time and by groups."""
-    if options.time_order and options.group_column is not None:
-        raise BadInputError("--time-order and --group-column cannot be combined: split by time, or by groups.")
-
-
 def read_examples(
-    data: "Sequence[Path]", options: "ExampleSplitOptions", reading: ReadingOptions, needs_test_set: bool
+    data: "Sequence[Path]", options: ExampleSplitOptions, reading: ReadingOptions, needs_test_set: bool
 ) -> "tuple[Table, np.ndarray | None, HoldOut]":
     """Read all examples, and their groups if there are any. Also return how the test set is held out."""
     from perceptrons.data.table import check_classes
@@ -210,10 +202,38 @@ def read_examples(
     return table, groups, hold_out
 
 
-def make_part(path: Path | None, share: float | None, table: "Table", reading: ReadingOptions) -> Any:
-    """Return a validation or test set as `recipe` takes it: the examples of a file, or a share."""
-    if path is None:
-        return SHARE if share is None else share
+def groups_in(data: "Sequence[Path]", options: ReadingOptions, column: str) -> "np.ndarray":
+    """Return the group of every example: its value in a column that is not a feature."""
+    from perceptrons.data import NAMED
+
+    if STDIN in data:
+        raise BadInputError("--group-column reads DATA twice, but standard input can be read only once: give a file.")
+    if (format := opened(data, options).format) not in NAMED:
+        raise BadInputError(f"--group-column: files of format {format} have no named columns: leave it out.")
+    # a group is read as if it were the label, since it may be a word; as a feature it would give examples away
+    label_options = replace(
+        options, label_column=[column], labels=None, multilabel=False, label_separator=None, text_labels=True,
+        many_classes=True,
+    )  # fmt: skip
+    try:
+        groups = read_all(opened(data, label_options), reports=False).y
+    except BadInputError as error:
+        raise BadInputError(f"--group-column {plain(column)}, read in the same way as labels: {error}") from error
+    assert groups is not None
+    return groups
+
+
+def make_parts(options: SplitOptions, read: Callable[[Path], Any]) -> dict[str, Any]:
+    """Return the validation and test sets as `recipe` takes them: the examples of a file, or a share."""
+    parts = {}
+    for name in ("dev", "test"):
+        path, share = getattr(options, name, None), getattr(options, f"{name}_share")
+        parts[name] = read(path) if path is not None else SHARE if share is None else share
+    return parts
+
+
+def examples_like(table: "Table", path: Path, reading: ReadingOptions) -> tuple[Any, Any]:
+    """Return the examples and labels of another file, read in the same way as a table."""
     more = like_table(table, path, reading)
     return more.X, labels_of(more)
 

@@ -1,23 +1,13 @@
 """`perceptrons inspect`: how a model was trained, its most important weights or support vectors, and explanations."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perceptrons.cli.errors import BadInputError, refusing, refusing_data
-from perceptrons.cli.files import is_kernel, is_tagger, load_any
-from perceptrons.cli.inputs import no_examples_error, opened
-from perceptrons.cli.options import (
-    READING,
-    InspectionOptions,
-    JsonOption,
-    ModelArgument,
-    ReadingOptions,
-    command,
-    given,
-    typed,
-)
+from perceptrons.cli.files import is_kernel, is_tagger, load_any, no_examples_error, opened, refusing, refusing_data
+from perceptrons.cli.options import READING, InspectOptions, command, given, typed
 from perceptrons.cli.screen import (
+    BadInputError,
     as_json,
     bar,
     count,
@@ -27,6 +17,7 @@ from perceptrons.cli.screen import (
     listed,
     percent,
     plain,
+    print_result,
     screen,
     show_rows,
     signed,
@@ -35,9 +26,9 @@ from perceptrons.engine.wording import NOT_PROBABILITIES
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.console import Console
 
     from perceptrons import SequencePerceptron
+    from perceptrons.cli.consoles import Screen
     from perceptrons.cli.files import AnyModel
     from perceptrons.data.sample import Sample
     from perceptrons.explanation import Explanation
@@ -52,11 +43,6 @@ in Python with examples X and y that it was not trained on:
     perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class InspectOptions(ModelArgument, InspectionOptions, ReadingOptions, JsonOption):
-    """The options of `perceptrons inspect`."""
-
-
 @command
 def inspect(options: InspectOptions) -> None:
     """Show how a model was trained, why training stopped, and its most important weights.
@@ -69,10 +55,13 @@ def inspect(options: InspectOptions) -> None:
     from perceptrons.inspection.weights import rows_of
 
     model, top, label = load_any(options.model), options.top, options.label
-    _check_data(model, options)
+    for name in given(options, ("example", *READING)) if not options.data else ():
+        raise BadInputError(f"{typed(name)} needs examples: also give --data DATA.")
     if is_tagger(model):
         inspect_tagger(model, options)
         return
+    from perceptrons.modelfile.summary import facts_in_words, model_summary
+
     mirrored = options.json or label is not None
     rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
     if not rows:
@@ -83,8 +72,6 @@ def inspect(options: InspectOptions) -> None:
         raise BadInputError(
             f"{options.model}: its features are not hashed, so no features share a column: leave --collisions out."
         )
-    from perceptrons.modelfile.summary import facts_in_words, model_summary
-
     findings = examine_data(model, options.data, options) if options.data else None
     if options.json:
         data = {} if findings is None else {"on_data": findings.to_dict(top)}
@@ -101,24 +88,13 @@ def inspect(options: InspectOptions) -> None:
         _show_findings(findings, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
     if not several_labels(model) and not is_calibrated(model):
-        console.print(CALIBRATION_HINT, style="dim", markup=False, soft_wrap=True)
-
-
-def _check_data(model: "AnyModel | SequencePerceptron", options: InspectOptions) -> None:
-    """Refuse options that go with --data alone, or with a tagger."""
-    if not options.data:
-        for name in given(options, ("example", *READING)):
-            raise BadInputError(f"{typed(name)} needs examples: also give --data DATA.")
-    if options.data and is_tagger(model):
-        raise BadInputError(
-            f"{options.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
-        )
+        console.print(CALIBRATION_HINT, style="dim", soft_wrap=True)
 
 
 # ---- what is in the model
 
 
-def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
+def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Screen") -> None:
     from perceptrons.engine.training.feature_names import units_of
     from perceptrons.inspection.names import names_in_files
     from perceptrons.inspection.units import step_of
@@ -126,18 +102,19 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
     weights = getattr(model, "combine_", model.combine)
     kind = "averaged weights, shown instead of the votes" if model.combine == "vote" else f"{weights} weights"
     if len(rows) == 1:
-        console.print(heading(f"Most important features for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"))
+        about = f"for {rows[0].title()} ({kind}; bias {rows[0].bias:+.3g})"
     elif rows[0].thing == "class":
-        console.print(heading(f"Most important features of each class ({kind}); for one class: --class LABEL"))
+        about = f"of each class ({kind}); for one class: --class LABEL"
     else:
-        console.print(heading(f"Most important features of A vs B ({kind}; + for B); for one pair: --class 'A vs B'"))
+        about = f"of A vs B ({kind}; + for B); for one pair: --class 'A vs B'"
+    console.print(heading(f"Most important features {about}"))
     show_rows(rows, names_in_files(model), top, MAX_ROWS, console, where_more=MORE_OPTIONS, units=units_of(model))
     if (step := step_of(model)) is not None:
         per_unit = "; 'per unit' is the weight of one unit of the data" if len(rows) == 1 else ""
         console.print(f"Weights of numbers are per {step}, so that they can be compared{per_unit}.", style="dim")
 
 
-def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Console") -> None:
+def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Screen") -> None:
     from perceptrons.inspection.kernel_summary import support_names
 
     assert is_kernel(model)
@@ -151,32 +128,31 @@ def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Cons
     show_rows(rows, support_names(model), top, MAX_ROWS, console, ("example", "coefficient"), MORE_OPTIONS)
 
 
-def _show_collisions(hashing: dict[str, Any], console: "Console") -> None:
+def _show_collisions(hashing: dict[str, Any], console: "Screen") -> None:
     """Print the shared columns with a weight, their features and the signs of these."""
     entries = hashing["heaviest"]
     if not entries:
         console.print(heading("No shared column has a weight"))
         return
     console.print(heading(f"Shared columns with the largest weights ({len(entries)})"))
-    table = grid(("column", "right"), ("weight", "right"), ("features, the most frequent first", "left"))
+    table = grid(">column", ">weight", "features, the most frequent first")
     table.columns[2].no_wrap = False
     for entry in entries:
         signs = ["" if sign > 0 else "-" for sign in entry["signs"]]
         names = [f"{sign}{plain(name, 24)}" for sign, name in zip(signs, entry["names"], strict=True)]
-        more = f" and {len(names) - MAX_SHARING_SHOWN} more" if len(names) > MAX_SHARING_SHOWN else ""
+        more = f" and {len(names) - MAX_SHARING_SHOWN} more" * (len(names) > MAX_SHARING_SHOWN)
         table.row(f"{entry['column'] + 1:,}", signed(entry["weight"]), ", ".join(names[:MAX_SHARING_SHOWN]) + more)
     console.print(table)
     if hashing["signed"]:
-        console.print(
-            "A feature with - before it is counted negatively: its own weight has the opposite sign.", style="dim"
-        )
+        note = "A feature with - before it is counted negatively: its own weight has the opposite sign."
+        console.print(note, style="dim")
 
 
 # ---- what data say about it
 
 
 class DataFindings(NamedTuple):
-    """What the examples of --data say about a model; parts that do not apply are None."""
+    """The findings about a model on the examples of --data; parts that do not apply are None."""
 
     data: Path
     number: int | None  # of the example to explain
@@ -240,7 +216,7 @@ def _name_features(model: "AnyModel", explanation: "Explanation") -> "Explanatio
     return replace(explanation, features=tuple(name_of(names, column) for column in explanation.columns.tolist()))
 
 
-def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "Console") -> None:
+def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "Screen") -> None:
     sample = findings.sample
     first = "the first " if sample.more else ""
     console.print(heading(f"On {first}{count(sample.X.shape[0], 'example')} of {findings.data}"))
@@ -251,25 +227,22 @@ def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "
         place = sample.one[1]
         where = "" if place is None else f" (line {place:,})" if isinstance(place, int) else f" ({plain(place, 1000)})"
         console.print(heading(f"Example {findings.number:,}{where}"))
-        console.print(str(findings.explanation), markup=False, soft_wrap=True)
+        console.print(str(findings.explanation), soft_wrap=True)
 
 
-def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Console") -> None:
+def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Screen") -> None:
     """Print whether weights can be compared, and those that can."""
     from perceptrons.inspection.units import step_of, unit_in_words
 
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
         (largest, maximum), (smallest, minimum) = ends
-        consequence = "their weights cannot be compared"
-        if is_kernel(model):
-            consequence = "the largest ones dominate the kernel"
-        console.print(
+        consequence = "the largest ones dominate the kernel" if is_kernel(model) else "their weights cannot be compared"
+        console.warn(
             f"The features differ widely in scale, so {consequence}: {plain(largest)} reaches {maximum:.4g}, "
             f"{plain(smallest)} only {minimum:.4g}. Scale them before training, for instance with "
-            f"scikit-learn's {scales.scaler}.",
-            style="yellow", markup=False,
-        )  # fmt: skip
+            f"scikit-learn's {scales.scaler}."
+        )
     elif (step := step_of(model)) is not None:
         console.print(f"Numbers are scaled as in training: one unit is {unit_in_words(step)}.", style="dim")
     elif ends:
@@ -278,8 +251,8 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
     if not heavy:
         return
     several = len(scales.rows) > 1
-    row_column = [(scales.rows[0].thing, "left")] if several else []
-    table = grid(("feature", "left"), *row_column, ("weight", "right"), ("deviation", "right"), ("product", "right"))
+    row_column = [scales.rows[0].thing] if several else []
+    table = grid("feature", *row_column, ">weight", ">deviation", ">product")
     for item in heavy:
         of_row = item.get("class", item.get("pair"))
         title = " vs ".join(map(plain, of_row)) if isinstance(of_row, list) else plain(of_row)
@@ -290,18 +263,18 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "C
     console.print("The product is the effect of a typical change of the feature, so it can be compared.", style="dim")
 
 
-def _show_votes(shares: "np.ndarray", console: "Console") -> None:
+def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
     """Print a histogram of the votes for the predicted class."""
     from perceptrons.inspection.evaluation import HISTOGRAM_BINS, histogram
 
     console.print(heading(f"Share of votes for the predicted class: {percent(float(shares.mean()))} on average"))
     counts = histogram(shares).tolist()
-    table = grid(("share", "right"), ("examples", "right"), ("", "left"))
     first = next(place for place, number in enumerate(counts) if number)
-    for place, number in list(enumerate(counts))[first:]:
-        of_most = bar(number / max(counts), 32, console)
-        table.row(f"{100 * place // HISTOGRAM_BINS}-{100 * (place + 1) // HISTOGRAM_BINS}%", f"{number:,}", of_most)
-    console.print(table)
+    rows = (
+        (f"{100 * k // HISTOGRAM_BINS}-{100 * (k + 1) // HISTOGRAM_BINS}%", f"{n:,}", bar(n / max(counts), 32, console))
+        for k, n in list(enumerate(counts))[first:]
+    )
+    console.print(grid(">share", ">examples", "", rows=rows))
 
 
 # ---- taggers
@@ -312,30 +285,29 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
     from perceptrons.inspection.taggers import facts_in_words, feature_names, label_rows, transitions
     from perceptrons.modelfile.summary import model_summary
 
+    if options.data:
+        raise BadInputError(
+            f"{options.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
+        )
     label, n = options.label, options.top
     rows = label_rows(tagger, label)
     if not rows:
         raise BadInputError(
             f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
         )
-    if options.json:
-        print(as_json({"model": str(options.model), **model_summary(tagger, n, label)}), end="")
-        return
-    steps = transitions(tagger, n, label)
-    console = screen()
-    console.print(facts_grid(facts_in_words(tagger)))
-    kind = f"{tagger.combine} weights"
-    of_one = (
-        f" for {plain(label)} ({kind})"
-        if label is not None
-        else f" of each label ({kind}); for one label: --class LABEL"
-    )
-    console.print(heading(f"Most important features{of_one}"))
-    show_rows(rows, feature_names(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
-    if steps:
-        console.print(heading(f"Largest transition weights{'' if label is None else f' from and to {plain(label)}'}"))
-        table = grid(("from", "left"), ("to", "left"), ("weight", "right"))
-        for source, target, weight in steps:
-            table.row(plain(source), plain(target), signed(weight))
-        console.print(table)
-    console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")
+
+    def show(console: "Screen") -> None:
+        kind = f"{tagger.combine} weights"
+        of_one = f"of each label ({kind}); for one label: --class LABEL"
+        if label is not None:
+            of_one = f"for {plain(label)} ({kind})"
+        console.print(facts_grid(facts_in_words(tagger)), heading(f"Most important features {of_one}"))
+        show_rows(rows, feature_names(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
+        if steps := transitions(tagger, n, label):
+            about = "" if label is None else f" from and to {plain(label)}"
+            cells = ((plain(source), plain(target), signed(weight)) for source, target, weight in steps)
+            table = grid("from", "to", ">weight", rows=cells)
+            console.print(heading(f"Largest transition weights{about}"), table)
+        console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")
+
+    print_result(options, lambda: {"model": str(options.model), **model_summary(tagger, n, label)}, show)

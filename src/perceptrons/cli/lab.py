@@ -3,20 +3,12 @@
 import os
 import sys
 import webbrowser
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perceptrons.cli.errors import refusing
-from perceptrons.cli.files import check_output, save_text
-from perceptrons.cli.inputs import opened, read_all
-from perceptrons.cli.options import LabPageOptions, OptionalDataArgument, QuietOption, ReadingOptions, command
+from perceptrons.cli.files import check_output, opened, read_all, refusing, save_bytes
+from perceptrons.cli.options import LabOptions, command
 from perceptrons.cli.screen import Waiting, visible
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabOptions(OptionalDataArgument, LabPageOptions, ReadingOptions, QuietOption):
-    """The options of `perceptrons lab`."""
 
 
 @command
@@ -27,30 +19,30 @@ def lab(options: LabOptions) -> None:
     these examples, in two features or two principal components; their units stay as they are.
     """
     check_output(options.output, *(options.data or []))
-    with Waiting("Writing the page ...", shown=not options.quiet):
+    with Waiting("Writing the page ...", options):
         from perceptrons.lab import show
 
         page = with_data(options.data, options, show) if options.data else show()
-    save_text(page.html, options.output)
+    content = page.html.encode()
+    save_bytes(content, options.output)
     is_opened = not options.no_open and can_open() and webbrowser.open(Path(options.output).resolve().as_uri())
     if not options.quiet:
         if page.note:
             print(page.note)
-        size = f"{len(page.html.encode()) / 1e3:.0f} kB"
+        size = f"{len(content) / 1e3:.0f} kB"
         hint = "opened in your browser" if is_opened else "open it in a browser"
         print(f"{visible(str(options.output))}: {size}, everything inside; {hint}.")
 
 
 def with_data(data: list[Path], options: LabOptions, show: Any) -> Any:
-    """The page of the examples in files."""
+    """Return the page of the examples in files."""
     from perceptrons.inspection.names import names_of_table
 
     reader = opened(data, options, scale="none")  # the page shows the numbers of DATA
     table = read_all(reader)
     names, files = names_of_table(table), reader.files
-    title = (
-        Path(str(files[0])).name if len(files) == 1 else f"{len(files)} files"
-    )  # the page may be handed out: no folders
+    # the page may be handed out: no folders
+    title = Path(str(files[0])).name if len(files) == 1 else f"{len(files)} files"
     with refusing(ValueError, TypeError, about=data[0]):
         return show(table.X, table.y, feature_names=names if isinstance(names, list) else None, title=title)
 

@@ -1,48 +1,34 @@
 """`perceptrons look`: shows what is in data before training: columns, missing values, classes, and likely problems."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import refusing_data
-from perceptrons.cli.inputs import describe_skipped, json_paths, name_of, no_examples_error, opened
-from perceptrons.cli.options import (
-    READING,
-    DataArgument,
-    JsonOption,
-    MaxExamplesOption,
-    ReadingOptions,
-    command,
-    command_text,
-)
+from perceptrons.cli.files import describe_skipped, json_paths, name_of, no_examples_error, opened, refusing_data
+from perceptrons.cli.options import READING, LookOptions, command, command_text
 from perceptrons.cli.screen import (
     Waiting,
-    as_json,
     bar,
+    capitalized,
     count,
     grid,
     heading,
     percent,
     plain,
-    screen,
+    print_result,
+    show_more,
     show_suggestions,
     spark,
 )
 from perceptrons.engine.wording import percent as nearly
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from perceptrons.cli.consoles import Screen
     from perceptrons.data.look import Column, DataSummary
     from perceptrons.data.reader import Reader
 
 COLUMNS, CLASSES, FEW = 40, 20, 3  # shown at most; few of labels that are not classes
 LOOKS = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class LookOptions(DataArgument, ReadingOptions, MaxExamplesOption, JsonOption):
-    """The options of `perceptrons look`."""
 
 
 @command
@@ -54,7 +40,7 @@ def look(options: LookOptions) -> None:
     """
     from perceptrons.data.look import look as looked_at
 
-    with Waiting("Reading ...", shown=not options.json):
+    with Waiting("Reading ...", options):
         # every malformed record is counted, and labels of any kind can be looked at
         reader = opened(options.data, options, on_error="skip", many_classes=True, text_labels=True)
         with refusing_data():
@@ -62,10 +48,11 @@ def look(options: LookOptions) -> None:
     if overview is None:
         skipped = f" ({describe_skipped(reader)})" if reader.skipped else ""
         raise no_examples_error(f"{name_of(reader)}{skipped}")
-    if options.json:
-        print(as_json({"data": json_paths(reader.files), **to_dict(overview, reader, options)}), end="")
-    else:
-        show(overview, reader, options, screen())
+    print_result(
+        options,
+        lambda: {"data": json_paths(reader.files), **to_dict(overview, reader, options)},
+        lambda console: show(overview, reader, options, console),
+    )
 
 
 def to_dict(overview: "DataSummary", reader: "Reader", options: LookOptions) -> dict[str, Any]:
@@ -109,8 +96,8 @@ def warnings(overview: "DataSummary", reader: "Reader", options: LookOptions) ->
     """Return what may be wrong with the data, with what to do."""
     from perceptrons.data.labels import not_classes
 
-    messages = [f"{leak.in_words()}. If it is not known before the label, leave it out: --ignore {leak.column}"
-            for leak in overview.leaks]  # fmt: skip
+    advice = "If it is not known before the label, leave it out: --ignore"
+    messages = [f"{leak.in_words()}. {advice} {leak.column}" for leak in overview.leaks]
     messages += _misfits(overview)
     label = next((column.facts.name for column in overview.columns or () if column.kind == "label"), None)
     counts = overview.class_counts()
@@ -124,12 +111,11 @@ def warnings(overview: "DataSummary", reader: "Reader", options: LookOptions) ->
         messages.append(f"{describe_skipped(reader)}{stops}")
     contradicting = overview.contradicting()
     if len(contradicting):
-        best = _best_accuracy(overview)
         messages.append(
             f"{count(len(contradicting), 'row equals', 'rows equal')} another row with a different label: no model "
-            f"can be right on all of them, so the best possible accuracy is {nearly(best)}"
+            f"can be right on all of them, so the best possible accuracy is {nearly(_best_accuracy(overview))}"
         )
-    return [f"{message[0].upper()}{message[1:]}." for message in messages] + _scales(overview, options)
+    return [f"{capitalized(message)}." for message in messages] + _scales(overview, options)
 
 
 def _accepts_many_classes(overview: "DataSummary", options: LookOptions) -> bool:
@@ -143,8 +129,11 @@ def _misfits(overview: "DataSummary") -> list[str]:
 
     n_invalid_of = Counter(value.column for value in overview.invalid)
     first = {value.column: value for value in reversed(overview.invalid)}
-    messages = [f"column {name!r}: {count(n, 'value does', 'values do')} not fit the type that train infers from the "
-    f"first rows. The first: {first[name].message}" for name, n in n_invalid_of.items()]  # fmt: skip
+    misfit = "not fit the type that train infers from the first rows. The first:"
+    messages = [
+        f"column {name!r}: {count(n, 'value does', 'values do')} {misfit} {first[name].message}"
+        for name, n in n_invalid_of.items()
+    ]
     for column in overview.columns or ():
         if column.changes and column.facts.name not in n_invalid_of:
             first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
@@ -171,15 +160,15 @@ def _scales(overview: "DataSummary", options: LookOptions) -> list[str]:
         scaler = scaler_for(overview.X)
         advice = f"scale them before training, for instance with scikit-learn's {scaler}"
         return [f"The features differ widely in scale: {advice}."] if scaler else []
-    sizes = [(max(abs(column.facts.low or 0), abs(column.facts.high or 0)), column.facts.name)
-             for column in overview.columns if column.used and column.facts.low is not None]  # fmt: skip
-    sizes = [item for item in sizes if item[0] > 0]
+    used = [column.facts for column in overview.columns if column.used and column.facts.low is not None]
+    sizes = [(size, facts.name) for facts in used if (size := max(abs(facts.low or 0), abs(facts.high or 0))) > 0]
     if not sizes or max(sizes)[0] <= UNEVEN * min(sizes)[0]:
         return []
     (maximum, largest), (minimum, smallest) = max(sizes), min(sizes)
     scale = options.scale or "auto"
-    consequence = "with --scale none, their weights cannot be compared" if scale == "none" else (
-        f"train scales them (--scale {scale})")  # fmt: skip
+    consequence = f"train scales them (--scale {scale})"
+    if scale == "none":
+        consequence = "with --scale none, their weights cannot be compared"
     return [
         f"Numbers have very different scales: {largest!r} reaches {number(maximum)}, {smallest!r} only "
         f"{number(minimum)}; {consequence}."
@@ -207,60 +196,47 @@ def suggestions(overview: "DataSummary", reader: "Reader", options: LookOptions)
     if leaking:
         changes["ignore"] = [*(options.ignore or ()), *leaking]
         commands.append((command_for("train", **changes), "leave out columns that give the label away"))
-    if overview.by_label is not None:
-        return commands
-    return [*commands, (command_for("diagnose"), "prove whether a hyperplane can separate the classes")]
+    proof = (command_for("diagnose"), "prove whether a hyperplane can separate the classes")
+    return [*commands, proof] if overview.by_label is None else commands
 
 
 # ---- for people
 
 
-def show(overview: "DataSummary", reader: "Reader", options: LookOptions, console: "Console") -> None:
+def show(overview: "DataSummary", reader: "Reader", options: LookOptions, console: "Screen") -> None:
     """Print the overview."""
-    from rich.padding import Padding
-    from rich.text import Text
-
     from perceptrons.data.labels import not_classes
 
-    of = (
-        f"{count(len(overview.columns), 'column')}"
-        if overview.columns is not None
-        else f"{overview.X.shape[1]:,} features"
+    features = (
+        f"{overview.X.shape[1]:,} features" if overview.columns is None else count(len(overview.columns), "column")
     )
-    first = "the first " if overview.more else ""
     classes = count(len(overview.classes), "class", "classes")
     if overview.by_label is not None:
         classes = f"{count(len(overview.classes), 'label')}, {sum(overview.by_label) / overview.n:.2f} per example"
-    console.print(f"{name_of(reader)}: {first}{count(overview.n, 'example')}, {of}, {classes}", markup=False)
+    first = "the first " if overview.more else ""
+    console.print(f"{name_of(reader)}: {first}{count(overview.n, 'example')}, {features}, {classes}")
     if overview.columns is not None:
         show_columns(overview.columns, console)
     else:
         show_features(overview, console)
-    show_classes(
-        overview,
-        console,
-        CLASSES
-        if _accepts_many_classes(overview, options) or not_classes(overview.classes, overview.n) is None
-        else FEW,
-    )
+    are_classes = _accepts_many_classes(overview, options) or not_classes(overview.classes, overview.n) is None
+    show_classes(overview, console, CLASSES if are_classes else FEW)
     if reader.notices:
         console.print(heading("Left out by train"))
-        for notice in reader.notices:
-            console.print(Padding(Text(f"{notice[0].upper()}{notice[1:]}."), (0, 0, 0, 2), expand=False))
+        console.indent(f"{capitalized(notice)}." for notice in reader.notices)
     messages = warnings(overview, reader, options)
-    if repeated := overview.duplicates():
-        messages.append(f"{count(repeated, 'row repeats', 'rows repeat')} an earlier row with the same label "
-                    f"({percent(repeated / overview.n)}).")  # fmt: skip
+    if n := overview.duplicates():
+        repeated = f"{count(n, 'row repeats', 'rows repeat')} an earlier row with the same label"
+        messages.append(f"{repeated} ({percent(n / overview.n)}).")
     console.print(heading("Warnings" if messages else "No warnings"))
-    for message in messages:
-        console.print(Padding(Text(message, style="yellow"), (0, 0, 0, 2), expand=False))
+    console.indent(messages, "yellow")
     show_suggestions(suggestions(overview, reader, options), console)
 
 
-def show_columns(columns: list["Column"], console: "Console") -> None:
+def show_columns(columns: list["Column"], console: "Screen") -> None:
     """Print two lines per column: its kind, missing values, and a summary of its values."""
     console.print(heading("Columns"))
-    table = grid(("column", "left"), ("kind", "left"), ("values", "left"), ("", "left"))
+    table = grid("column", "kind", "values", "")
     table.columns[3].no_wrap = False
     for column in columns[:COLUMNS]:
         facts = column.facts
@@ -271,12 +247,11 @@ def show_columns(columns: list["Column"], console: "Console") -> None:
         lines = "\n".join(line for line in (about, describe_values(column)) if line)
         table.row(plain(facts.name, 18), column.kind, spark(column.counts, console), lines)
     console.print(table)
-    if len(columns) > COLUMNS:
-        console.print(f"and {count(len(columns) - COLUMNS, 'column')} more (use --json for all)", style="dim")
+    show_more(len(columns) - COLUMNS, "column", console)
 
 
 def describe_values(column: "Column") -> str:
-    """The values of a column: 18 to 90, mean 41.2, deviation 12.3."""
+    """Describe the values of a column: 18 to 90, mean 41.2, deviation 12.3."""
     facts = column.facts
     if column.span is not None:
         return f"{column.span[0]} to {column.span[1]}"
@@ -293,13 +268,13 @@ def describe_values(column: "Column") -> str:
 
 
 def number(value: float) -> str:
-    """A number of the data, short enough to be read."""
+    """Return a number of the data, short enough to be read."""
     if value == round(value) and abs(value) < 10_000:
         return f"{value:.0f}"
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
-def show_features(overview: "DataSummary", console: "Console") -> None:
+def show_features(overview: "DataSummary", console: "Screen") -> None:
     """Print the numbers of features of examples that are not a table."""
     facts = features(overview.X)
     console.print(
@@ -307,20 +282,20 @@ def show_features(overview: "DataSummary", console: "Console") -> None:
         f"{facts['nonzeros_most']:,} that are not 0, {number(facts['nonzeros_mean'])} on average"
     )
     if facts["empty"]:
-        console.print(f"{count(facts['empty'], 'example has', 'examples have')} no feature at all", style="yellow")
+        console.warn(f"{count(facts['empty'], 'example has', 'examples have')} no feature at all")
 
 
-def show_classes(overview: "DataSummary", console: "Console", at_most: int) -> None:
+def show_classes(overview: "DataSummary", console: "Screen", at_most: int) -> None:
     """Print how many examples each class has."""
     counts = overview.class_counts()
     thing = "class" if overview.by_label is None else "label"
     console.print(heading(f"Examples by {thing}"))
-    table = grid((thing, "left"), ("examples", "right"), ("share", "right"), ("", "left"))
-    for label, n in counts[:at_most]:
-        table.row(plain(label), f"{n:,}", percent(n / overview.n), bar(n / counts[0][1], 24, console))
-    console.print(table)
-    if len(counts) > at_most:
-        console.print(f"and {count(len(counts) - at_most, 'class', 'classes')} more (use --json for all)", style="dim")
+    rows = (
+        (plain(label), f"{n:,}", percent(n / overview.n), bar(n / counts[0][1], 24, console))
+        for label, n in counts[:at_most]
+    )
+    console.print(grid(thing, ">examples", ">share", "", rows=rows))
+    show_more(len(counts) - at_most, "class", console)
     if len(counts) > 1 and overview.by_label is None:
         right = f"right in {percent(counts[0][1] / overview.n)} of the rows"
-        console.print(f"Always predicting {plain(counts[0][0])} would be {right}.", markup=False)
+        console.print(f"Always predicting {plain(counts[0][0])} would be {right}.")

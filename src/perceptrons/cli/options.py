@@ -34,25 +34,16 @@ Format = Literal[
     "csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "svmlight", "libsvm", "vw", "text", "npz"
 ]
 OnError = Literal["raise", "skip"]
-Decimal = Literal[".", ","]
-OnMissing = Literal["fill", "raise"]
-Scale = Literal["auto", "standard", "max-abs", "none"]
 Combine = Literal["average", "recent", "last", "vote", "pocket"]
-Step = Literal["constant", "pa", "pa1", "pa2", "arow"]
 Multiclass = Literal["joint", "ovr", "ovo"]
+Step = Literal["constant", "pa", "pa1", "pa2", "arow"]
 Kernel = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine"]
 OnFull = Literal["remove_random", "forget_oldest", "project"]
-Mixing = Literal["mistakes", "uniform"]
 Metric = Literal[
     "accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "matthews", "youden", "roc_auc",
     "average_precision",
 ]  # fmt: skip
-Calibrator = Literal["sigmoid", "temperature", "isotonic"]
-Penalty = Literal["l2", "l1", "elasticnet"]
-Init = Literal["zeros", "ones", "random"]
 KeepLearning = Literal["follow", "average"]
-ZeroScore = Literal["mistake", "correct", "positive", "negative"]
-Demo = Literal["too-correct", "copied-features"]
 METRICS = get_args(Metric)
 
 
@@ -96,28 +87,21 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * BYTES_PER_UNIT[match[2] or ""])
 
 
-def parse_batch_size(text: str) -> int | str:
-    """Parse a whole number or all."""
-    try:
-        return text if text == "all" else int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{plain(text)} is neither a whole number nor all.") from None
+def number_or(*words: str, message: str, kind: Callable[[str], float] = float) -> Callable[[str], Any]:
+    """Return a parser of a number or one of these words. message: what other texts are."""
+
+    def parse(text: str) -> float | str:
+        try:
+            return text if text in words else kind(text)
+        except ValueError:
+            raise typer.BadParameter(f"{plain(text)} is {message}.") from None
+
+    return parse
 
 
-def parse_gamma(text: str) -> float | str:
-    """Parse a number, scale or auto."""
-    try:
-        return text if text in ("scale", "auto") else float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{plain(text)} is not a number, scale or auto.") from None
-
-
-def parse_number_or_auto(text: str) -> float | str:
-    """Parse a number in the units of scores or features, or auto."""
-    try:
-        return text if text == "auto" else float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{plain(text)} is neither a number nor auto.") from None
+parse_batch_size = number_or("all", message="neither a whole number nor all", kind=int)
+parse_gamma = number_or("scale", "auto", message="not a number, scale or auto")
+parse_number_or_auto = number_or("auto", message="neither a number nor auto")
 
 
 def parse_threshold(text: str) -> float | str:
@@ -278,13 +262,6 @@ class QuietOption:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProgressOptions(QuietOption, JsonOption):
-    """What a command shows while it trains and afterwards."""
-
-    verbose: bool = flag("--verbose", "Show a live progress bar while training.")
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
     """How DATA is read."""
 
@@ -297,9 +274,9 @@ class ReadingOptions:
     categories: list[str] | None = option("--categories", help="Tables: treat the numbers in this column as categories. May be repeated.", panel=READ, metavar="NAME")
     ignore: list[str] | None = option("--ignore", help="Tables: column to leave out. May be repeated.", panel=READ, metavar="NAME")
     keep: list[str] | None = option("--keep", help="Tables: column to learn from even if it looks like an identifier. May be repeated.", panel=READ, metavar="NAME")
-    scale: Scale | None = option("--scale", help="Tables: how to scale numbers: standard (mean 0, standard deviation 1; words of texts weighted by idf), max-abs (largest absolute value 1) or none (default: auto, which is standard).", panel=READ, metavar="HOW")
+    scale: Literal["auto", "standard", "max-abs", "none"] | None = option("--scale", help="Tables: how to scale numbers: standard (mean 0, standard deviation 1; words of texts weighted by idf), max-abs (largest absolute value 1) or none (default: auto, which is standard).", panel=READ, metavar="HOW")
     missing: list[str] | None = option("--missing", help="Tables: text that marks a missing value, in addition to empty cells, ?, NA and the like. May be repeated.", panel=READ, metavar="A,B,...")
-    on_missing: OnMissing | None = option("--on-missing", help="Tables: fill a missing number with the mean of its column, or raise an error (default: fill).", panel=READ, metavar="HOW")
+    on_missing: Literal["fill", "raise"] | None = option("--on-missing", help="Tables: fill a missing number with the mean of its column, or raise an error (default: fill).", panel=READ, metavar="HOW")
     interactions: list[str] | None = option("--interactions", help="Tables: learn from products of columns: 'a*b', 'a*' (a with every other column) or '*' (all pairs). May be repeated.", panel=READ, metavar="PAIRS")
     powers: int | None = option("--powers", help="Tables: also learn from powers of numbers, up to N (default: 1).", panel=READ, metavar="N", min=1, max=9)
     hash_bits: int | None = option("--hash-bits", help="Hash features to 2^B columns; 0 stores their names instead (default: 20 for text, 18 for vw, no hashing for other formats).", panel=READ, metavar="B", min=0, max=31)
@@ -311,7 +288,7 @@ class ReadingOptions:
     label_separator: str | None = option("--label-separator", help="Text between several labels in one cell; implies --multilabel (default: a comma).", panel=READ, metavar="TEXT")
     many_classes: bool = flag("--many-classes", "Accept data in which most examples have a label of their own.", READ)
     on_error: OnError | None = option("--on-error", help="Malformed records: stop at the first (raise), or leave them out (skip) (default: raise).", panel=READ, metavar="HOW")
-    decimal: Decimal | None = option("--decimal", help="CSV and the like: what separates decimals, . or , (default: detected).", panel=READ, metavar="SIGN")
+    decimal: Literal[".", ","] | None = option("--decimal", help="CSV and the like: what separates decimals, . or , (default: detected).", panel=READ, metavar="SIGN")
     encoding: str | None = option("--encoding", help="Encoding of text, such as latin-1, cp1252 or utf-16 (default: utf-8).", panel=READ, metavar="NAME")
 
 
@@ -326,16 +303,16 @@ class RuleOptions:
     C: float | None = option("--C", help="Aggressiveness of --step pa1, pa2 and arow (default: 1).", panel=LEARN, metavar="C")
     margin: float | str | None = option("--margin", help="Required margin: update unless the score is right by at least this much. A number, 0 for Rosenblatt's rule, or auto, which follows the scale of the data (default: auto).", panel=LEARN, metavar="M", parser=parse_number_or_auto)
     intercept_scaling: float | str | None = option("--intercept-scaling", help="Value of the constant feature whose weight is the bias: a number, or auto, which follows the scale of the data (default: auto).", panel=LEARN, metavar="X", parser=parse_number_or_auto)
-    penalty: Penalty | None = option("--penalty", help="Regularization: l2 (weight decay), l1 (makes most weights 0) or elasticnet, which is both (default: none).", panel=LEARN, metavar="NAME")
+    penalty: Literal["l2", "l1", "elasticnet"] | None = option("--penalty", help="Regularization: l2 (weight decay), l1 (makes most weights 0) or elasticnet, which is both (default: none).", panel=LEARN, metavar="NAME")
     alpha: float | None = option("--alpha", help="Strength of --penalty (default: 0.0001).", panel=LEARN, metavar="ALPHA")
     l1_ratio: float | None = option("--l1-ratio", help="Share of the L1 penalty in --penalty elasticnet (default: 0.15).", panel=LEARN, metavar="SHARE")
     batch_size: int | str | None = option("--batch-size", help="Number of examples per update, or all (default: 1).", panel=LEARN, metavar="N", parser=parse_batch_size)
     multiclass: Multiclass | None = option("--multiclass", help="Method for three or more classes: joint, one-vs-rest (ovr) or one-vs-one (ovo) (default: joint).", panel=LEARN, metavar="HOW")
     cost: str | None = option("--cost", help='Cost of each kind of mistake, as {"true class": {"predicted class": cost}}, or a JSON file (default: all mistakes cost the same).', panel=LEARN, metavar="JSON")
     class_weight: str | None = option("--class-weight", help='Weight of each class, as {"class": weight}, a JSON file, or balanced (default: 1 for every class).', panel=LEARN, metavar="JSON")
-    init: Init | None = option("--init", help="Initial weights: zeros, ones or random (default: zeros).", panel=LEARN, metavar="HOW")
+    init: Literal["zeros", "ones", "random"] | None = option("--init", help="Initial weights: zeros, ones or random (default: zeros).", panel=LEARN, metavar="HOW")
     keep_learning: KeepLearning | None = option("--keep-learning", help="How the averaged weights of a trained model learn from new examples: follow them and forget what is outdated, or average them with everything before (default: follow).", panel=LEARN, metavar="HOW")
-    zero_score: ZeroScore | None = option("--zero-score", help="Two classes: how training treats a score of exactly 0: as a mistake or as correct for both classes, or as a prediction of the positive or negative class (default: mistake).", panel=LEARN, metavar="WHAT")
+    zero_score: Literal["mistake", "correct", "positive", "negative"] | None = option("--zero-score", help="Two classes: how training treats a score of exactly 0: as a mistake or as correct for both classes, or as a prediction of the positive or negative class (default: mistake).", panel=LEARN, metavar="WHAT")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -367,7 +344,7 @@ class CalibrationOptions:
     """What is fitted on held-out training examples."""
 
     threshold: float | str | None = option("--threshold", help=f"Two classes: predict the second one for scores at or above this number; or choose the number on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", panel=LEARN, metavar="HOW", parser=parse_threshold)
-    probabilities: Calibrator | None = option("--probabilities", help="Calibrate the scores on held-out training data (tune: the validation set), so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", panel=LEARN, metavar="HOW")
+    probabilities: Literal["sigmoid", "temperature", "isotonic"] | None = option("--probabilities", help="Calibrate the scores on held-out training data (tune: the validation set), so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", panel=LEARN, metavar="HOW")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -381,13 +358,14 @@ class LongRunOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterOptions(ProgressOptions):
+class ClusterOptions(QuietOption, JsonOption):
     """Training in several processes or on several machines."""
 
     dask: str | None = option("--dask", help="Train on the cluster with this scheduler, such as tcp://host:8786; its workers read DATA.", panel=CLUSTER, metavar="ADDRESS")
     workers: int | None = option("--workers", help="Train on N processes of this machine.", panel=CLUSTER, metavar="N", min=1, max=1024)
     shards: int | None = option("--shards", help="Number of parts of DATA to train on at the same time (default: one per thread of the workers).", panel=CLUSTER, metavar="S", min=1)
-    mixing: Mixing | None = option("--mixing", help="Weight of each shard when the shards' models are averaged: by its mistakes, or uniform (default: mistakes).", panel=CLUSTER, metavar="HOW")
+    mixing: Literal["mistakes", "uniform"] | None = option("--mixing", help="Weight of each shard when the shards' models are averaged: by its mistakes, or uniform (default: mistakes).", panel=CLUSTER, metavar="HOW")
+    verbose: bool = flag("--verbose", "Show a live progress bar while training.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -427,9 +405,40 @@ class MaxExamplesOption:
     max_examples: int = option("--max-examples", help="Read at most this many examples (default: 200,000).", metavar="N", default=200_000, min=1)
 
 
+# ---- the options of each command
+
+
 @dataclass(frozen=True, kw_only=True)
-class PredictionOptions:
-    """What `predict` writes."""
+class LookOptions(DataArgument, ReadingOptions, MaxExamplesOption, JsonOption):
+    """The options of `perceptrons look`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(
+    OptionalDataArgument, ReadingOptions, RuleOptions, CalibrationOptions, KernelOptions, StoppingOptions,
+    LongRunOptions, ClusterOptions,
+):
+    """The options of `perceptrons train`."""
+
+    output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
+    from_model: Path | None = option("--from", help="Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay, except --combine and --keep-learning; new columns, categories and classes are learned.", metavar="MODEL")
+    example: Literal["sms"] | None = option("--example", help="Train on data that come with the package: sms, text messages of which some are spam.", metavar="NAME")
+    in_memory: int = option("--in-memory", help="Load data into memory if they take at most this much space there; train on larger data while reading them. 0 always trains while reading (default: 2GiB).", panel=READ, metavar="SIZE", default="2GiB", parser=parse_size)
+    test: Path | None = option("--test", help="Use this file as the test set.", metavar="FILE")
+    test_share: float | None = option("--test-share", help="Share of the examples to hold out as a test set; 0 holds none out (default: 0.2).", panel=SPLIT, metavar="SHARE")
+    time_order: bool = flag("--time-order", "Split in the given order: the last examples are the test set.", SPLIT)
+    folds: int | None = option("--folds", help="Cross-validation: test on each of K folds after training on the others, then train on all data (default: 5 if the examples are too few for a test set).", panel=SPLIT, metavar="K", min=2)
+    metric: Metric = option("--metric", help=f"Metric to show for the folds besides accuracy: {', '.join(METRICS[1:-1])} or {METRICS[-1]} (default: accuracy only).", panel=SPLIT, metavar="NAME", default="accuracy")
+    seed: int = option("--seed", help="Random seed for splitting and shuffling (default: 0).", panel=LEARN, metavar="N", default=0, min=0)
+    classes: str | None = option("--classes", help="All classes. Ties go to the first one; of two classes, the first is the negative one (default: found while reading, sorted).", panel=LEARN, metavar="A,B,...")
+    no_shuffle: bool = flag("--no-shuffle", "Do not shuffle: visit the examples in the order of DATA.", LEARN)
+    no_intercept: bool = flag("--no-intercept", "Do not learn a bias.", LEARN)
+    trace: int | None = option("--trace", help="Show the first N visits: the example, its score, and the weights after it.", metavar="N", min=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(ModelArgument, OptionalDataArgument, ReadingOptions):
+    """The options of `perceptrons predict`."""
 
     scores: bool = flag("--scores", "Add the scores, separated by tabs, below a header line. Scores are not probabilities.")
     probabilities: bool = flag("--probabilities", "Add the probability of every class, separated by tabs, below a header line. The model must be calibrated.")
@@ -439,8 +448,13 @@ class PredictionOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InspectionOptions:
-    """What `inspect` shows."""
+class EvaluateOptions(ModelArgument, DataArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons evaluate`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions(ModelArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons inspect`."""
 
     top: int = option("--top", help="Number of weights or support vectors to show per class (default: 10).", metavar="N", default=10, min=1)
     label: str | None = option("--class", help="Show only this class, or the pair 'A vs B'.", metavar="LABEL")
@@ -450,8 +464,8 @@ class InspectionOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProofOptions:
-    """What `diagnose` proves."""
+class DiagnoseOptions(DataArgument, ReadingOptions, JsonOption):
+    """The options of `perceptrons diagnose`."""
 
     max_seconds: float = option("--max-seconds", help="Time limit in seconds, half of it for the proof (default: 60).", metavar="S", default=60.0)
     certificate: Path | None = option("--certificate", help="Write the proof to this file, as JSON.", metavar="FILE")
@@ -459,28 +473,8 @@ class ProofOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportPageOptions:
-    """The page that `report` writes."""
-
-    output: Path = option("-o", "--output", help="Write the page to this file (default: report.html).", metavar="PAGE", default=Path("report.html"))
-    features: tuple[str, str] | None = option("--features", help="Draw the decision boundary in the plane of these two features.", metavar="A B")
-    image_shape: str | None = option("--image-shape", help="Treat the features as pixels of images of this shape (default: guessed).", metavar="ROWSxCOLUMNS")
-    no_images: bool = flag("--no-images", "Do not treat the features as pixels.")
-    title: str | None = option("--title", help="Title of the page (default: the names of MODEL and DATA).", metavar="TEXT")
-    max_seconds: float = option("--max-seconds", help="Time limit in seconds for the proof and the mistake bound (default: 10).", metavar="S", default=10.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabPageOptions:
-    """The page that `lab` writes."""
-
-    output: Path = option("-o", "--output", help="Write the page to this file (default: lab.html).", metavar="PAGE", default=Path("lab.html"))
-    no_open: bool = flag("--no-open", "Do not open the page in the browser.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TuningOptions:
-    """What `tune` alone has."""
+class TuneOptions(DataArgument, ReadingOptions, ExampleSplitOptions, SearchOptions, CalibrationOptions):
+    """The options of `perceptrons tune`."""
 
     output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
     folds: int | None = option("--folds", help="Cross-validation: choose hyperparameters by their mean score over K folds instead of one validation set.", panel=SPLIT, metavar="K", min=2)
@@ -491,12 +485,73 @@ class TuningOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparisonOptions:
-    """What `compare` alone has."""
+class CompareOptions(OptionalDataArgument, ReadingOptions, ExampleSplitOptions):
+    """The options of `perceptrons compare`."""
 
     learner: list[str] | None = option("--learner", help="Compare only this learner, such as average, arow, kernel, logistic, svm. May be repeated.", panel=SPLIT, metavar="NAME")
     max_seconds: float | None = option("--max-seconds", help="Time limit in seconds for tuning each learner; slower learners are left out (default: no limit).", metavar="S")
-    demo: Demo | None = option("--demo", help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", panel=SPLIT, metavar="NAME")
+    demo: Literal["too-correct", "copied-features"] | None = option("--demo", help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", panel=SPLIT, metavar="NAME")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(ModelArgument, DataArgument, MaxExamplesOption, ReadingOptions, QuietOption):
+    """The options of `perceptrons report`."""
+
+    output: Path = option("-o", "--output", help="Write the page to this file (default: report.html).", metavar="PAGE", default=Path("report.html"))
+    features: tuple[str, str] | None = option("--features", help="Draw the decision boundary in the plane of these two features.", metavar="A B")
+    image_shape: str | None = option("--image-shape", help="Treat the features as pixels of images of this shape (default: guessed).", metavar="ROWSxCOLUMNS")
+    no_images: bool = flag("--no-images", "Do not treat the features as pixels.")
+    title: str | None = option("--title", help="Title of the page (default: the names of MODEL and DATA).", metavar="TEXT")
+    max_seconds: float = option("--max-seconds", help="Time limit in seconds for the proof and the mistake bound (default: 10).", metavar="S", default=10.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabOptions(OptionalDataArgument, ReadingOptions, QuietOption):
+    """The options of `perceptrons lab`."""
+
+    output: Path = option("-o", "--output", help="Write the page to this file (default: lab.html).", metavar="PAGE", default=Path("lab.html"))
+    no_open: bool = flag("--no-open", "Do not open the page in the browser.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportedFileArgument:
+    """The file to write."""
+
+    exported: Path = argument("File to write; its extension selects the format: .onnx or .json.", metavar="FILE", required=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions(ModelArgument, ExportedFileArgument, JsonOption, QuietOption):
+    """The options of `perceptrons export`."""
+
+    inputs: Literal["raw", "columns"] = option("--inputs", help="Input of the exported model: raw examples, as MODEL takes them, or columns, for rows that are prepared elsewhere (default: raw).", metavar="WHAT", default="raw")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(QuietOption):
+    """The options of `perceptrons serve`."""
+
+    model: Path | None = argument("Model file to start with. Without one, the server starts with an empty model, or with the one in --data.", metavar="MODEL")
+    data: Path | None = option("--data", help="Folder for the log and the snapshots (default: MODEL.served).", metavar="DIR")
+    combine: Combine | None = option("--combine", help="Weights to predict with, at the first start with MODEL: average, recent, last, vote or pocket (default: those of the model).", panel=LEARN, metavar="WHICH")
+    keep_learning: KeepLearning | None = option("--keep-learning", help="How the averaged weights of MODEL learn from new examples, at the first start: follow them and forget what is outdated, or average them with everything before (default: as in the model).", panel=LEARN, metavar="HOW")
+    host: str = option("--host", help="Address to listen on. An address that other machines can reach needs --token-file (default: 127.0.0.1).", panel=SERVER, metavar="HOST", default="127.0.0.1")
+    port: int = option("--port", help="Port to listen on; 0 selects a free one (default: 8080).", panel=SERVER, metavar="N", default=8080, min=0, max=65535)
+    token_file: Path | None = option("--token-file", help="Require the token in this file with every request (default: no token).", panel=SERVER, metavar="FILE")
+    tls_cert: Path | None = option("--tls-cert", help="Certificate file for HTTPS (default: HTTP).", panel=SERVER, metavar="FILE")
+    tls_key: Path | None = option("--tls-key", help="File with the private key of the certificate.", panel=SERVER, metavar="FILE")
+    follow: str | None = option("--follow", help="Follow the server at this URL: copy what it learns, and only predict (default: learn).", panel=SERVER, metavar="URL")
+    leader_token_file: Path | None = option("--leader-token-file", help="File with the token of the server to follow (default: --token-file).", panel=SERVER, metavar="FILE")
+    accept_older: bool = flag("--accept-older", "Follow a leader that has less than this server, or other examples: move the log and the snapshots here to a folder beside them, and begin again with the model of the leader.", SERVER)
+    no_sync: bool = flag("--no-sync", "Do not wait for the disk before answering. This is faster, but a power failure may lose the last examples.", DURABLE)
+    snapshot_every: int = option("--snapshot-every", help="Number of learned examples between two snapshots (default: 100,000).", panel=DURABLE, metavar="N", default=100_000, min=1)
+    keep_log: int = option("--keep-log", help="Size up to which old parts of the log are kept (default: 1GiB).", panel=DURABLE, metavar="SIZE", default="1GiB", parser=parse_size)
+    repair: bool = flag("--repair", "Move the damaged part of the log and everything after it aside, and exit.", DURABLE)
+    max_body: int = option("--max-body", help="Maximum size of a request (default: 16MiB).", panel=LIMITS, metavar="SIZE", default="16MiB", parser=parse_size)
+    max_examples: int = option("--max-examples", help="Maximum number of examples in one request (default: 10,000).", panel=LIMITS, metavar="N", default=10_000, min=1)
+    max_queue: int = option("--max-queue", help="Maximum number of examples that wait to be learned; further requests get status 429 (default: 50,000).", panel=LIMITS, metavar="N", default=50_000, min=1)
+    max_features: int = option("--max-features", help="Maximum number of features of the model (default: 16,777,216).", panel=LIMITS, metavar="N", default=2**24, min=1)
+    max_classes: int = option("--max-classes", help="Maximum number of classes of the model (default: 1,000).", panel=LIMITS, metavar="N", default=1000, min=1)
 
 
 # fmt: on
@@ -507,3 +562,10 @@ LINEAR_ONLY = ("window", "step", "C", "margin", "intercept_scaling", "penalty", 
 KEPT_LEARNING = ("combine", "keep_learning")  # of the rule, what a trained model may change when it learns more
 KERNEL_PARAMETERS = field_names(KernelOptions)
 CLUSTER_PARAMETERS = ("dask", "workers", "shards", "mixing")
+LONG_RUN = field_names(LongRunOptions)
+NOT_WITH_FROM = (*(name for name in RULE if name not in KEPT_LEARNING), *KERNEL_PARAMETERS, *LONG_RUN, *CLUSTER_PARAMETERS, "classes", "example", "no_intercept")  # fmt: skip
+REPEATED_BY_TRAIN = (  # in suggested commands, in this order
+    "from_model", "example", "format", "test", "test_share", "time_order", "folds", "metric", *READING, *RULE,
+    "threshold", "probabilities", *KERNEL_PARAMETERS, *field_names(StoppingOptions), "classes", *CLUSTER_PARAMETERS,
+    "in_memory", "no_shuffle", "no_intercept", "seed",
+)  # fmt: skip

@@ -11,24 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import refusing_data
-from perceptrons.cli.options import LongRunOptions
-from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, visible
+from perceptrons.cli.files import refusing_data
+from perceptrons.cli.options import TrainOptions
+from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, shows_text, visible
 from perceptrons.engine.streaming.resuming import check_mixed_place, check_place
 from perceptrons.engine.wording import apart, n_predictions
 from perceptrons.modelfile.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from perceptrons import Perceptron
+    from perceptrons.cli.consoles import Screen
 
 COLUMNS = (("examples", 13), ("mistakes", 12), ("error so far", 14), ("since last line", 17), ("examples/s", 13))
 SECONDS_BETWEEN_DRAWS = 0.1  # seconds between two states of the live line
 MIN_EXAMPLES_FOR_SPEED = 100  # examples: a speed measured on fewer says nothing
 ERASE_LINE = "\r\x1b[2K"
-
-
 MIXED_COLUMNS = (("epoch", 5), ("mistakes", 12), ("seconds", 11))
 MAX_SHARDS_SHOWN = 8  # shards, each of which is shown
 
@@ -38,18 +34,17 @@ class UnreadError(Exception):
 
 
 class StreamProgress:
-    """Shows the progress of `fit_stream`, which calls it.
-
-    lines: print the table, below the title? live: show the live line? needed: is something
-    written at the end, so that training must continue even if nobody reads the output?
-    """
+    """Shows the progress of `fit_stream`, which calls it. title: above the table; None prints neither."""
 
     def __init__(
-        self, model: "Perceptron", epochs: int | None, title: list[str], lines: bool, live: bool, needed: bool
+        self, model: Any, options: Any, epochs: int | None, title: list[str] | None = None, has_live_line: bool = True
     ):
-        self._model, self._epochs, self._title, self._needed = model, epochs, title, needed
-        self._console: Console | None = screen() if lines else None
-        self._live: Console | None = screen(stderr=True) if live else None
+        self._model, self._epochs, self._title = model, epochs, title or []
+        # something is written at the end, so training must continue even if nobody reads the output
+        self._needed = options.output is not None or getattr(options, "checkpoint", None) is not None
+        self._console: Screen | None = screen() if title is not None and shows_text(options) else None
+        is_live = (options.verbose and not options.quiet) or (sys.stderr.isatty() and shows_text(options))
+        self._live: Screen | None = screen(stderr=True) if is_live and has_live_line else None
         self._has_title = self._has_heading = self._is_drawn = False
         self._next_draw = self._next_check = 0.0
         self._line: dict[str, Any] = {"examples": 0, "mistakes": 0, "seconds": 0.0}  # the last one printed
@@ -126,33 +121,29 @@ class StreamProgress:
             self._has_heading = True
             self._print(heading(f"Progressive error: predict each example, then learn from it{apart(self._model)}"))
             self._print(_row(title for title, _ in COLUMNS), "dim")
-        self._print(_row((
-            f"{event['examples']:,}", f"{event['mistakes']:,}", percent(event["mistakes"] / (k * event["examples"]), 2),
-            percent(mistakes / (k * n), 2), speed(n, took) if n >= MIN_EXAMPLES_FOR_SPEED and took else "",
-        )))  # fmt: skip
+        total, total_mistakes = event["examples"], event["mistakes"]
+        errors = percent(total_mistakes / (k * total), 2), percent(mistakes / (k * n), 2)
+        examples_per_second = speed(n, took) if n >= MIN_EXAMPLES_FOR_SPEED and took else ""
+        self._print(_row((f"{total:,}", f"{total_mistakes:,}", *errors, examples_per_second)))
 
     def _print(self, line: Any, style: str = "") -> None:
         if self._console is None:
             return
         self.erase()
         try:
-            self._console.print(line, style=style, markup=False, soft_wrap=True)
+            self._console.print(line, style=style, soft_wrap=True)
         except OSError as error:
             self.unread, self._console = error, None
             if not self._needed:
                 raise UnreadError from error
 
-    def _describe(self, event: dict[str, Any], console: "Console") -> str:
+    def _describe(self, event: dict[str, Any], console: "Screen") -> str:
         error = percent(event["mistakes"] / (n_predictions(self._model) * event["examples"]), 2)
         parts = [f"epoch {event['epoch']}{self._of_all()}"]
         if self._total:
             parts.append(f"{bar(min(1.0, event['examples'] / self._total), 16, console):16}")
-        parts += [
-            f"{event['examples']:,} examples",
-            f"{speed(event['examples'], event['seconds'])}/s",
-            f"error {error}",
-        ]
-        return "  ".join(parts)
+        examples_per_second = speed(event["examples"], event["seconds"])
+        return "  ".join([*parts, f"{event['examples']:,} examples", f"{examples_per_second}/s", f"error {error}"])
 
     def _of_all(self) -> str:
         return "" if self._epochs is None else f" of {self._epochs}"
@@ -179,7 +170,7 @@ def _row(cells: Any, columns: Any = COLUMNS) -> str:
 
 
 def speed(n: int, seconds: float) -> str:
-    """Examples a second, to three digits: 1,230,000."""
+    """Return the examples per second, to three digits: 1,230,000."""
     return f"{float(f'{n / max(seconds, 1e-9):.3g}'):,.0f}"
 
 
@@ -226,27 +217,26 @@ class MixingProgress(StreamProgress):
         cells = (f"{event['epoch']}", f"{sum(mistakes):,}", f"{event['seconds']:.2f}")
         self._print(f"{_row(cells, MIXED_COLUMNS)}   {by_shard(mistakes)}")
 
-    def _describe(self, event: dict[str, Any], console: "Console") -> str:
+    def _describe(self, event: dict[str, Any], console: "Screen") -> str:
         n_done, shards = event["done"], event["shards"]
         parts = [f"epoch {event['epoch']}{self._of_all()}", f"{bar(n_done / shards, 16, console):16}"]
         return "  ".join([*parts, f"{n_done:,} of {count(shards, 'shard')} done", f"{event['seconds']:.0f} s"])
 
 
 def by_shard(numbers: list[int]) -> str:
-    """Every shard's number; of many the least, the median and the most."""
+    """Return the number of every shard; of many shards the least, the median and the most."""
     if len(numbers) <= MAX_SHARDS_SHOWN:
         return "  ".join(f"{number:,}" for number in numbers)
     return f"least {min(numbers):,}, median {statistics.median_low(numbers):,}, most {max(numbers):,}"
 
 
 class ReportedCheckpoint(Checkpoint):
-    """A checkpoint that says where it resumes. is_mixed: it holds the mixed weights of a cluster."""
+    """A checkpoint that says where it resumes."""
 
-    def __init__(
-        self, path: Path, options: LongRunOptions, progress: StreamProgress, *, quiet: bool, is_mixed: bool = False
-    ):
+    def __init__(self, path: Path, options: TrainOptions, progress: StreamProgress, is_mixed: bool):
         super().__init__(path, 60.0 if options.every is None else options.every, options.resume)
-        self._progress, self._quiet, self._is_mixed = progress, quiet, is_mixed
+        self.path_as_typed = path
+        self._progress, self._quiet, self._is_mixed = progress, options.quiet, is_mixed
 
     def begin(self, model: Any) -> dict[str, Any] | None:
         place = super().begin(model)
@@ -274,9 +264,16 @@ class ReportedCheckpoint(Checkpoint):
         return [*lines, f"Resuming in epoch {n}, after {count(n_done, 'example')}."]
 
 
+def reported_checkpoint(
+    options: TrainOptions, progress: StreamProgress, is_mixed: bool = False
+) -> ReportedCheckpoint | None:
+    """Return the checkpoint of --checkpoint, if it was given. is_mixed: it holds the mixed weights of a cluster."""
+    return None if options.checkpoint is None else ReportedCheckpoint(options.checkpoint, options, progress, is_mixed)
+
+
 @contextmanager
-def watching(progress: StreamProgress, checkpoint: ReportedCheckpoint | None, path: Any) -> Iterator[None]:
-    """Show the progress of training, which may be interrupted. path: the checkpoint, as given by the user."""
+def watching(progress: StreamProgress, checkpoint: ReportedCheckpoint | None) -> Iterator[None]:
+    """Show the progress of training, which may be interrupted."""
     try:
         progress.start()
         with refusing_data(), saying_warnings(progress.speak):
@@ -288,8 +285,9 @@ def watching(progress: StreamProgress, checkpoint: ReportedCheckpoint | None, pa
     except KeyboardInterrupt:
         if checkpoint is None or not checkpoint.path.exists():
             raise
+        place = checkpoint.path_as_typed
         raise KeyboardInterrupt(
-            f"Interrupted. The state is saved in {path}: the same command with --resume continues from there."
+            f"Interrupted. The state is saved in {place}: the same command with --resume continues from there."
         ) from None
     finally:
         progress.erase()

@@ -2,35 +2,18 @@
 
 import hashlib
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing, refusing_data, refusing_to_open
-from perceptrons.cli.files import check_output, load_model, save_text
-from perceptrons.cli.inputs import STDIN, check_seconds, no_examples_error, opened, say_skipped
-from perceptrons.cli.options import (
-    READING,
-    DataArgument,
-    MaxExamplesOption,
-    ModelArgument,
-    QuietOption,
-    ReadingOptions,
-    ReportPageOptions,
-    command,
-    command_text,
-)
-from perceptrons.cli.screen import Waiting, visible
+from perceptrons.cli import files
+from perceptrons.cli.files import refusing, refusing_data
+from perceptrons.cli.options import READING, ReportOptions, command, command_text
+from perceptrons.cli.screen import BadInputError, Waiting, visible
 
 if TYPE_CHECKING:
     from perceptrons.data.table import DataPath
 
 REPEATED = (*READING, "features", "image_shape", "no_images", "title", "max_seconds", "max_examples")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportOptions(ModelArgument, DataArgument, ReportPageOptions, MaxExamplesOption, ReadingOptions, QuietOption):
-    """The options of `perceptrons report`."""
 
 
 @command
@@ -42,25 +25,25 @@ def report(options: ReportOptions) -> None:
     from perceptrons.inspection.names import names_as_files
 
     model, data, output = options.model, options.data, options.output
-    check_seconds(options.max_seconds)
-    check_output(output, model, *data)
-    fitted = load_model(model, instead="evaluate")
-    if STDIN in data:
+    files.check_seconds(options.max_seconds)
+    files.check_output(output, model, *data)
+    fitted = files.load_model(model, instead="evaluate")
+    if files.STDIN in data:
         raise BadInputError("-: a report reads its data twice, but standard input can be read only once: give a file.")
     from perceptrons.data.sample import first_examples
     from perceptrons.data.table import named_lines
 
     shape = shape_of(options.image_shape, options.no_images)
-    with Waiting("Writing the report ...", shown=not options.quiet):
+    with Waiting("Writing the report ...", options):
         with refusing(ImportError):
             from perceptrons.report import Origin
             from perceptrons.report import report as make
-        reader = opened(data, options, like=fitted)
+        reader = files.opened(data, options, like=fitted)
         with refusing_data():
             sample = first_examples(reader, fitted.n_features_in_, options.max_examples)
-        say_skipped(reader)
+        files.say_skipped(reader)
         if sample is None:
-            raise no_examples_error(reader.files[0])
+            raise files.no_examples_error(reader.files[0])
         names = [("data", str(path), checksum(path)) for path in reader.files[:20]]
         command = command_text(["perceptrons", "report", model, *data], options, REPEATED)
         command = f"{command} -o {shlex.quote(str(output))}"
@@ -74,32 +57,31 @@ def report(options: ReportOptions) -> None:
                 origin=origin,
                 title=f"{model.name} on {about}" if options.title is None else options.title,
             )  # fmt: skip
-    save_text(page.html, output)
+    content = page.html.encode()
+    files.save_bytes(content, output)
     if not options.quiet:
-        size = f"{len(page.html.encode()) / 1e6:.2f} MB"
+        size = f"{len(content) / 1e6:.2f} MB"
         print(f"{visible(str(output))}: {size} in one file; open it in a browser.")
 
 
 def checksum(path: "DataPath") -> str:
-    """The SHA-256 of a file; of a folder that of the names and checksums of its files."""
+    """Return the SHA-256 of a file; of a folder that of the names and checksums of its files."""
     from perceptrons.data.text import Folder
 
     if isinstance(path, Folder):
         listed = [f"{checksum(path.member(number))} {member.name}" for number, member in enumerate(path.members, 1)]
         return hashlib.sha256("\n".join(sorted(listed)).encode("utf-8", "surrogateescape")).hexdigest()
     assert isinstance(path, Path)
-    with refusing_to_open(path), path.open("rb") as file:
+    with files.refusing_to_open(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def shape_of(text: str | None, no_images: bool) -> Any:
     """28x28 as (28, 28)."""
-    if no_images:
-        if text is not None:
-            raise BadInputError("--image-shape and --no-images cannot be combined: give one of them.")
-        return None
     if text is None:
-        return "auto"
+        return None if no_images else "auto"
+    if no_images:
+        raise BadInputError("--image-shape and --no-images cannot be combined: give one of them.")
     with refusing(ValueError, about=f"--image-shape {text}: give ROWSxCOLUMNS, such as 28x28"):
         rows, columns = (int(side) for side in text.lower().replace("×", "x").split("x"))
     return rows, columns

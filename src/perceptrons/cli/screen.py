@@ -1,4 +1,4 @@
-"""Formats output: consoles, spinners, bars, tables, labels, weights; and JSON."""
+"""Formats output: consoles, spinners, bars, tables, labels, weights, JSON; and the lines on stderr."""
 
 import json
 import sys
@@ -14,7 +14,8 @@ from perceptrons.engine.wording import listed as listed
 from perceptrons.engine.wording import short
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from pathlib import Path
+
     from rich.table import Table
     from rich.text import Text
 
@@ -26,20 +27,32 @@ if TYPE_CHECKING:
 __all__ = ["count", "listed", "percent"]
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+RANKING_METRICS = ("roc_auc", "average_precision")
+PROBABILITY_METRICS = ("log_loss", "brier_score", "calibration_error")
 HEIGHTS, ASCII_HEIGHTS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
+
+
+class BadInputError(Exception):
+    """Ends a command with a message on stderr and exit code 2."""
 
 
 def screen(stderr: bool = False) -> "Screen":
     from perceptrons.cli.consoles import Screen
 
-    return Screen(stderr=stderr, highlight=False, soft_wrap=False)
+    return Screen(stderr=stderr, highlight=False, soft_wrap=False, markup=False)
+
+
+def shows_text(options: Any) -> bool:
+    """Does a command print text, neither JSON nor nothing?"""
+    return not (getattr(options, "quiet", False) or getattr(options, "json", False))
 
 
 class Waiting:
-    """A spinner on stderr with a line that changes; only on a terminal."""
+    """A spinner on stderr with a line that changes; only on a terminal, and if the command prints text."""
 
-    def __init__(self, text: str, shown: bool):
-        self._status: Any = screen(stderr=True).status(visible(text)) if shown and sys.stderr.isatty() else None
+    def __init__(self, text: str, options: Any, is_hidden: bool = False):
+        is_shown = shows_text(options) and not is_hidden and sys.stderr.isatty()
+        self._status: Any = screen(stderr=True).status(visible(text)) if is_shown else None
 
     def __enter__(self) -> "Waiting":
         if self._status is not None:
@@ -56,24 +69,28 @@ class Waiting:
 
 
 def as_json(content: dict[str, Any]) -> str:
-    """One JSON object on one line."""
+    """Return one JSON object on one line."""
     return json.dumps(content, allow_nan=False) + "\n"
 
 
-def bar(share: float, width: int, console: "Console") -> str:
+def print_result(options: Any, content: Callable[[], dict[str, Any]], show: Callable[["Screen"], None]) -> None:
+    """Print the result of a command: as JSON, as text, or not at all. content: of the JSON."""
+    if options.json:
+        print(as_json(content()), end="")
+    elif shows_text(options):
+        show(screen())
+
+
+def bar(share: float, width: int, console: "Screen") -> str:
     """Return a bar of at most `width` characters for a share of 1; any share above 0 is visible."""
+    share = max(0.0, share)  # scores below 0, which are worse than chance, have no bar
     if console.options.ascii_only:
         return "#" * max(round(share * width), int(share > 0))
     eighths = max(round(share * width * 8), int(share > 0))
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 
-def score_bar(score: float, width: int, console: "Console") -> str:
-    """Return a bar for a score from 0 to 1; a score below 0, which is worse than chance, has none."""
-    return bar(max(0.0, score), width, console)
-
-
-def spark(counts: list[int], console: "Console") -> str:
+def spark(counts: list[int], console: "Screen") -> str:
     """Return a histogram of one line, with one character per count; any count above 0 is visible."""
     heights, maximum = ASCII_HEIGHTS if console.options.ascii_only else HEIGHTS, max(counts, default=0)
     return "".join(heights[max(round(8 * n / maximum), int(n > 0))] for n in counts)
@@ -87,13 +104,13 @@ def visible(text: str) -> str:
 
 
 def say(message: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     print(visible(" ".join(message.splitlines())), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def saying_warnings(speak: Callable[[str], None] = say, quiet: bool = False) -> Iterator[None]:
-    """Warnings of the library become one line on stderr; those of Python and NumPy, which would be bugs, stay."""
+    """Print warnings of the library as one line on stderr; those of Python and NumPy, which would be bugs, stay."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\w+ stopped at max_iter=")  # commands say themselves why training stopped
         if quiet:
@@ -145,40 +162,59 @@ def heading(text: str) -> "Text":
 
 def facts_grid(facts: Iterable[tuple[str, str]]) -> "Grid":
     """Return a table of names and values, one line per fact."""
-    table = grid(("", "left"), ("", "left"))
+    table = grid("", "", rows=facts)
     table.columns[0].style = "dim"
     table.columns[1].no_wrap = False
-    for name, value in facts:
-        table.row(name, value)
     return table
 
 
-def show_suggestions(commands: list[tuple[str, str]], console: "Console") -> None:
+def show_suggestions(commands: Iterable[tuple[str, str]], console: "Screen") -> None:
     """Print commands to try next, each with its reason."""
     console.print(heading("What to try next"))
     for command, reason in commands:
-        console.print(f"  {command}", markup=False, soft_wrap=True, style="cyan")
-        indented = fill(reason, console.width, initial_indent=" " * 6, subsequent_indent=" " * 6)
-        console.print(indented, markup=False, style="dim")
+        console.print(f"  {command}", soft_wrap=True, style="cyan")
+        console.print(fill(reason, console.width, initial_indent=" " * 6, subsequent_indent=" " * 6), style="dim")
 
 
-def grid(*columns: tuple[str, str]) -> "Grid":
-    """An empty table; columns are (title, "left" or "right"). Without titles there is no heading row."""
+def show_saved(path: "Path | None", console: "Screen") -> None:
+    """Print where the model of -o is, if it was saved."""
+    if path is not None:
+        console.print(f"\nSaved as {path}", soft_wrap=True)
+
+
+def show_more(number: int, thing: str, console: "Screen", where: str = " (use --json for all)") -> None:
+    """Print how many lines of a table are left out, if any."""
+    if number > 0:
+        more = count(number, thing, {"class": "classes"}.get(thing)) if thing else f"{number:,}"
+        console.print(f"and {more} more{where}", style="dim")
+
+
+def capitalized(text: str) -> str:
+    """Return a text with its first letter as a capital, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def grid(*columns: str, rows: "Iterable[Iterable[str | Text]]" = ()) -> "Grid":
+    """Return a table with these titles; > before a title aligns right. Without titles there is no heading row."""
     from rich.text import Text
 
     from perceptrons.cli.consoles import Grid
 
-    table = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(title for title, _ in columns))
-    for title, side in columns:
-        table.add_column(Text(title), justify=side, header_style="dim", no_wrap=True)  # type: ignore[arg-type]
+    titles = [column.removeprefix(">") for column in columns]
+    table = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(titles))
+    for column, title in zip(columns, titles, strict=True):
+        justify: Any = "right" if column.startswith(">") else "left"
+        table.add_column(Text(title), justify=justify, header_style="dim", no_wrap=True)
+    for cells in rows:
+        table.row(*cells)
     return table
 
 
 def show_rows(
-    rows: list["Row"], names: "Names", n: int, at_most: int, console: "Console",
+    rows: list["Row"], names: "Names", n: int, at_most: int, console: "Screen",
     titles: tuple[str, str] = ("feature", "weight"), where_more: str = "", units: "Units | None" = None,
 ) -> None:  # fmt: skip
-    """The top weights for people: of one row with bars, of several a line for each. names: what they are of.
+    """Print the top weights: of one row with bars, of several a line for each. names: of the features or examples.
 
     units: of numbers that were scaled; of one row, their weights are shown in these units, too.
     """
@@ -186,19 +222,16 @@ def show_rows(
 
     tops = [top(row, names, n, units) for row in rows[:at_most]]
     console.print(_bars(rows[0], tops[0], titles, console) if len(rows) == 1 else _lines(rows, tops, console))
-    if len(rows) > at_most:
-        thing = rows[0].thing
-        more = count(len(rows) - at_most, thing, {"class": "classes"}.get(thing))
-        console.print(f"and {more} more{where_more}", style="dim")
+    show_more(len(rows) - at_most, rows[0].thing, console, where_more)
 
 
-def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: "Console") -> "Table":
-    """A line per weight with a bar and a word on which class it speaks for."""
+def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console: "Screen") -> "Table":
+    """Return a line per weight, with a bar and the class that it speaks for."""
     positive = plain(row.classes[-1])
     negative = f"against {positive}" if row.other is None else f"for {plain(row.other)}"
     raw = any(weight.raw_weight is not None for weight in weights)
-    per_unit = [("per unit", "right")] * raw
-    table = grid((titles[0], "left"), (titles[1], "right"), ("", "left"), *per_unit, ("speaks", "left"))
+    per_unit = [">per unit"] * raw
+    table = grid(titles[0], f">{titles[1]}", "", *per_unit, "speaks")
     for weight in weights:
         speaks = f"for {positive}" if weight.weight > 0 else negative
         length = bar(abs(weight.weight / weights[0].weight), 16, console)
@@ -207,8 +240,8 @@ def _bars(row: "Row", weights: list["Weight"], titles: tuple[str, str], console:
     return table
 
 
-def _lines(rows: list["Row"], tops: list[list["Weight"]], console: "Console") -> "Table":
-    """A line per row: its top weights, as many as fit."""
+def _lines(rows: list["Row"], tops: list[list["Weight"]], console: "Screen") -> "Table":
+    """Return a line per row: its top weights, as many as fit."""
     lines = [(row.title(16), weights) for row, weights in zip(rows, tops, strict=False)]  # rows beyond are left out
     room = console.width - max(len(title) for title, _ in lines)
     fitting = 0
@@ -220,7 +253,7 @@ def _lines(rows: list["Row"], tops: list[list["Weight"]], console: "Console") ->
         if room < 0 and fitting:
             break
         fitting += 1
-    table = grid((rows[0].thing, "left"), *[("", "left"), ("", "right")] * fitting)
+    table = grid(rows[0].thing, *["", ">"] * fitting)
     for title, weights in lines:
         cells: list[Any] = []
         for weight in weights[:fitting]:

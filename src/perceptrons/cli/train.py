@@ -4,58 +4,16 @@ Training is whole (`fit_table`), while the data are read (`fit_stream`), or on a
 """
 
 import copy
-import sys
 import time
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.calibration import (
-    calibrate_model,
-    check_calibration,
-    is_threshold_chosen,
-    needs_held_out_examples,
-    split_for_calibration,
-    stream_for_calibration,
-    threshold_cost_file,
-)
+from perceptrons.cli import files, models
 from perceptrons.cli.cluster import check_cluster_options, cluster_option
-from perceptrons.cli.errors import BadInputError, refusing, refusing_data
-from perceptrons.cli.files import check_output, is_kernel, load_model, save_model
-from perceptrons.cli.inputs import (
-    SHARE,
-    STDIN,
-    check_files,
-    check_test,
-    like_table,
-    measured_blocks,
-    name_of,
-    opened,
-    read_within,
-)
-from perceptrons.cli.options import (
-    CLUSTER_PARAMETERS,
-    KEPT_LEARNING,
-    KERNEL_PARAMETERS,
-    RULE,
-    LongRunOptions,
-    ReadingOptions,
-    command,
-    field_names,
-    given,
-    typed,
-)
-from perceptrons.cli.parameters import (
-    change_learning,
-    check_kernel,
-    json_file,
-    name_labels,
-    new_model,
-    parse_classes,
-    require_classes,
-)
-from perceptrons.cli.screen import Waiting, as_json, metric_text, plain, screen
-from perceptrons.cli.train_options import TrainOptions
+from perceptrons.cli.files import SHARE, STDIN, is_kernel, refusing, refusing_data
+from perceptrons.cli.options import NOT_WITH_FROM, ReadingOptions, TrainOptions, command, given, typed
+from perceptrons.cli.screen import BadInputError, Waiting, metric_text, plain, print_result
 
 if TYPE_CHECKING:
     from perceptrons.cli.files import AnyModel
@@ -69,12 +27,6 @@ if TYPE_CHECKING:
     from perceptrons.theory import Trace
 
 
-FIXED_BY_MODEL = (
-    *(name for name in RULE if name not in KEPT_LEARNING), *KERNEL_PARAMETERS, *field_names(LongRunOptions),
-    *CLUSTER_PARAMETERS, "classes", "example", "no_intercept",
-)  # fmt: skip
-
-
 @command
 def train(options: TrainOptions) -> None:
     """Train a perceptron, test it on examples it has not seen, and show the results.
@@ -85,14 +37,13 @@ def train(options: TrainOptions) -> None:
     With --workers or --dask, it trains on shards of the files in several processes or machines, and averages.
     """
     check(options)
-    run = TrainingRun(new_model(options), options) if options.from_model is None else resume(options)
+    run = TrainingRun(models.new_model(options), options) if options.from_model is None else resume(options)
     if cluster_option(options) is not None:
         result = fit_on_cluster(run)
-    elif isinstance(source := read(run), TableSource):
-        result = fit_table(run, source)
     else:
-        result = fit_stream(run, source)
-    report(result, options)
+        table, reader = read(run)
+        result = fit_stream(run, reader) if table is None else fit_table(run, table, reader)
+    print_result(options, result.to_dict, result.show)
 
 
 @dataclass(frozen=True)
@@ -104,19 +55,10 @@ class TrainingRun:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TableSource:
-    """Data in memory. reader: what read them, if they came from files. split: a given test set."""
-
-    table: "Table"
-    reader: "Reader | None" = None
-    split: "Split | None" = None
-
-
 def check(options: TrainOptions) -> None:
     """Refuse options that do not go together, and files that cannot be written, before any work is done."""
     data = options.data or []
-    check_test(options.test, options.test_share)
+    files.check_test(options.test, options.test_share)
     if options.test_share is not None and not 0 <= options.test_share <= 0.9:
         raise BadInputError(f"--test-share {options.test_share:g}: give a share from 0 to 0.9.")
     if options.epochs is not None:
@@ -130,51 +72,44 @@ def check(options: TrainOptions) -> None:
             raise BadInputError(f"--{name} needs --checkpoint FILE: without it, nothing is saved during training.")
     check_cluster_options(options)
     if options.example is not None:
-        replaced = {
-            "DATA": data, "--format": options.format, "--label-column": options.label_column, "--test": options.test,
-        }  # fmt: skip
-        for name, value in replaced.items():
-            if value:
-                raise BadInputError(f"{name} cannot be combined with --example, which brings its own data.")
+        for name in given(options, ("data", "format", "label_column", "test")):
+            replaced = "DATA" if name == "data" else typed(name)
+            raise BadInputError(f"{replaced} cannot be combined with --example, which brings its own data.")
     if options.test is not None and not data:
         raise BadInputError("--test needs DATA: the digits are tested on held-out examples.")
-    outputs = [path.absolute() for path in (options.output, options.cache, options.checkpoint) if path is not None]
-    if len(set(outputs)) < len(outputs):
+    outputs = [path for path in (options.output, options.cache, options.checkpoint) if path is not None]
+    if len({path.absolute() for path in outputs}) < len(outputs):
         raise BadInputError("-o, --checkpoint and --cache name the same file: give each its own.")
-    for path in (options.output, options.cache, options.checkpoint):
-        inputs = json_file(options.cost), json_file(options.class_weight), threshold_cost_file(options)
-        check_output(path, *data, options.test, *inputs)
+    threshold_cost = models.threshold_cost(options)
+    inputs = [models.json_file(text) for text in (options.cost, options.class_weight, threshold_cost)]
+    for path in outputs:
+        files.check_output(path, *data, options.test, *inputs)
     if options.test is not None and not options.test.is_dir():
-        check_files([options.test])
-    check_kernel(options)
-    _check_folds(options)
-    check_calibration(options, options.folds)
-
-
-def _check_folds(options: TrainOptions) -> None:
+        files.check_files([options.test])
+    models.check_kernel(options)
     if options.folds is None:
         if options.metric != "accuracy":
             raise BadInputError(f"--metric {options.metric} is for folds: also give --folds K.")
-        return
-    if (cluster := cluster_option(options)) is not None:
+    elif (cluster := cluster_option(options)) is not None:
         raise BadInputError(
             f"--folds cannot be combined with {cluster}: it needs all data in the memory of one process."
         )
-    if options.in_memory == 0:
+    elif options.in_memory == 0:
         raise BadInputError("--folds needs all data in memory, which --in-memory 0 forbids: leave one of them out.")
-    if options.test_share:
+    elif options.test_share:
         raise BadInputError("--folds and --test-share cannot be combined: every fold is a test set.")
+    models.check_calibration(options, options.folds)
 
 
 def resume(options: TrainOptions) -> TrainingRun:
     """Load the model to keep training, with the parameters of this training."""
-    for name in given(options, FIXED_BY_MODEL):
+    for name in given(options, NOT_WITH_FROM):
         raise BadInputError(f"{typed(name)} cannot be combined with --from, which keeps its options: drop it.")
     if not options.data:
         raise BadInputError("--from needs DATA: name the files with new examples.")
     assert options.from_model is not None
-    model = load_model(options.from_model, "train --resume")
-    change_learning(model, options, options.from_model)
+    model = files.load_model(options.from_model, "train --resume")
+    models.change_learning(model, options, options.from_model)
     parameters = given(options, ("max_iter", "tol", "max_seconds"))
     if "max_iter" not in parameters and "tol" not in parameters:
         parameters |= {"max_iter": options.epochs or 1, "tol": None}
@@ -190,30 +125,28 @@ def resume(options: TrainOptions) -> TrainingRun:
 # ---- read
 
 
-def read(run: TrainingRun) -> "TableSource | Reader":
-    """Read the data whole if they fit in memory; otherwise return a reader of them."""
-    from perceptrons.data.bundled import SMS, digits, split_messages
+def read(run: TrainingRun) -> "tuple[Table | None, Reader | None]":
+    """Return the data if they fit in memory, and their reader; there is none for data that come with the package."""
+    from perceptrons.data.bundled import SMS, digits
 
     options = run.options
     if options.example is not None:
-        reader = opened([SMS], replace(options, format="text"))
-        messages = read_within(reader, None)
-        assert messages is not None
-        return TableSource(messages, reader, None if options.folds else split_messages(messages))
+        reader = files.opened([SMS], replace(options, format="text"))
+        return files.read_all(reader), reader
     if not options.data:
-        return TableSource(digits())
+        return digits(), None
     if options.from_model is None:
-        reader = opened(options.data, options)
+        reader = files.opened(options.data, options)
     else:  # a kernel compares examples with those it keeps, so it learns no new columns
         grows = not is_kernel(run.model)
-        reader = opened(options.data, options, like=run.model, grow=grows, text_labels=False, need_labels=True)
+        reader = files.opened(options.data, options, like=run.model, grow=grows, text_labels=False, need_labels=True)
     if _test_share(options):
         _hold_out(options).apply_to(reader)
     table = None
     if options.in_memory:
-        with Waiting("Reading ...", shown=not (options.quiet or options.json)):
-            table = read_within(reader, options.in_memory, reports=False)
-    return reader if table is None else TableSource(table, reader)
+        with Waiting("Reading ...", options):
+            table = files.read_within(reader, options.in_memory)
+    return table, reader
 
 
 def _hold_out(options: TrainOptions) -> "HoldOut":
@@ -233,46 +166,48 @@ def _test_share(options: TrainOptions) -> float:
 # ---- fit
 
 
-def fit_table(run: TrainingRun, source: TableSource) -> "TrainingResult":
+def fit_table(run: TrainingRun, table: "Table", reader: "Reader | None") -> "TrainingResult":
     """Train on data in memory."""
     from perceptrons.cli.training_result import TrainingResult
-    from perceptrons.data.bundled import DIGITS, SMS_NAME
+    from perceptrons.data.bundled import DIGITS, SMS_NAME, split_messages
     from perceptrons.data.held_out import Split
     from perceptrons.data.table import HasPlaces, check_classes
     from perceptrons.theory.scales import scaler_for
 
-    model, options, table, split = run.model, run.options, source.table, source.split
+    model, options = run.model, run.options
     with refusing_data():
         check_classes(table, options.many_classes)
     test_reader, n_folds = None, options.folds
-    if split is None and options.test is not None:
-        test_reader = like_table(table, options.test, options, reports=False)
+    if options.example is not None and not options.folds:
+        split = split_messages(table)
+    elif options.test is not None:
+        test_reader = files.like_table(table, options.test, options, reports=False)
         sizes = f"{table.X.shape[0]:,} for training; {test_reader.X.shape[0]:,} in {options.test} for testing"
         split = Split(table, test_reader, sizes)
-    elif split is None:
+    else:
         split, n_folds = _split(table, options)
-    name_labels(model, split.train, options)
+    models.name_labels(model, split.train, options)
     folds = cross_validate_folds(model, split.train, options, n_folds)
-    train_set, held_out = split_for_calibration(split.train, options, options.seed, options.time_order)
+    train_set, held_out = models.split_for_calibration(split.train, options, options.seed, options.time_order)
     checkpoint, trace = None, trace_first_visits(model, train_set, options)
     start = time.perf_counter()
     keeps_training = bool(model.warm_start) and not is_kernel(model)  # columns and classes may then be new
     if options.checkpoint is not None or options.classes is not None or keeps_training:
-        checkpoint = _fit_resumably(model, train_set, source.reader, options)
+        checkpoint = _fit_resumably(model, train_set, reader, options)
     else:
         _fit(model, train_set, options)
     seconds = time.perf_counter() - start
     if not (is_kernel(model) and model.warm_start):  # which keeps its columns
         table.teach(model)
     model.set_params(**run.parameters)
-    threshold = calibrate_model(model, held_out, options)
-    if options.output is not None:
-        save_model(model, options.output)
+    threshold = models.calibrate_model(model, held_out, options)
+    files.save_model(model, options.output)
+    size = f"{table.n_bytes / 1e6:,.1f} MB" if table.n_bytes >= 50_000 else "less than 0.1 MB"
     is_slow = model.combine == "vote" and split.test is not None
     return TrainingResult(
-        model, options, reader=table, how="whole", reason=_describe_size(table.n_bytes), split=split.description,
+        model, options, reader=table, how="whole", reason=f"{size} of parsed data", split=split.description,
         warnings=split.warnings, seconds=seconds,
-        name=name_of(table) if options.data else DIGITS if options.example is None else SMS_NAME,
+        name=files.name_of(table) if options.data else DIGITS if options.example is None else SMS_NAME,
         train=None if is_slow else _measure(model, train_set, with_scores=False),
         test=None if split.test is None else _measure(model, split.test), test_reader=test_reader,
         lines=None if isinstance(table.path, HasPlaces) else train_set.lines, scaler=scaler_for(train_set.X, model),
@@ -286,7 +221,7 @@ def _split(table: "Table", options: TrainOptions) -> "tuple[Split, int | None]":
 
     hold_out = _hold_out(options)
     split = hold_out.split(table)
-    is_possible = not (table.several or needs_held_out_examples(options) or options.from_model)
+    is_possible = not (table.several or models.needs_held_out_examples(options) or options.from_model)
     if split.test is None and hold_out.share is None and is_possible and has_enough_for_folds(table.y):
         description = f"{split.description},\nso {FOLDS}-fold cross-validation tests the model"
         return split._replace(description=description), FOLDS
@@ -304,7 +239,7 @@ def cross_validate_folds(
     assert table.y is not None
     qualities = []
     threshold = options.threshold if isinstance(options.threshold, float) else None
-    waiting = Waiting("Training ...", shown=not (options.quiet or options.json))
+    waiting = Waiting("Training ...", options)
     with waiting, refusing(ValueError, TypeError, about="--folds"):
         for quality in cross_validate(
             model, table.X, table.y, n_folds, seed=options.seed, weight=table.weight, threshold=threshold
@@ -324,7 +259,7 @@ def trace_first_visits(model: "AnyModel", table: "Table", options: TrainOptions)
 
     if table.several:
         raise BadInputError("--trace is for one label per example, and the data have several: leave it out.")
-    classes, like = parse_classes(model, options), copy.deepcopy(model)
+    classes, like = models.parse_classes(model, options), copy.deepcopy(model)
     if classes is not None:
         like.set_params(classes=classes.tolist())
     with refusing(ValueError, TypeError, about="--trace"):
@@ -342,8 +277,7 @@ def _fit(model: "AnyModel", table: "Table", options: TrainOptions) -> None:
     """Fit the model, with a spinner."""
     about = None if str(table.path) == "digits" else table.path
     model.set_params(verbose=int(options.verbose and not options.quiet))
-    waiting = Waiting("Training ...", shown=not (options.quiet or options.json or options.verbose))
-    with waiting, refusing(ValueError, TypeError, about=about):
+    with Waiting("Training ...", options, options.verbose), refusing(ValueError, TypeError, about=about):
         model.fit(table.X, table.target, sample_weight=table.weight)
     model.set_params(verbose=0)  # a saved model should not draw bars wherever it is loaded
 
@@ -354,92 +288,87 @@ def _fit_resumably(
     """Fit the model with checkpoints, named classes, or from where it is."""
     if is_kernel(model) or reader is None:
         raise BadInputError("--checkpoint and --classes are for training on files without a kernel: leave them out.")
-    from perceptrons.cli.progress import ReportedCheckpoint, StreamProgress, watching
+    from perceptrons.cli.progress import StreamProgress, reported_checkpoint, watching
     from perceptrons.data.held_out import TableStream
 
-    progress = StreamProgress(model, None, [], lines=False, live=False, needed=True)
-    checkpoint = (
-        None
-        if options.checkpoint is None
-        else ReportedCheckpoint(options.checkpoint, options, progress, quiet=options.quiet)
-    )
-    settings = [options.threshold] if is_threshold_chosen(options) else []
+    progress = StreamProgress(model, options, None, has_live_line=False)
+    checkpoint = reported_checkpoint(options, progress)
+    settings = [options.threshold] if models.is_threshold_chosen(options) else []
     settings += [] if options.probabilities is None else [f"--probabilities {options.probabilities}"]
     source: Any = TableStream(
         table, reader, str(options.test), _test_share(options), options.seed, options.time_order, *settings
     )
-    classes = parse_classes(model, options)
-    with watching(progress, checkpoint, options.checkpoint):
-        model.fit_stream(
-            source, options.epochs, classes=classes, cache=False, checkpoint=checkpoint, watch=progress
-        )  # fmt: skip
+    classes = models.parse_classes(model, options)
+    with watching(progress, checkpoint):
+        model.fit_stream(source, options.epochs, classes=classes, cache=False, checkpoint=checkpoint, watch=progress)
     del model.progress_  # as after fit: they were not read while it learned
     return checkpoint
 
 
-def fit_stream(run: TrainingRun, reader: "Reader") -> "TrainingResult":
+def fit_stream(run: TrainingRun, reader: "Reader | None") -> "TrainingResult":
     """Train while the data are read."""
-    from perceptrons.cli.progress import ReportedCheckpoint, StreamProgress, watching
+    from perceptrons.cli.progress import StreamProgress, reported_checkpoint, watching
     from perceptrons.cli.training_result import TrainingResult
     from perceptrons.data.held_out import without_test
 
+    assert reader is not None
     model, options = run.model, run.options
     limit = f"{options.in_memory / 2**30:.3g} GiB (--in-memory)"
     reason = f"more than {limit} of parsed data" if options.in_memory else "requested by --in-memory 0"
     _check_stream(model, options, reason)
     share = _test_share(options) if options.test is None else 0.0
     pronoun = "they are" if len(reader.files) > 1 else "it is"
-    title = [name_of(reader), f"Trained while {pronoun} read ({reason})"]
+    title = [files.name_of(reader), f"Trained while {pronoun} read ({reason})"]
     title += [f"about {share:.0%} held out for testing (seed {options.seed})"] * bool(share)
-    progress = _show_progress(StreamProgress, model, options, title)
-    checkpoint = (
-        None
-        if options.checkpoint is None
-        else ReportedCheckpoint(options.checkpoint, options, progress, quiet=options.quiet)
-    )
-    classes = parse_classes(model, options)
+    progress = StreamProgress(model, options, options.epochs, [*title, *_other_test(options)])
+    checkpoint = reported_checkpoint(options, progress)
+    classes = models.parse_classes(model, options)
     tested: dict[str, Any] = {}
+    to_calibrate = SHARE if models.needs_held_out_examples(options) else 0.0
     with (
         without_test(reader, share, options.seed) as source,
-        stream_for_calibration(source, options, options.seed) as train_stream,
+        # the seed of the test set would find no others
+        without_test(source, to_calibrate, options.seed + 1, measured=True) as train_stream,
     ):
         start = time.perf_counter()
-        with watching(progress, checkpoint, options.checkpoint):
+        with watching(progress, checkpoint):
             model.fit_stream(
                 train_stream, options.epochs, classes=classes, cache=options.cache, checkpoint=checkpoint,
                 watch=progress,
             )  # fmt: skip
         seconds = time.perf_counter() - start
         model.set_params(**run.parameters)
-        threshold = calibrate_model(model, train_stream, options)
-        if options.output is not None:
-            save_model(model, options.output)
+        threshold = models.calibrate_model(model, train_stream, options)
+        files.save_model(model, options.output)
         if progress.unread is not None:
             raise progress.unread
-        if options.json or not options.quiet:
+        if options.json or not options.quiet:  # otherwise nobody sees the test
             if options.test is not None:
                 tested = _test_on_file(model, options)
             elif share:
-                quality = measured_blocks(model, source.test(model.n_features_in_))
+                quality = files.measured_blocks(model, source.test(model.n_features_in_))
                 tested = {"test": quality, **_describe_test_set(quality, source, share, options.seed)}
     return TrainingResult(
-        model, options, reader=reader, how="stream", reason=reason, name=name_of(reader),
+        model, options, reader=reader, how="stream", reason=reason, name=files.name_of(reader),
         seconds=seconds, checkpoint=checkpoint, threshold=threshold, **tested,
     )  # fmt: skip
 
 
+def _other_test(options: TrainOptions) -> list[str]:
+    return [] if options.test is None else [f"{options.test} for testing"]
+
+
 def _check_stream(model: "AnyModel", options: TrainOptions, reason: str) -> None:
     """Refuse what needs all data in memory."""
-    needs = (
-        f"needs all data in memory, {f'and there are {reason}' if options.in_memory else 'which --in-memory 0 forbids'}"
-    )
+    obstacle = f"and there are {reason}" if options.in_memory else "which --in-memory 0 forbids"
+    needs = f"needs all data in memory, {obstacle}"
     if is_kernel(model):
         raise BadInputError(f"--kernel {needs}: raise --in-memory.")
     for name in given(options, ("folds", "trace", "time_order")):
         raise BadInputError(f"{typed(name)} {needs}: raise --in-memory.")
     if options.class_weight == "balanced":
         raise BadInputError(f'--class-weight balanced {needs}: give the weights, {{"class": weight}}.')
-    require_classes(model, options.classes)
+    models.require_classes(model, options.classes)
 
 
 def _describe_test_set(quality: Any, source: Any, share: float, seed: int) -> dict[str, Any]:
@@ -464,40 +393,37 @@ def _describe_test_set(quality: Any, source: Any, share: float, seed: int) -> di
 def fit_on_cluster(run: TrainingRun) -> "TrainingResult":
     """Train on shards of the files, in several processes or on several machines."""
     from perceptrons.cli import cluster
-    from perceptrons.cli.progress import MixingProgress, ReportedCheckpoint
+    from perceptrons.cli.progress import MixingProgress, reported_checkpoint
     from perceptrons.cli.training_result import TrainingResult
     from perceptrons.distributed.rows import check_parameters as check_model
 
     model, options = run.model, run.options
     _check_cluster(options)
-    require_classes(model, options.classes)
+    models.require_classes(model, options.classes)
     with refusing(ValueError):
         check_model(model)
     names, reading = cluster.files_for_workers(options.data or [], options, options.dask)
     for path in (options.output, options.checkpoint):
-        check_output(path, *names, options.test)
+        files.check_output(path, *names, options.test)
     read: Any = SimpleNamespace(files=names, skipped=0, complaints=[], notices=[])
-    progress = _show_progress(MixingProgress, model, options, [name_of(read)])
-    checkpoint = None
-    if options.checkpoint is not None:
-        checkpoint = ReportedCheckpoint(options.checkpoint, options, progress, quiet=options.quiet, is_mixed=True)
-    classes = parse_classes(model, options)
+    progress = MixingProgress(model, options, options.epochs, [files.name_of(read), *_other_test(options)])
+    checkpoint = reported_checkpoint(options, progress, is_mixed=True)
+    classes = models.parse_classes(model, options)
     start = time.perf_counter()
     facts = cluster.fit_on_workers(
         model, names, reading, options, progress, epochs=options.epochs, classes=classes, checkpoint=checkpoint,
-        checkpoint_path=options.checkpoint, can_resume=True,
+        can_resume=True,
     )  # fmt: skip
     seconds = time.perf_counter() - start
-    calibrate_model(model, None, options)
-    if options.output is not None:
-        save_model(model, options.output)
+    models.calibrate_model(model, None, options)
+    files.save_model(model, options.output)
     if progress.unread is not None:
         raise progress.unread
     read.skipped, read.complaints = progress.skipped, list(progress.complaints)
     read.notices = list(progress.file_notices)
     tested = {} if options.test is None else _test_on_file(model, options)
     return TrainingResult(
-        model, options, reader=read, how="cluster", reason="requested by --dask or --workers", name=name_of(read),
+        model, options, reader=read, how="cluster", reason="requested by --dask or --workers", name=files.name_of(read),
         seconds=seconds, checkpoint=checkpoint, cluster=facts, **tested,
     )  # fmt: skip
 
@@ -521,18 +447,8 @@ def _check_cluster(options: TrainOptions) -> None:
     for option, what_to_do in advice.items():
         if getattr(options, option):
             raise BadInputError(f"{typed(option)} cannot be combined with {name}: {what_to_do}.")
-    if is_threshold_chosen(options):
+    if models.is_threshold_chosen(options):
         raise BadInputError(f"--threshold {plain(options.threshold)} cannot be combined with {name}: give a number.")
-
-
-def _show_progress(kind: Any, model: "AnyModel", options: TrainOptions, title: list[str]) -> Any:
-    """Return what shows the progress of a stream or of a cluster."""
-    shows_text = not (options.quiet or options.json)
-    return kind(
-        model, options.epochs, title + [f"{options.test} for testing"] * (options.test is not None), lines=shows_text,
-        live=(options.verbose and not options.quiet) or (sys.stderr.isatty() and shows_text),
-        needed=options.output is not None or options.checkpoint is not None,
-    )  # fmt: skip
 
 
 def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Quality | LabelQuality":
@@ -549,22 +465,5 @@ def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Qu
 def _test_on_file(model: "AnyModel", options: TrainOptions) -> dict[str, Any]:
     """Test the model on another file, block by block."""
     assert options.test is not None
-    reader = opened([options.test], ReadingOptions(on_error=options.on_error), like=model)
-    return {"test": measured_blocks(model, reader), "test_reader": reader}
-
-
-# ---- report
-
-
-def report(result: "TrainingResult", options: TrainOptions) -> None:
-    """Print the result, as text or as JSON."""
-    from perceptrons.cli.training_result import show
-
-    if options.json:
-        print(as_json(result.to_dict()), end="")
-    elif not options.quiet:
-        show(result, screen())
-
-
-def _describe_size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:,.1f} MB of parsed data" if n_bytes >= 50_000 else "less than 0.1 MB of parsed data"
+    reader = files.opened([options.test], ReadingOptions(on_error=options.on_error), like=model)
+    return {"test": files.measured_blocks(model, reader), "test_reader": reader}

@@ -10,21 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from rich.text import Text
 
-from perceptrons.cli.calibration import describe_threshold
-from perceptrons.cli.files import is_kernel
-from perceptrons.cli.inputs import describe_skipped, json_paths
-from perceptrons.cli.options import (
-    CLUSTER_PARAMETERS,
-    KERNEL_PARAMETERS,
-    LINEAR_ONLY,
-    READING,
-    RULE,
-    StoppingOptions,
-    command_text,
-    field_names,
-)
+from perceptrons.cli.files import describe_skipped, is_kernel, json_paths
+from perceptrons.cli.models import describe_threshold
+from perceptrons.cli.options import LINEAR_ONLY, READING, REPEATED_BY_TRAIN, TrainOptions, command_text
 from perceptrons.cli.screen import (
+    PROBABILITY_METRICS,
+    RANKING_METRICS,
     bar,
+    capitalized,
     count,
     grid,
     heading,
@@ -33,6 +26,7 @@ from perceptrons.cli.screen import (
     percent,
     plain,
     show_rows,
+    show_saved,
     show_suggestions,
 )
 from perceptrons.data.bundled import SIDE
@@ -56,12 +50,10 @@ from perceptrons.inspection.weights import rows_of
 from perceptrons.modelfile.summary import calibration_in_words, following_in_words, most_important, training_facts
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from perceptrons import SequencePerceptron
+    from perceptrons.cli.consoles import Grid, Screen
     from perceptrons.cli.files import AnyModel
     from perceptrons.cli.progress import ReportedCheckpoint
-    from perceptrons.cli.train_options import TrainOptions
     from perceptrons.selection import Threshold
     from perceptrons.theory import Trace
 
@@ -80,14 +72,6 @@ OPTIONAL_KEYS = (  # keys of JSON that are null where they say nothing: linear m
 COUNTED = {"mistakes": "weighted by their mistakes", "uniform": "weighted equally"}
 
 
-# what a suggested command repeats, in this order
-REPEATED = (
-    "from_model", "example", "format", "test", "test_share", "time_order", "folds", "metric", *READING, *RULE,
-    "threshold", "probabilities", *KERNEL_PARAMETERS, *field_names(StoppingOptions), "classes", *CLUSTER_PARAMETERS,
-    "in_memory", "no_shuffle", "no_intercept", "seed",
-)  # fmt: skip
-
-
 @dataclass
 class TrainingResult:
     """A finished training: everything that its text and its JSON say.
@@ -98,7 +82,7 @@ class TrainingResult:
     """
 
     model: "AnyModel"
-    options: "TrainOptions"
+    options: TrainOptions
     name: str
     how: Literal["whole", "stream", "cluster"]
     reason: str
@@ -126,7 +110,9 @@ class TrainingResult:
 
     def repeat(self, *without: str) -> str:
         """Return the command that trains in the same way, without some options."""
-        return command_text(["perceptrons", "train", *(self.options.data or [])], self.options, REPEATED, without)
+        return command_text(
+            ["perceptrons", "train", *(self.options.data or [])], self.options, REPEATED_BY_TRAIN, without
+        )
 
     def repeat_reading(self, command: str) -> str:
         """Return another command that reads the same data."""
@@ -180,91 +166,76 @@ class TrainingResult:
         }
         return content | dict.fromkeys(name for name in OPTIONAL_KEYS if name not in content)
 
-
-def show(result: TrainingResult, console: "Console") -> None:
-    """Print the result."""
-    model = result.model
-    classes = model.classes_.tolist()
-    if result.how == "whole":
-        size = f"{count(model.n_features_in_, 'feature')}, {count(len(classes), 'class', 'classes')}"
-        console.print(f"{result.name}: {size}\n{result.split}", markup=False)
-    for notice in result.reader.notices:
-        console.print(f"{notice[0].upper()}{notice[1:]}.", markup=False, soft_wrap=True)
-    if changes := settings(model):
-        console.print(f"Settings: {changes}", markup=False)
-    if is_kernel(model):
-        console.print(f"Kernel: {kernel_in_words(model)}", markup=False)
-    if result.trace is not None:
-        _show_trace(result.trace, console)
-    if result.how == "whole" or (result.how == "stream" and model.n_iter_ > 1):
-        console.print(heading(f"Mistakes during training{apart(model)}"), mistakes_table(model, console))
-    console.print(f"\n{describe_stop(model, result.seconds)}", markup=False)
-    if result.cluster:
-        show_cluster(result.cluster, console)
-    if is_kernel(model):
-        console.print(f"It has {support_in_words(model, model.history_[0]['examples'])}.")
-    _show_features(result, console)
-    if result.how != "whole":
-        last = result.progress[-1]
-        n, k = last["examples"], n_predictions(model)
-        mistakes = f"{last['mistakes']:,} of {n:,} predicted wrongly before learning from them"
-        if k > 1:
-            mistakes = (
-                f"{last['mistakes']:,} of {n * k:,} predictions were wrong, each made before learning{apart(model)}"
-            )
-        console.print(f"Progressive error {percent(last['error'], 2)} ({mistakes})", markup=False)
-    show_skipped(result.reader, console)
-    if model.threshold_ is not None:
-        console.print(describe_threshold(model, result.threshold), markup=False)
-    if (following := following_in_words(model)) is not None:
-        console.print(f"Keeps learning: {following}", markup=False, soft_wrap=True)
-    if (calibration := calibration_in_words(model)) is not None:
-        console.print(f"Probabilities {calibration}", markup=False)
-    if result.folds:
-        console.print(_describe_folds(result, console.options.ascii_only), markup=False, style="bold")
-    if isinstance(result.test, LabelQuality):
-        _show_sets("Test", result.test, console)
-    elif result.test is not None:
-        console.print(
-            f"Test accuracy {percent(result.test.accuracy)} ({beside(result.test)})", markup=False, style="bold"
-        )
-        if metrics := metrics_in_words(result.test, "roc_auc", "average_precision", "balanced_accuracy"):
-            console.print(f"Test {metrics}", markup=False)
-        if metrics := metrics_in_words(result.test, "log_loss", "brier_score", "calibration_error"):
-            console.print(f"Test {metrics}", markup=False)
-        if result.test.too_many:
-            console.print(unranked(result.test), markup=False)
-        if result.test.n_unknown:
-            console.print(_unknown(result.test), markup=False, style="yellow")
-    if result.how == "stream" and result.split:
-        console.print(result.split, markup=False)
-    for warning in result.warnings:
-        console.print(warning, style="yellow", markup=False)
-    if result.test is not None and result.test_reader is not None:
-        for notice in result.test_reader.notices:
-            if notice not in result.reader.notices:
-                console.print(f"{result.test_reader.files[0]}: {notice}", style="yellow", markup=False, soft_wrap=True)
-        show_skipped(result.test_reader, console)
-    if isinstance(result.train, LabelQuality):
-        _show_sets("Training", result.train, console)
-    elif result.train is not None:
-        compared = beside(result.train) if result.test is None else f"{result.train.right:,} of {result.train.total:,}"
-        console.print(f"Training accuracy {percent(result.train.accuracy)} ({compared})", markup=False)
-    if majority := _majority(result):
-        label, _ = majority
-        console.print(
-            f"This is no better than always predicting {plain(str(label), 30)}. What to try next is below.",
-            style="yellow", markup=False,
-        )  # fmt: skip
-    (_show_support if is_kernel(model) else _show_weights)(result, console)
-    if result.options.output is not None:
-        console.print(f"\nSaved as {result.options.output}", markup=False, soft_wrap=True)
-    show_suggestions(suggestions(result), console)
-
-
-def _show_trace(trace: "Trace", console: "Console") -> None:
-    console.print(heading(f"The first {count(len(trace), 'visit')}" if len(trace) > 1 else "The first visit"))
-    console.print(str(trace), markup=False, highlight=False, no_wrap=True, crop=False, overflow="ignore")
+    def show(self, console: "Screen") -> None:
+        """Print the result."""
+        model, test = self.model, self.test
+        if self.how == "whole":
+            classes = count(len(model.classes_), "class", "classes")
+            console.print(f"{self.name}: {count(model.n_features_in_, 'feature')}, {classes}\n{self.split}")
+        for notice in self.reader.notices:
+            console.print(f"{capitalized(notice)}.", soft_wrap=True)
+        if changes := settings(model):
+            console.print(f"Settings: {changes}")
+        if is_kernel(model):
+            console.print(f"Kernel: {kernel_in_words(model)}")
+        if self.trace is not None:
+            n = len(self.trace)
+            console.print(heading(f"The first {count(n, 'visit')}" if n > 1 else "The first visit"))
+            console.print(str(self.trace), no_wrap=True, crop=False, overflow="ignore")
+        if self.how == "whole" or (self.how == "stream" and model.n_iter_ > 1):
+            console.print(heading(f"Mistakes during training{apart(model)}"), mistakes_table(model, console))
+        console.print(f"\n{describe_stop(model, self.seconds)}")
+        if self.cluster:
+            show_cluster(self.cluster, console)
+        if is_kernel(model):
+            console.print(f"It has {support_in_words(model, model.history_[0]['examples'])}.")
+        _show_features(self, console)
+        if self.how != "whole":
+            last, k = self.progress[-1], n_predictions(model)
+            mistakes = f"{last['mistakes']:,} of {last['examples']:,} predicted wrongly before learning from them"
+            if k > 1:
+                of_all = f"{last['mistakes']:,} of {last['examples'] * k:,} predictions were wrong"
+                mistakes = f"{of_all}, each made before learning{apart(model)}"
+            console.print(f"Progressive error {percent(last['error'], 2)} ({mistakes})")
+        show_skipped(self.reader, console)
+        if model.threshold_ is not None:
+            console.print(describe_threshold(model, self.threshold))
+        if (following := following_in_words(model)) is not None:
+            console.print(f"Keeps learning: {following}", soft_wrap=True)
+        if (calibration := calibration_in_words(model)) is not None:
+            console.print(f"Probabilities {calibration}")
+        if self.folds:
+            console.print(_describe_folds(self, console.options.ascii_only), style="bold")
+        if isinstance(test, LabelQuality):
+            _show_sets("Test", test, console)
+        elif test is not None:
+            console.print(f"Test accuracy {percent(test.accuracy)} ({beside(test)})", style="bold")
+            for names in ((*RANKING_METRICS, "balanced_accuracy"), PROBABILITY_METRICS):
+                if metrics := metrics_in_words(test, *names):
+                    console.print(f"Test {metrics}")
+            if test.too_many:
+                console.print(unranked(test))
+            if test.n_unknown:
+                console.warn(_unknown(test))
+        if self.how == "stream" and self.split:
+            console.print(self.split)
+        console.print_lines(self.warnings, "yellow")
+        if test is not None and self.test_reader is not None:
+            for notice in self.test_reader.notices:
+                if notice not in self.reader.notices:
+                    console.print(f"{self.test_reader.files[0]}: {notice}", style="yellow", soft_wrap=True)
+            show_skipped(self.test_reader, console)
+        if isinstance(self.train, LabelQuality):
+            _show_sets("Training", self.train, console)
+        elif self.train is not None:
+            compared = beside(self.train) if test is None else f"{self.train.right:,} of {self.train.total:,}"
+            console.print(f"Training accuracy {percent(self.train.accuracy)} ({compared})")
+        if majority := _majority(self):
+            label = plain(str(majority[0]), 30)
+            console.warn(f"This is no better than always predicting {label}. What to try next is below.")
+        (_show_support if is_kernel(model) else _show_weights)(self, console)
+        show_saved(self.options.output, console)
+        show_suggestions(suggestions(self), console)
 
 
 def _describe_folds(result: TrainingResult, ascii_only: bool) -> str:
@@ -286,13 +257,13 @@ def _unknown(quality: "Quality") -> str:
     return f"{examples} that the training set does not have (counted as wrong): {listed(quality.unknown, 5)}"
 
 
-def _show_sets(of: str, quality: LabelQuality, console: "Console") -> None:
+def _show_sets(of: str, quality: LabelQuality, console: "Screen") -> None:
     """Print the quality of a model whose examples may have several labels."""
     labels = f"{count(quality.n_labels, 'label')} of {count(quality.total, 'example')}"
     text = f"{of} {sets_in_words(quality, *LABEL_SET_METRICS)} ({labels})"
-    console.print(text, markup=False, style="bold" if of == "Test" else None)
+    console.print(text, style="bold" if of == "Test" else None)
     if of == "Test" and (best := sets_in_words(quality, *PRECISIONS_AT_K)):
-        console.print(f"Test {best}", markup=False)
+        console.print(f"Test {best}")
 
 
 def describe_stop(model: "AnyModel | SequencePerceptron", seconds: float) -> str:
@@ -300,35 +271,37 @@ def describe_stop(model: "AnyModel | SequencePerceptron", seconds: float) -> str
     return f"Stopped after {count(model.n_iter_, 'epoch')} in {seconds:.2f} s. {why_it_stopped(model)}"
 
 
-def show_cluster(facts: dict[str, Any], console: "Console") -> None:
+def show_cluster(facts: dict[str, Any], console: "Screen") -> None:
     """Print the numbers of workers and shards, and how these were mixed."""
     shards = "1 shard"
     if facts["shards"] > 1:
         shards = f"{count(facts['shards'], 'shard')}, {COUNTED[facts['mixing']]}"
-    console.print(f"{count(facts['workers'], 'worker')}, {shards}", markup=False)
+    console.print(f"{count(facts['workers'], 'worker')}, {shards}")
     if facts["bound"] is not None:
-        console.print(facts["bound"]["why"], markup=False)
+        console.print(facts["bound"]["why"])
 
 
-def _show_features(result: TrainingResult, console: "Console") -> None:
-    model = result.model
-    hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
+def _show_features(result: TrainingResult, console: "Screen") -> None:
+    classes, hashing = result.model.classes_.tolist(), _hashing(result)
     if result.how == "whole" and hashing is None:
         return
-    features = count(model.n_features_in_, "feature") if hashing is None else hashing_in_words(hashing)
-    classes = model.classes_.tolist()
-    console.print(f"{features[0].upper()}{features[1:]}; {len(classes)} classes: {listed(classes, 6)}", markup=False)
+    features = count(result.model.n_features_in_, "feature") if hashing is None else hashing_in_words(hashing)
+    console.print(f"{capitalized(features)}; {len(classes)} classes: {listed(classes, 6)}")
 
 
-def mistakes_table(model: "AnyModel | SequencePerceptron", console: "Console") -> Any:
+def _hashing(result: TrainingResult) -> dict[str, Any] | None:
+    return hashing_audit(result.model, rows_of(result.model, mirrored=False), 10)
+
+
+def mistakes_table(model: "AnyModel | SequencePerceptron", console: "Screen") -> "Grid":
     """Return a table of mistakes by epoch, with updates if they differ; of very many epochs some are left out."""
     rows = model.history_
     validated = rows[0]["validation_accuracy"] is not None
     updates = any(row["updates"] != row["mistakes"] for row in rows)
     by_phrases = "validation_phrase_f1" in rows[0]
-    more = [("updates", "right")] * updates + [("held-out accuracy", "right")] * validated
-    more += [("phrase F1", "right")] * by_phrases
-    table = grid(("epoch", "right"), ("mistakes", "right"), ("", "left"), *more)
+    more = [">updates"] * updates + [">held-out accuracy"] * validated
+    more += [">phrase F1"] * by_phrases
+    table = grid(">epoch", ">mistakes", "", *more)
     longest = max(8, min(32, console.width - 18 - 28 * validated - 15 * by_phrases - 9 * updates))
     maximum = max(1, *(row["mistakes"] for row in rows))
     for place in shown_epochs(len(rows)):
@@ -344,36 +317,33 @@ def mistakes_table(model: "AnyModel | SequencePerceptron", console: "Console") -
     return table
 
 
-def show_skipped(reader: Any, console: "Console") -> None:
+def show_skipped(reader: Any, console: "Screen") -> None:
     """Print how many records were skipped, if any, with the first reasons."""
     if reader.skipped:
-        console.print(f"{describe_skipped(reader)}", style="yellow", markup=False, soft_wrap=True)
+        console.print(f"{describe_skipped(reader)}", style="yellow", soft_wrap=True)
         for complaint in reader.complaints[1:COMPLAINTS]:
-            console.print(f"    {complaint}", style="yellow", markup=False, soft_wrap=True)
+            console.print(f"    {complaint}", style="yellow", soft_wrap=True)
 
 
-def _show_weights(result: TrainingResult, console: "Console") -> None:
+def _show_weights(result: TrainingResult, console: "Screen") -> None:
     model = result.model
     rows = rows_of(model, mirrored=False)
-    title = {"class": " of each class", "pair": " of each pair: weights above 0 are for its second class"}[
-        rows[0].thing
-    ]
-    console.print(heading("Most important weights" + title * (len(rows) > 1)))
+    by = {"class": " of each class", "pair": " of each pair: weights above 0 are for its second class"}[rows[0].thing]
+    console.print(heading("Most important weights" + by * (len(rows) > 1)))
     show_rows(rows, names_in_files(model), 6 if len(rows) == 1 else 3, ROWS, console)
     picture = pictures(model, console) if result.data == "digits" else None
     if picture is not None:
         console.print(heading("Weights as pictures: shaded pixels are evidence for the digit, dots against it"))
         console.print(picture)
     if result.scaler is not None:
-        console.print(
+        console.warn(
             "The features differ widely in scale, so their weights cannot be compared. Scaling may also improve "
-            "accuracy.",
-            style="yellow",
+            "accuracy."
         )
 
 
-def pictures(model: "AnyModel", console: "Console") -> Text | None:
-    """The weights of some digits as pictures, side by side; None where there are no shades, or no weights a class."""
+def pictures(model: "AnyModel", console: "Screen") -> Text | None:
+    """Return the weights of some digits as pictures, side by side; None without shades or weights per class."""
     rows = rows_of(model)
     if console.options.ascii_only or rows[0].thing != "class":
         return None
@@ -384,69 +354,50 @@ def pictures(model: "AnyModel", console: "Console") -> Text | None:
     for row in range(SIDE):
         text.append("\n")
         for k in shown:
-            for strength_of_pixel in strength[k, row]:
-                mark = (
-                    SHADES[int(np.ceil(4 * strength_of_pixel))]
-                    if strength_of_pixel > 0.1
-                    else "·"
-                    if strength_of_pixel < -0.1
-                    else " "
-                )
-                text.append(mark * 2, style="green" if strength_of_pixel > 0 else "red")
+            for weight in strength[k, row]:
+                mark = "·" if weight < -0.1 else SHADES[int(np.ceil(4 * weight))] if weight > 0.1 else " "
+                text.append(mark * 2, style="green" if weight > 0 else "red")
             text.append(" " * GAP * (k != shown[-1]))
     return text
 
 
-def _show_support(result: TrainingResult, console: "Console") -> None:
+def _show_support(result: TrainingResult, console: "Screen") -> None:
     model = result.model
     assert is_kernel(model)
     rows, names = rows_of(model, mirrored=False), support_names(model, result.lines)
     console.print(heading("Support vectors with the largest coefficients" + " of each class" * (len(rows) > 1)))
     show_rows(rows, names, 6 if len(rows) == 1 else 3, ROWS, console, ("example", "coefficient"))
     if model.kernel != "cosine" and result.scaler is not None:
-        console.print(
-            "The features differ widely in scale, and the largest ones dominate the kernel: scale them first.",
-            style="yellow",
-        )
+        console.warn("The features differ widely in scale, and the largest ones dominate the kernel: scale them first.")
 
 
 def suggestions(result: TrainingResult) -> list[tuple[str, str]]:
-    """At most three commands that make sense after this run, each with its reason."""
-    model, commands = result.model, []
-    if result.options.output is None:
-        commands.append(
-            (
-                f"{result.repeat()} -o {_file_name(result)}",
-                "save the model, to use it with predict, evaluate and inspect",
-            )
-        )
-    elif result.data == "digits":
-        commands.append(
-            (
-                f"perceptrons inspect {shlex.quote(str(result.options.output))} --class 3",
-                "show all weights of the digit 3",
-            )
-        )
+    """Return at most three commands that make sense after this run, each with its reason."""
+    options, is_digits = result.options, result.data == "digits"
+    saved = shlex.quote(str(options.output))
+    if options.output is None:
+        reason = "save the model, to use it with predict, evaluate and inspect"
+        commands = [(f"{result.repeat()} -o {_file_name(result)}", reason)]
+    elif is_digits:
+        commands = [(f"perceptrons inspect {saved} --class 3", "show all weights of the digit 3")]
     else:
-        saved = shlex.quote(str(result.options.output))
-        new = (
-            'echo "win a free prize" | perceptrons predict {} -'
-            if result.options.example
-            else "perceptrons predict {} NEW-DATA"
-        )
-        commands.append((new.format(saved), "predict one label per line; - reads what you type or pipe into it"))
-        more = "support vectors" if is_kernel(model) else "weights"
-        commands.append((f"perceptrons inspect {saved} --top 20", f"show more {more}"))
+        predict = f"perceptrons predict {saved}"
+        predict = f'echo "win a free prize" | {predict} -' if options.example else f"{predict} NEW-DATA"
+        more = "support vectors" if is_kernel(result.model) else "weights"
+        commands = [
+            (predict, "predict one label per line; - reads what you type or pipe into it"),
+            (f"perceptrons inspect {saved} --top 20", f"show more {more}"),
+        ]
     commands += _better_settings(result)
     if result.test is None and result.how != "whole":
         commands.append((f"{result.repeat('test_share')} --test FILE", "test it on examples it has not seen"))
-    if result.data == "digits":
+    if is_digits:
         commands.append(("perceptrons train YOUR.csv", "train on your own table, with the label in its last column"))
     return commands[:3]
 
 
 def _majority(result: TrainingResult) -> tuple[Any, float] | None:
-    """The commonest class and its share, if always predicting it would be as accurate as the model."""
+    """Return the commonest class and its share, if always predicting it would be as accurate as the model."""
     qualities_measured: list[Any] = [result.test] if result.test is not None else [*result.folds] or [result.train]
     qualities = [quality for quality in qualities_measured if isinstance(quality, Quality)]
     return qualities[0].commonest if qualities and is_no_better_than_majority(qualities) else None
@@ -454,33 +405,36 @@ def _majority(result: TrainingResult) -> tuple[Any, float] | None:
 
 def _better_features(result: TrainingResult, commonest_share: float) -> list[tuple[str, str]]:
     """Return what to try if a model is no better than always predicting the commonest class."""
-    if commonest_share >= UNEQUAL and result.model.class_weight is None and result.how == "whole":
-        commands = [(f"{result.repeat()} --class-weight balanced", "give examples of rare classes more weight")]
-    elif result.how == "whole" and not is_kernel(result.model):
-        commands = [(_with_kernel(result), "try a curved decision boundary")]
-    else:
-        commands = []
-    if result.data == "digits" or result.options.example is not None:
+    commands = []
+    if result.data != "digits" and result.options.example is None:
+        reason = "see what is in the columns; text or names are read with --text-column NAME --chars 1-4"
+        commands.append((result.repeat_reading("look"), reason))
+    if result.how != "whole":
         return commands
-    look_command = result.repeat_reading("look")
-    reason = "see what is in the columns; text or names are read with --text-column NAME --chars 1-4"
-    return [(look_command, reason), *commands]
+    if commonest_share >= UNEQUAL and result.model.class_weight is None:
+        reason = "give examples of rare classes more weight"
+        return [*commands, (f"{result.repeat()} --class-weight balanced", reason)]
+    return (
+        commands if is_kernel(result.model) else [*commands, (_with_kernel(result), "try a curved decision boundary")]
+    )
 
 
 def _better_settings(result: TrainingResult) -> list[tuple[str, str]]:
     model, train, test = result.model, result.train, result.test
-    hashing = hashing_audit(model, rows_of(model, mirrored=False), 10)
+    hashing = _hashing(result)
     if hashing and hashing["features_sharing"] > CROWDED * hashing["features"]:
         more = min(31, hashing["bits"] + 2)
         return [(f"{result.repeat('hash_bits')} --hash-bits {more}", "many features share a column: use more columns")]
     is_perfect = train is not None and round(train.accuracy, 3) == 1.0  # shown as 100.0%
     is_unfinished = model.stop_reason_ == "max_iter" and not is_perfect
     if is_unfinished and not is_kernel(model) and more_epochs_are_vain(model.mistakes_):
-        return _try_kernel(result)
+        proof = (result.repeat_reading("diagnose"), "prove whether a hyperplane can separate the classes")
+        kernel = (_with_kernel(result), "more epochs did not help: try a curved decision boundary")
+        return [proof] * bool(result.options.data) + [kernel] * (result.how == "whole")
     majority = _majority(result)
     features = _better_features(result, majority[1]) if majority else []
     if is_unfinished:
-        option = "epochs" if result.repeat() != result.repeat("epochs") else "max_iter"
+        option = "epochs" if result.options.epochs is not None else "max_iter"
         longer = f"{result.repeat(option)} --{option.replace('_', '-')} {2 * model.n_iter_}"
         return [*features[:1], (longer, "the weights were still changing: train for more epochs")]
     if features:
@@ -489,10 +443,10 @@ def _better_settings(result: TrainingResult) -> list[tuple[str, str]]:
         reason = "it fits the training set better than the test set (overfitting): stop earlier"
         return [(f"{result.repeat()} --early-stopping", reason)]
     if model.combine == "average":
-        final = "coefficients" if is_kernel(model) else "weights"
-        return [
-            (f"{result.repeat('combine')} --combine last", f"see what averaging is good for: use only the last {final}")
-        ]
+        reason = (
+            f"see what averaging is good for: use only the last {'coefficients' if is_kernel(model) else 'weights'}"
+        )
+        return [(f"{result.repeat('combine')} --combine last", reason)]
     return []
 
 
@@ -502,18 +456,8 @@ def more_epochs_are_vain(mistakes: np.ndarray) -> bool:
     return len(mistakes) >= MANY and mistakes[half:].min() > HARDLY * mistakes[:half].min()
 
 
-def _try_kernel(result: TrainingResult) -> list[tuple[str, str]]:
-    """Return what to try if more epochs do not help: a proof, and a kernel."""
-    commands = []
-    if result.options.data:
-        commands.append((result.repeat_reading("diagnose"), "prove whether a hyperplane can separate the classes"))
-    if result.how == "whole":
-        commands.append((_with_kernel(result), "more epochs did not help: try a curved decision boundary"))
-    return commands
-
-
 def _with_kernel(result: TrainingResult) -> str:
-    """The command that trains on the same data with a kernel."""
+    """Return the command that trains on the same data with a kernel."""
     again = result.repeat(*LINEAR_ONLY, "combine", "multiclass", "max_iter", "epochs", "no_intercept", "from_model")
     return f"{again} --kernel rbf"
 

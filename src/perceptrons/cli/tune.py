@@ -2,74 +2,36 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.calibration import (
-    check_calibration,
-    describe_threshold,
-    is_threshold_chosen,
-    threshold_criterion,
-)
-from perceptrons.cli.errors import BadInputError
-from perceptrons.cli.files import check_folder, check_output, save_model
-from perceptrons.cli.hold_out import (
-    FOLDS,
-    HoldOut,
-    check_groups,
-    check_parts,
-    describe_table,
-    find_ledger,
-    has_enough_for_folds,
-    labels_of,
-    majority_warnings,
-    make_part,
-    read_examples,
-    refusing_selection,
-    warnings_about_test_set,
-)
-from perceptrons.cli.inputs import SHARE, name_of
-from perceptrons.cli.options import (
-    CalibrationOptions,
-    DataArgument,
-    ExampleSplitOptions,
-    ReadingOptions,
-    SearchOptions,
-    TuningOptions,
-    command,
-    given,
-    typed,
-)
-from perceptrons.cli.parameters import by_class, read_grid
+from perceptrons.cli import hold_out, models
+from perceptrons.cli.files import SHARE, check_folder, check_output, name_of, save_model
+from perceptrons.cli.hold_out import FOLDS, HoldOut
+from perceptrons.cli.options import TuneOptions, command, given, typed
 from perceptrons.cli.screen import (
+    BadInputError,
     Waiting,
-    as_json,
+    bar,
     count,
     grid,
     heading,
     metric_text,
     plain,
-    score_bar,
-    screen,
+    print_result,
+    show_saved,
     show_suggestions,
 )
 from perceptrons.engine.wording import shown_epochs
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from perceptrons import KernelPerceptron, Perceptron
+    from perceptrons.cli.consoles import Grid, Screen
     from perceptrons.data import Table
     from perceptrons.selection import Recipe
 
 MAX_SETTINGS_SHOWN = 12
 MAX_BAR_WIDTH = 24  # characters
-
-
-@dataclass(frozen=True, kw_only=True)
-class TuneOptions(DataArgument, TuningOptions, ReadingOptions, ExampleSplitOptions, SearchOptions, CalibrationOptions):
-    """The options of `perceptrons tune`."""
 
 
 @command
@@ -80,51 +42,59 @@ def tune(options: TuneOptions) -> None:
     once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
     unless you give --force; the results and the model then say so. Running the same command again is allowed.
     """
-    from perceptrons.selection import recipe
+    from perceptrons.theory.scales import scaler_for
 
-    check_groups(options)
-    check_parts(dev=(options.dev, options.dev_share), test=(options.test, options.test_share))
-    _check_folds(options)
-    check_calibration(options, options.folds)
+    hold_out.check_split(options)
+    for name in given(options, ("dev", "dev_share", "time_order", "no_retrain")) if options.folds is not None else ():
+        raise BadInputError(f"--folds and {typed(name)} cannot be combined: hyperparameters are chosen by all folds.")
+    models.check_calibration(options, options.folds)
     check_output(options.output, *options.data, options.dev, options.test)
     check_folder(options.output)
-    ledger = find_ledger(options)
+    ledger = hold_out.find_ledger(options)
     model = model_to_tune(options)
     if options.probabilities is not None:
         model.set_params(probability=options.probabilities)
-    settings = read_grid(options.grid, model)
-    waiting = Waiting("Trying settings ...", shown=not (options.quiet or options.json))
-    table, groups, hold_out = read_examples(options.data, options, options, needs_test_set=False)
-    parts, folds, reason = _parts(table, hold_out, options)
-    threshold = _threshold(table, options)
-    with waiting, refusing_selection(name_of(table)):
-        result = recipe(
-            model, table.X, labels_of(table), settings, **parts, retrain=not options.no_retrain,
-            random_state=options.seed, split="time" if options.time_order else None, groups=groups, keys=table.keys,
-            metric=options.metric, force=options.force, ledger=ledger, n_jobs=options.jobs, folds=folds,
-            threshold=threshold,
-            tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
-        )  # fmt: skip
+    settings = models.read_grid(options.grid, model)
+    table, groups, method = hold_out.read_examples(options.data, options, options, needs_test_set=False)
+    parts, folds, reason = _parts(table, method, options)
+    result = find_best(
+        options, name_of(table), model, table.X, hold_out.labels_of(table), settings, **parts, groups=groups,
+        keys=table.keys, metric=options.metric, ledger=ledger, folds=folds, threshold=_threshold(table, options),
+    )  # fmt: skip
     table.teach(result.model)
-    if options.output is not None:
-        save_model(result.model, options.output)
-    if options.json:
-        saved = None if options.output is None else str(options.output)
-        data = [str(path) for path in options.data]
-        warnings = [
-            *reason,
-            *warnings_about_test_set(result.parts.test, table, options),
-            *_majority_warnings(result, table),
-        ]
-        print(as_json({"data": data, "model": saved, **summary(result), "warnings": warnings}), end="")
-    elif not options.quiet:
-        warnings = [*reason, *warnings_about_test_set(result.parts.test, table, options)]
-        notes = [*_majority_warnings(result, table), *advice(result, table)]
-        show(result, describe_table(table), options.output, screen(), advice=notes, warnings=warnings)
+    save_model(result.model, options.output)
+    warnings = [*reason, *hold_out.warnings_about_test_set(result.parts.test, table, options)]
+    notes = _majority_warnings(result, table)
+    advice = "The features differ widely in scale: scaling them may help more than any hyperparameter."
+    advised = notes if scaler_for(table.X, result.model) is None else [*notes, advice]
+    saved, data = None if options.output is None else str(options.output), [str(path) for path in options.data]
+    print_result(
+        options,
+        lambda: {"data": data, "model": saved, **summary(result), "warnings": [*warnings, *notes]},
+        lambda console: show(
+            result, hold_out.describe_table(table), options.output, console, advice=advised, warnings=warnings
+        ),
+    )
+
+
+def find_best(options: Any, name: str, model: Any, X: Any, y: Any, settings: Any, **more: Any) -> "Recipe":
+    """Try settings, train the model with the best ones, and test it.
+
+    options: of `tune` or `tag tune`. name: of the data, for messages.
+    """
+    from perceptrons.selection import recipe
+
+    waiting = Waiting("Trying settings ...", options)
+    with waiting, hold_out.refusing_selection(name):
+        return recipe(
+            model, X, y, settings, retrain=not options.no_retrain, random_state=options.seed,
+            split="time" if options.time_order else None, force=options.force, n_jobs=options.jobs,
+            tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."), **more,
+        )  # fmt: skip
 
 
 def model_to_tune(options: TuneOptions) -> "Perceptron | KernelPerceptron":
-    """The model whose settings are to be result."""
+    """Return the model whose hyperparameters are tuned."""
     from perceptrons import KernelPerceptron, Perceptron
 
     parameters = {**given(options, ("combine", "kernel", "max_iter")), "random_state": options.seed}
@@ -137,20 +107,17 @@ def model_to_tune(options: TuneOptions) -> "Perceptron | KernelPerceptron":
     return KernelPerceptron(**parameters)
 
 
-def _parts(table: "Table", hold_out: HoldOut, options: TuneOptions) -> tuple[dict[str, Any], int | None, list[str]]:
+def _parts(table: "Table", method: HoldOut, options: TuneOptions) -> tuple[dict[str, Any], int | None, list[str]]:
     """Return the validation and test sets for `recipe`, the number of folds, and why these differ from the options.
 
     Examples that are too few for a test set are all used to choose hyperparameters, by cross-validation.
     """
-    parts = {
-        name: make_part(path, share, table, options)
-        for name, path, share in (("dev", options.dev, options.dev_share), ("test", options.test, options.test_share))
-    }
-    if table.several or hold_out.share is not None or hold_out.share_of(table.y):
+    parts = hold_out.make_parts(options, lambda path: hold_out.examples_like(table, path, options))
+    if table.several or method.share is not None or method.share_of(table.y):
         return parts, options.folds, []
     reason = f"The examples are too few to hold out {SHARE:.0%} for testing"
     needs_split = options.folds or options.dev or options.dev_share or options.probabilities or options.no_retrain
-    if needs_split or is_threshold_chosen(options) or not has_enough_for_folds(table.y):
+    if needs_split or models.is_threshold_chosen(options) or not hold_out.has_enough_for_folds(table.y):
         return {**parts, "test": 0}, options.folds, [f"{reason}: give more, or another file with --test."]
     return {**parts, "test": 0}, FOLDS, [f"{reason}, so hyperparameters are chosen by {FOLDS}-fold cross-validation."]
 
@@ -168,56 +135,45 @@ def summary(result: "Recipe") -> dict[str, Any]:
     }
 
 
-def advice(result: "Recipe", table: "Table") -> list[str]:
-    """Return advice that may help more than any setting."""
-    from perceptrons.theory.scales import scaler_for
-
-    if scaler_for(table.X, result.model) is None:
-        return []
-    return ["The features differ widely in scale: scaling them may help more than any hyperparameter."]
-
-
 def _majority_warnings(result: "Recipe", table: "Table") -> list[str]:
-    """Warnings about a model that is no better than always predicting the commonest class."""
+    """Return warnings about a model that is no better than always predicting the commonest class."""
     if table.several or result.metric != "accuracy":
         return []
     if result.parts.test is None or result.test_score is None:
-        return majority_warnings(table.y, result.dev_score)
-    return majority_warnings(result.parts.test.taken()[1], result.test_score)
+        return hold_out.majority_warnings(table.y, result.dev_score)
+    return hold_out.majority_warnings(result.parts.test.taken()[1], result.test_score)
 
 
 def show(
-    result: "Recipe", about: str, output: Path | None, console: "Console", thing: str = "example",
+    result: "Recipe", about: str, output: Path | None, console: "Screen", thing: str = "example",
     advice: Sequence[str] = (), warnings: Sequence[str] = (),
 ) -> None:  # fmt: skip
-    """The report for people. about: the data; thing: what there is of them; warnings: about the test set."""
+    """Print the result. about: the data; thing: example or sentence; warnings: about the test set."""
     sizes = result.sizes
-    console.print(about, markup=False)
+    console.print(about)
     tested = f"{sizes['test']:,} for the test" if sizes["test"] else "no test set"
     folds = len(result.best.folds)
     validation = f"in {folds} folds for cross-validation" if folds else f"{sizes['dev']:,} for validation"
-    console.print(f"{sizes['train']:,} for training, {validation}, {tested} (split {result.parts.how})", markup=False)
+    console.print(f"{sizes['train']:,} for training, {validation}, {tested} (split {result.parts.how})")
     by = f"mean {result.metric} over {folds} folds" if folds else f"{result.metric} on the validation set"
     console.print(heading(f"Settings tried, by {by}"), _settings(result, console))
     if len(result.best.curve) > 1:
         console.print(heading(f"The best setting, by epoch: {result.best.describe()}"), _curve(result, console))
     used_validation = result.retrained and not folds
     data = f"the training and validation {thing}s together" if used_validation else f"the training {thing}s"
-    console.print(f"\nTrained with it on {data}.", markup=False)
+    console.print(f"\nTrained with it on {data}.")
     if getattr(result.model, "threshold_", None) is not None:
-        console.print(describe_threshold(result.model, result.threshold), markup=False)
+        console.print(models.describe_threshold(result.model, result.threshold))
     if result.calibrated is not None:
         from perceptrons.modelfile.summary import calibration_in_words
 
-        console.print(f"Probabilities {calibration_in_words(result.model)}", markup=False)
-    for warning in warnings:
-        console.print(warning, markup=False, style="yellow")
+        console.print(f"Probabilities {calibration_in_words(result.model)}")
+    console.print_lines(warnings, "yellow")
     for line, style in _outcome(result, thing):
-        console.print(line, markup=False, style=style)
-    for line in advice:
-        console.print(line, markup=False, style="yellow")
+        console.print(line, style=style)
+    console.print_lines(advice, "yellow")
+    show_saved(output, console)
     if output is not None:
-        console.print(f"\nSaved as {output}", markup=False, soft_wrap=True)
         command = f"perceptrons inspect {shlex.quote(str(output))}"
         show_suggestions([(command, "show the most important features")], console)
 
@@ -247,12 +203,12 @@ def _outcome(result: "Recipe", thing: str) -> Iterator[tuple[str, str | None]]:
         yield f"{forced}, so the score may be too optimistic. The model file records this.", "yellow"
 
 
-def _settings(result: "Recipe", console: "Console") -> Any:
+def _settings(result: "Recipe", console: "Screen") -> "Grid":
     rows = sorted(result.settings, key=lambda setting: -setting.score)
-    table = grid(("", "left"), (result.metric, "right"), ("", "left"), ("seconds", "right"))
+    table = grid("", f">{result.metric}", "", ">seconds")
     for setting in rows[:MAX_SETTINGS_SHOWN]:
         name = plain(setting.describe(), max(12, min(44, console.width - 36)))
-        length = score_bar(setting.score, MAX_BAR_WIDTH // 2, console)
+        length = bar(setting.score, MAX_BAR_WIDTH // 2, console)
         cells = [name, metric_text(result.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
         table.row(*cells, style="bold" if setting is result.best else None)
     if len(rows) > MAX_SETTINGS_SHOWN:
@@ -260,22 +216,14 @@ def _settings(result: "Recipe", console: "Console") -> Any:
     return table
 
 
-def _curve(result: "Recipe", console: "Console") -> Any:
+def _curve(result: "Recipe", console: "Screen") -> "Grid":
     curve, best = result.best.curve, (result.best.epochs or 1) - 1
-    table = grid(("epoch", "right"), (result.metric, "right"), ("", "left"))
+    table = grid(">epoch", f">{result.metric}", "")
     for place in sorted({*shown_epochs(len(curve)), min(best, len(curve) - 1)}):
-        length = score_bar(curve[place], MAX_BAR_WIDTH, console)
+        length = bar(curve[place], MAX_BAR_WIDTH, console)
         cells = [f"{place + 1}", metric_text(result.metric, curve[place], 2), length]
         table.row(*cells, style="bold" if place == best else None)
     return table
-
-
-def _check_folds(options: TuneOptions) -> None:
-    """Refuse what does not go with folds."""
-    if options.folds is None:
-        return
-    for name in given(options, ("dev", "dev_share", "time_order", "no_retrain")):
-        raise BadInputError(f"--folds and {typed(name)} cannot be combined: hyperparameters are chosen by all folds.")
 
 
 def _threshold(table: "Table", options: TuneOptions) -> Any:
@@ -285,5 +233,6 @@ def _threshold(table: "Table", options: TuneOptions) -> Any:
         raise BadInputError(
             f"--threshold is for two classes, but {name_of(table)} has several labels per example: leave it out."
         )
-    label_of = {str(label): label for label in table.y.tolist()} if is_threshold_chosen(options) else {}
-    return by_class(threshold_criterion(options), label_of) if is_threshold_chosen(options) else options.threshold
+    if not models.is_threshold_chosen(options):
+        return options.threshold
+    return models.by_class(models.threshold_criterion(options), table.y)

@@ -9,9 +9,8 @@ import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from perceptrons.cli.errors import BadInputError
 from perceptrons.cli.options import JsonOption, command
-from perceptrons.cli.screen import as_json
+from perceptrons.cli.screen import BadInputError, as_json
 
 MESSAGES = 300  # of those that come with the package, in the files that the commands are given
 PIXELS = 12  # columns of the table
@@ -48,15 +47,16 @@ def warmup(options: JsonOption) -> None:
     """
     from perceptrons.engine.compiling import IS_CACHED
 
-    _check_place()
-    start = time.perf_counter()
+    start, cache_folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")
+    if cache_folder:
+        check_cache_folder(cache_folder)
     if not IS_CACHED:
         raise BadInputError(f"Compiled code cannot be saved: {WHAT_TO_SET}")
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder))
         for run in RUNS:
             _run(run.format(folder=folder).split())
-    seconds, cache_folder = time.perf_counter() - start, os.environ.get("NUMBA_CACHE_DIR")
+    seconds = time.perf_counter() - start
     if options.json:
         print(as_json({"seconds": seconds, "folder": cache_folder}), end="")
     else:
@@ -64,13 +64,11 @@ def warmup(options: JsonOption) -> None:
         print(f"The code of the usual commands is compiled and saved in {place}. This took {seconds:.0f} s.")
 
 
-def _check_place() -> None:
-    """Refuse a NUMBA_CACHE_DIR that cannot be written.
+def check_cache_folder(folder: str) -> None:
+    """Refuse a folder for compiled code that cannot be written.
 
     numba would take another folder in its place, such as that of the package, where other users could not find it.
     """
-    if not (folder := os.environ.get("NUMBA_CACHE_DIR")):
-        return
     try:
         os.makedirs(folder, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -92,7 +90,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def write_files(folder: Path) -> None:
-    """Digits as tables with two and with ten classes; messages as text, in a table, and as tokens with labels."""
+    """Write digits as tables with two and with ten classes; messages as text, in a table, and as tokens with labels."""
     import numpy as np
 
     from perceptrons.data.bundled import SMS, digits

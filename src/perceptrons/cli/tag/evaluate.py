@@ -1,18 +1,11 @@
 """`perceptrons tag evaluate`: how good a tagger is on labelled sentences."""
 
-from dataclasses import dataclass
-
 from perceptrons.cli.evaluate import refuse_strange
 from perceptrons.cli.files import load_tagger
-from perceptrons.cli.options import JsonOption, command
-from perceptrons.cli.screen import as_json, screen
-from perceptrons.cli.tag.corpus import corpus_for
-from perceptrons.cli.tag.options import LabelledFileOptions, MatchingColumnsOption, StrictSchemeOption, TaggerArgument
-
-
-@dataclass(frozen=True, kw_only=True)
-class TagEvaluateOptions(TaggerArgument, StrictSchemeOption, MatchingColumnsOption, LabelledFileOptions, JsonOption):
-    """The options of `perceptrons tag evaluate`."""
+from perceptrons.cli.options import command
+from perceptrons.cli.screen import print_result
+from perceptrons.cli.tag.corpora import corpus_for
+from perceptrons.cli.tag.options import TagEvaluateOptions
 
 
 @command
@@ -28,12 +21,5 @@ def evaluate(options: TagEvaluateOptions) -> None:
     corpus = corpus_for(tagger, options.file, options)
     result = measure(tagger, corpus, options.scheme)
     refuse_strange(result.quality, corpus.file.path, "label of the tagger", "--label")
-    if options.json:
-        print(
-            as_json(
-                {"model": str(options.model), "data": str(options.file), "scheme": options.scheme, **result.as_json()}
-            ),
-            end="",
-        )
-    else:
-        show_quality(result, screen(), full=True)
+    about = {"model": str(options.model), "data": str(options.file), "scheme": options.scheme}
+    print_result(options, lambda: about | result.as_json(), lambda console: show_quality(result, console, full=True))

@@ -4,7 +4,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from perceptrons.cli.options import COLUMNS, LEARN, SPLIT, STOP, argument, flag, option
+from perceptrons.cli.options import (
+    COLUMNS,
+    LEARN,
+    SPLIT,
+    STOP,
+    ClusterOptions,
+    JsonOption,
+    SearchOptions,
+    SplitOptions,
+    argument,
+    flag,
+    option,
+)
 
 ColumnFormat = Literal["columns", "conllu"]
 TaggerMetric = Literal["phrase_f1", "accuracy"]
@@ -83,9 +95,18 @@ class MatchingColumnsOption:
 
     columns: str | None = option("--columns", help="Columns of FILE that correspond to those the tagger was trained on, such as 1,2 or form,xpos (default: the same columns).", panel=COLUMNS, metavar="COLUMNS")
 
+
+# ---- the options of each command
+
+
 @dataclass(frozen=True, kw_only=True)
-class TaggerTuningOptions:
-    """What `tag tune` alone has."""
+class TagTrainOptions(TaggerOptions, TaggerTrainingOptions, ClusterOptions):
+    """The options of `perceptrons tag train`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagTuneOptions(TaggerOptions, SearchOptions, SplitOptions):
+    """The options of `perceptrons tag tune`."""
 
     time_order: bool = flag("--time-order", "Split in the given order: the last sentences are the test set, those before them the validation set.", SPLIT)
     metric: TaggerMetric | None = option("--metric", help="Metric to choose and test by: phrase_f1, or accuracy of tokens (default: phrase_f1 if labels mark phrases, such as B-NP, else accuracy).", panel=SPLIT, metavar="NAME")
@@ -94,8 +115,8 @@ class TaggerTuningOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaggerPredictionOptions:
-    """What `tag predict` alone has."""
+class TagPredictOptions(TaggerArgument, MatchingColumnsOption, TokenFileOptions, JsonOption):
+    """The options of `perceptrons tag predict`."""
 
     into: str | None = option("--into", help="Write labels into this column, by number or name (default: a new last column; in CoNLL-U the column that the tagger was trained on).", metavar="COLUMN")
     output: Path | None = option("-o", "--output", help="Write to this file instead of standard output.", metavar="OUTPUT")
@@ -103,8 +124,8 @@ class TaggerPredictionOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StrictSchemeOption:
-    """What `tag evaluate` alone has."""
+class TagEvaluateOptions(TaggerArgument, MatchingColumnsOption, LabelledFileOptions, JsonOption):
+    """The options of `perceptrons tag evaluate`."""
 
     scheme: StrictScheme | None = option("--scheme", help="Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: count as conlleval does).", panel=COLUMNS, metavar="SCHEME")
 

@@ -1,20 +1,13 @@
 """`perceptrons tag predict`: writes the file again, with the labels of a tagger; suitable for pipes."""
 
 import sys
-from dataclasses import dataclass
 from typing import Any
 
-from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import check_output, load_tagger, save_bytes
-from perceptrons.cli.options import JsonOption, command
-from perceptrons.cli.screen import as_json
-from perceptrons.cli.tag.corpus import corpus_to_tag, output_column
-from perceptrons.cli.tag.options import MatchingColumnsOption, TaggerArgument, TaggerPredictionOptions, TokenFileOptions
-
-
-@dataclass(frozen=True, kw_only=True)
-class TagPredictOptions(TaggerArgument, TaggerPredictionOptions, MatchingColumnsOption, TokenFileOptions, JsonOption):
-    """The options of `perceptrons tag predict`."""
+from perceptrons.cli.files import check_output, load_tagger, refusing, save_bytes
+from perceptrons.cli.options import command
+from perceptrons.cli.screen import BadInputError, as_json
+from perceptrons.cli.tag.corpora import corpus_to_tag, output_column
+from perceptrons.cli.tag.options import TagPredictOptions
 
 
 @command
@@ -40,19 +33,12 @@ def predict(options: TagPredictOptions) -> None:
         leads = tagger.token_confidence(corpus.sentences) if options.confidence else None
     if options.json:
         pairs = zip(corpus.sentences, labels, strict=True)
-        sentences: list[dict[str, Any]] = [
-            {"tokens": tokens, "labels": sentence_labels} for tokens, sentence_labels in pairs
-        ]
+        sentences: list[dict[str, Any]] = [{"tokens": tokens, "labels": of_sentence} for tokens, of_sentence in pairs]
         for sentence, lead in zip(sentences, leads or [], strict=leads is not None):
             sentence["confidence"] = _number(lead.min(initial=float("inf")))
             sentence["token_confidence"] = [_number(each) for each in lead.tolist()]
-        result = {
-            "model": str(options.model),
-            "data": str(options.file),
-            "columns": corpus.names,
-            "sentences": sentences,
-        }
-        content = as_json(result).encode()
+        about = {"model": str(options.model), "data": str(options.file), "columns": corpus.names}
+        content = as_json(about | {"sentences": sentences}).encode()
     else:
         with refusing(DataFileError):
             lead_column = None if leads is None else [[f"{each:.6g}" for each in lead.tolist()] for lead in leads]
@@ -67,5 +53,5 @@ def predict(options: TagPredictOptions) -> None:
 
 
 def _number(lead: float) -> float | None:
-    """JSON has no infinity: None says that nothing else is allowed."""
+    """Return a lead for JSON, which has no infinity: None says that nothing else is allowed."""
     return None if lead == float("inf") else float(lead)

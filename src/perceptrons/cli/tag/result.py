@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import refusing
 from perceptrons.cli.evaluate import MAX_CLASSES_SHOWN, show_classes, show_confusion, show_confusions
+from perceptrons.cli.files import refusing
 from perceptrons.cli.options import CLUSTER_PARAMETERS, command_text
-from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_suggestions
+from perceptrons.cli.screen import count, grid, heading, listed, percent, plain, show_saved, show_suggestions
+from perceptrons.cli.tag.options import TagTrainOptions
+from perceptrons.cli.tag.train import TAGGER_PARAMETERS, Sentences
 from perceptrons.cli.training_result import describe_stop, mistakes_table, show_cluster
 from perceptrons.engine.wording import settings
 from perceptrons.inspection.evaluation import beside
@@ -16,13 +18,10 @@ from perceptrons.inspection.taggers import TaggerQuality, facts, measure_tagger
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from perceptrons import SequencePerceptron
-    from perceptrons.cli.tag.train import Sentences, TagTrainOptions
+    from perceptrons.cli.consoles import Screen
     from perceptrons.data.corpus import Corpus
 
-TAGGER_PARAMETERS = ("allowed", "combine", "step", "C", "margin", "cost", "min_count", "hash_bits")
 DATA_OPTIONS = (
     "comments", "label", "columns", "format", "separator", "encoding", "test", "test_share", "seed",
     *CLUSTER_PARAMETERS,
@@ -34,8 +33,8 @@ class TaggerResult:
     """A finished training: everything that its text and its JSON say. cluster: facts about the workers, if any."""
 
     tagger: "SequencePerceptron"
-    sentences: "Sentences"
-    options: "TagTrainOptions"
+    sentences: Sentences
+    options: TagTrainOptions
     cluster: dict[str, Any]
 
     @cached_property
@@ -69,77 +68,65 @@ class TaggerResult:
             "test": None if test is None else test.as_json(),
         }
 
-
-def show(result: TaggerResult, console: "Console") -> None:
-    """The report for people."""
-    tagger, labels = result.tagger, result.tagger.classes_.tolist()
-    console.print(f"{result.sentences.train.file.path}\n{result.sentences.split}", markup=False)
-    if result.sentences.healed is not None:
-        console.print(result.sentences.healed.in_words(), markup=False)
-    console.print(
-        f"Learned from {listed(result.sentences.train.names)} ({count(tagger.n_features_in_, 'feature')}) to predict "
-        f"{result.sentences.train.label_name}: {count(len(labels), 'label')} ({listed(labels, 4)})",
-        markup=False,
-    )
-    if result.cluster:
-        show_cluster(result.cluster, console)
-    if result.options.resume is not None:
-        console.print(f"Keeps training {result.options.resume}", markup=False)
-    if changed := settings(tagger):
-        console.print(f"Settings: {changed}", markup=False)
-    console.print(heading("Sentences with a mistake during training"), mistakes_table(tagger, console))
-    seconds = sum(row["seconds"] for row in tagger.history_)
-    console.print(f"\n{describe_stop(tagger, seconds)}", markup=False)
-    f1 = result.training.phrase_f1
-    of_phrases = "" if f1 is None else f", phrase F1 {percent(f1, 2)}"
-    console.print(f"Training accuracy {percent(result.training.quality.accuracy, 2)}{of_phrases}", markup=False)
-    if result.test is not None:
-        show_quality(result.test, console, title="Test accuracy")
-    if result.options.output is not None:
-        console.print(f"\nSaved as {result.options.output}", markup=False, soft_wrap=True)
-    show_suggestions(suggestions(result), console)
-
-
-def suggestions(result: TaggerResult) -> list[tuple[str, str]]:
-    """At most three commands that make sense after this run, each with its reason."""
-    tagger, commands = result.tagger, []
-    words = ["perceptrons", "tag", "train", result.options.file]
-    on_data = command_text(words, result.options, DATA_OPTIONS)
-    repeated = command_text(
-        words, result.options, (*DATA_OPTIONS, "templates", *TAGGER_PARAMETERS, "on_bad_label", "resume")
-    )
-    if result.options.output is None:
-        name = "tagger" if str(result.options.file) == "-" else result.options.file.name.split(".")[0]
-        commands.append(
-            (f"{repeated} -o {shlex.quote(f'{name}.model')}", "save the tagger, to use it with predict and evaluate")
+    def show(self, console: "Screen") -> None:
+        """Print the result."""
+        tagger, options, sentences, labels = self.tagger, self.options, self.sentences, self.tagger.classes_.tolist()
+        console.print(f"{sentences.train.file.path}\n{sentences.split}")
+        if sentences.healed is not None:
+            console.print(sentences.healed.in_words())
+        features = count(tagger.n_features_in_, "feature")
+        console.print(
+            f"Learned from {listed(sentences.train.names)} ({features}) to predict {sentences.train.label_name}: "
+            f"{count(len(labels), 'label')} ({listed(labels, 4)})"
         )
-    else:
-        saved = shlex.quote(str(result.options.output))
-        commands.append((f"perceptrons tag predict {saved} NEW-FILE", "write the file repeated, with labels"))
-        commands.append((f"perceptrons inspect {saved}", "show the most important features and transitions"))
-    is_perfect = round(result.training.quality.accuracy, 4) == 1.0  # shown as 100.00%
-    if tagger.stop_reason_ == "max_iter" and not is_perfect:
-        if result.options.output is not None:
-            saved = shlex.quote(str(result.options.output))
-            commands.append(
-                (f"{on_data} --resume {saved} -o {saved}", "the weights were still changing: keep training")
-            )
+        if self.cluster:
+            show_cluster(self.cluster, console)
+        if options.resume is not None:
+            console.print(f"Keeps training {options.resume}")
+        if changed := settings(tagger):
+            console.print(f"Settings: {changed}")
+        console.print(heading("Sentences with a mistake during training"), mistakes_table(tagger, console))
+        console.print(f"\n{describe_stop(tagger, sum(row['seconds'] for row in tagger.history_))}")
+        f1 = "" if self.training.phrase_f1 is None else f", phrase F1 {percent(self.training.phrase_f1, 2)}"
+        console.print(f"Training accuracy {percent(self.training.quality.accuracy, 2)}{f1}")
+        if self.test is not None:
+            show_quality(self.test, console, title="Test accuracy")
+        show_saved(options.output, console)
+        show_suggestions(self.suggestions(), console)
+
+    def suggestions(self) -> list[tuple[str, str]]:
+        """Return at most three commands that make sense after this run, each with its reason."""
+        tagger, options, training = self.tagger, self.options, self.training
+        words = ["perceptrons", "tag", "train", options.file]
+        rule = ("templates", *TAGGER_PARAMETERS, "on_bad_label", "resume")
+        repeated = command_text(words, options, (*DATA_OPTIONS, *rule))
+        saved = shlex.quote(str(options.output))
+        longer = (
+            f"{repeated} --max-iter {2 * tagger.max_iter}",
+            "the weights were still changing: train for more epochs",
+        )
+        if options.output is None:
+            name = "tagger" if str(options.file) == "-" else options.file.name.split(".")[0]
+            reason = "save the tagger, to use it with predict and evaluate"
+            commands = [(f"{repeated} -o {shlex.quote(f'{name}.model')}", reason)]
         else:
+            commands = [
+                (f"perceptrons tag predict {saved} NEW-FILE", "write the file repeated, with labels"),
+                (f"perceptrons inspect {saved}", "show the most important features and transitions"),
+            ]
+            on_data = command_text(words, options, DATA_OPTIONS)
+            longer = f"{on_data} --resume {saved} -o {saved}", "the weights were still changing: keep training"
+        is_perfect = round(training.quality.accuracy, 4) == 1.0  # shown as 100.00%
+        if tagger.stop_reason_ == "max_iter" and not is_perfect:
+            commands.append(longer)
+        may_begin_inside = training.phrases is not None and tagger.allowed is None
+        if may_begin_inside and self.sentences.train.first_broken("bio") is None:
+            commands.append((f"{repeated} --allowed bio", "do not let phrases begin with I-"))
+        elif tagger.cost is None:
             commands.append(
-                (
-                    f"{repeated} --max-iter {2 * tagger.max_iter}",
-                    "the weights were still changing: train for more epochs",
-                )
+                (f"{repeated} --cost hamming", "require a margin that grows with the number of wrong labels")
             )
-    if (
-        result.training.phrases is not None
-        and tagger.allowed is None
-        and result.sentences.train.first_broken("bio") is None
-    ):
-        commands.append((f"{repeated} --allowed bio", "do not let phrases begin with I-"))
-    elif tagger.cost is None:
-        commands.append((f"{repeated} --cost hamming", "require a margin that grows with the number of wrong labels"))
-    return commands[:3]
+        return commands[:3]
 
 
 def measure(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None = None) -> TaggerQuality:
@@ -148,16 +135,16 @@ def measure(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None =
         return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
 
 
-def show_quality(result: TaggerQuality, console: "Console", title: str = "Accuracy", full: bool = False) -> None:
-    """The report for people: with phrases, or else the most frequent confusions; full: with both, or all labels."""
+def show_quality(result: TaggerQuality, console: "Screen", title: str = "Accuracy", full: bool = False) -> None:
+    """Print the quality: with phrases, or else the most frequent confusions; full: with both, or all labels."""
     accuracy = f"{title} {percent(result.quality.accuracy, 2)} ({beside(result.quality)})"
-    console.print(accuracy, markup=False, style="bold")
+    console.print(accuracy, style="bold")
     if result.new_words is not None and result.new_words.total:
-        console.print(f"Words not seen in training {result.new_words.in_words('tokens')}", markup=False)
-    console.print(f"Sentences without a mistake {result.sentences.in_words('sentences')}", markup=False)
+        console.print(f"Words not seen in training {result.new_words.in_words('tokens')}")
+    console.print(f"Sentences without a mistake {result.sentences.in_words('sentences')}")
     if result.quality.n_unknown:
         unknown = f"{count(result.quality.n_unknown, 'token')} with labels that the tagger does not know"
-        console.print(f"{unknown}, counted as mistakes: {listed(result.quality.unknown, 5)}", markup=False)
+        console.print(f"{unknown}, counted as mistakes: {listed(result.quality.unknown, 5)}")
     if result.phrases is not None:
         _show_phrases(result.phrases, console, full)
     elif full:
@@ -167,13 +154,13 @@ def show_quality(result: TaggerQuality, console: "Console", title: str = "Accura
         show_confusions(result.quality, console)
 
 
-def _show_phrases(phrases: PhraseScores, console: "Console", full: bool) -> None:
+def _show_phrases(phrases: PhraseScores, console: "Screen", full: bool) -> None:
     by_type = sorted(phrases.by_type.items(), key=lambda pair: -pair[1].n_true)
     title = "Phrases (right if start, end and type are right)"
     if len(by_type) > MAX_CLASSES_SHOWN:
         title = f"{title}; the {MAX_CLASSES_SHOWN} most frequent of {len(by_type)} types (use --json for all)"
-    columns = [(name, "right") for name in ("precision", "recall", "F1", "count", "found")]
-    table = grid(("type", "left"), *columns)
+    columns = [f">{name}" for name in ("precision", "recall", "F1", "count", "found")]
+    table = grid("type", *columns)
     for kind, of in by_type[:MAX_CLASSES_SHOWN]:
         table.row(plain(kind) or "(none)", *_phrase_cells(of))
     table.row("all", *_phrase_cells(phrases), style="bold")

@@ -1,26 +1,14 @@
 """`perceptrons tag train`: reads sentences, fits a tagger, and reports the result."""
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.cluster import check_cluster_options, cluster_option
-from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import check_output, load_tagger, save_model
-from perceptrons.cli.inputs import check_test
-from perceptrons.cli.options import ClusterOptions, command, given, typed
-from perceptrons.cli.screen import Waiting, as_json, screen
-from perceptrons.cli.tag.corpus import (
-    check_labels,
-    choose_metric,
-    corpus_for,
-    corpus_like,
-    corpus_to_begin,
-    heal_labels,
-    read_templates,
-    templates_file,
-)
-from perceptrons.cli.tag.options import TaggerOptions, TaggerTrainingOptions
+from perceptrons.cli.files import check_output, check_test, load_tagger, refusing, save_model
+from perceptrons.cli.options import command, given, typed
+from perceptrons.cli.screen import BadInputError, Waiting, print_result
+from perceptrons.cli.tag import corpora
+from perceptrons.cli.tag.options import TagTrainOptions
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
@@ -29,11 +17,7 @@ if TYPE_CHECKING:
 
 TEST_SHARE = 0.1  # of the sentences
 FIXED_BY_TAGGER = ("templates", "min_count", "hash_bits")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TagTrainOptions(TaggerOptions, TaggerTrainingOptions, ClusterOptions):
-    """The options of `perceptrons tag train`."""
+TAGGER_PARAMETERS = ("allowed", "combine", "step", "C", "margin", "cost", "min_count", "hash_bits")
 
 
 @command
@@ -49,7 +33,10 @@ def train(options: TagTrainOptions) -> None:
     check(options)
     tagger, sentences = read(options)
     facts = fit(tagger, sentences, options)
-    report(tagger, sentences, facts, options)
+    from perceptrons.cli.tag.result import TaggerResult
+
+    result = TaggerResult(tagger, sentences, options, facts)
+    print_result(options, result.to_dict, result.show)
 
 
 def check(options: TagTrainOptions) -> None:
@@ -65,7 +52,7 @@ def check(options: TagTrainOptions) -> None:
             "--early-stopping."
         )
     # the tagger to resume may be written again
-    check_output(options.output, options.file, options.test, options.dev, templates_file(options.templates))
+    check_output(options.output, options.file, options.test, options.dev, corpora.templates_file(options.templates))
 
 
 # ---- read
@@ -87,57 +74,40 @@ def read(options: TagTrainOptions) -> "tuple[SequencePerceptron, Sentences]":
     from perceptrons.data.corpus import split_corpus
     from perceptrons.engine.training.base import learner_of
 
-    seed = options.seed or 0
+    seed, tagger = options.seed or 0, make_tagger(options)
     if options.resume is None:
-        tagger = new_tagger(options)
-        corpus = corpus_to_begin(options.file, options)
-        check_labels(corpus)
-        tagger.templates = read_templates(options.templates, corpus.names)
+        corpus = corpora.corpus_to_begin(options.file, options)
+        corpora.check_labels(corpus)
+        tagger.templates = corpora.read_templates(options.templates, corpus.names)
     else:
-        tagger = load_to_resume(options)
-        corpus = corpus_for(tagger, options.file, options)
+        corpus = corpora.corpus_for(tagger, options.file, options)
         seed = learner_of(tagger).seed if options.seed is None else options.seed
-    corpus, healed = heal_labels(corpus, tagger.allowed, options.on_bad_label)
-    test = None if options.test is None else corpus_like(corpus, options.test, options)
+    corpus, healed = corpora.heal_labels(corpus, tagger.allowed, options.on_bad_label)
+    test = None if options.test is None else corpora.corpus_like(corpus, options.test, options)
     share = TEST_SHARE if options.test_share is None else options.test_share
     train_set, test_set, split = split_corpus(corpus, test, share, seed)
     if options.early_stopping:
-        tagger.set_params(validation_metric=choose_metric(corpus, options.metric))
-    dev = None if options.dev is None else corpus_like(corpus, options.dev, options)
+        tagger.set_params(validation_metric=corpora.choose_metric(corpus, options.metric))
+    dev = None if options.dev is None else corpora.corpus_like(corpus, options.dev, options)
     return tagger, Sentences(train_set, test_set, dev, split, healed)
 
 
-def tagger_parameters(options: TagTrainOptions) -> dict[str, Any]:
-    """Return the parameters of the tagger that were given."""
-    from perceptrons.cli.tag.result import TAGGER_PARAMETERS
-
-    parameters = given(options, (*TAGGER_PARAMETERS, "max_iter", "tol", "max_seconds"))
-    return parameters | ({"tol": None} if options.tol == 0 else {})
-
-
-def new_tagger(options: TagTrainOptions) -> "SequencePerceptron":
-    """Create the tagger of the options; parameters that it cannot have are refused."""
+def make_tagger(options: TagTrainOptions) -> "SequencePerceptron":
+    """Return a new tagger, or that of --resume as it was, except for the options that are given."""
     from perceptrons import SequencePerceptron
     from perceptrons.sequence.choices import check_choices
 
-    parameters = tagger_parameters(options)
-    tagger = SequencePerceptron(**parameters, random_state=options.seed or 0, early_stopping=options.early_stopping)
-    with refusing(ValueError):
-        check_choices(tagger)
-    return tagger
-
-
-def load_to_resume(options: TagTrainOptions) -> "SequencePerceptron":
-    """Load the tagger to keep training: as it was, except for the options that are given."""
-    from perceptrons.sequence.choices import check_choices
-
-    assert options.resume is not None
-    tagger = load_tagger(options.resume, instead="train")
-    for name in given(options, FIXED_BY_TAGGER):
-        raise BadInputError(
-            f"{typed(name)} cannot change with --resume: the features of {options.resume} are already fixed."
-        )
-    tagger.set_params(**tagger_parameters(options), early_stopping=options.early_stopping or tagger.early_stopping)
+    if options.resume is None:
+        tagger = SequencePerceptron(random_state=options.seed or 0)
+    else:
+        tagger = load_tagger(options.resume, instead="train")
+        for name in given(options, FIXED_BY_TAGGER):
+            raise BadInputError(
+                f"{typed(name)} cannot change with --resume: the features of {options.resume} are already fixed."
+            )
+    parameters = given(options, (*TAGGER_PARAMETERS, "max_iter", "tol", "max_seconds"))
+    parameters |= {"tol": None} if options.tol == 0 else {}
+    tagger.set_params(**parameters, early_stopping=options.early_stopping or tagger.early_stopping)
     with refusing(ValueError):
         check_choices(tagger)
     return tagger
@@ -157,17 +127,15 @@ def fit(tagger: "SequencePerceptron", sentences: Sentences, options: TagTrainOpt
             facts = _fit_on_workers(tagger, train_set, options)
     tagger.set_params(warm_start=False)
     tagger.label_column_ = train_set.label_column
-    if options.output is not None:
-        save_model(tagger, options.output)
+    save_model(tagger, options.output)
     return facts
 
 
 def _fit_here(tagger: "SequencePerceptron", sentences: Sentences, options: TagTrainOptions) -> None:
     tagger.set_params(verbose=int(options.verbose and not options.quiet))
-    validation: dict[str, Any] = {}
-    if sentences.dev is not None:
-        validation = {"X_val": sentences.dev.sentences, "y_val": sentences.dev.labels}
-    with Waiting("Training ...", shown=not (options.quiet or options.json or options.verbose)):
+    dev = sentences.dev
+    validation: dict[str, Any] = {} if dev is None else {"X_val": dev.sentences, "y_val": dev.labels}
+    with Waiting("Training ...", options, options.verbose):
         tagger.fit(sentences.train.sentences, sentences.train.labels, **validation)
     tagger.set_params(verbose=0)  # a saved tagger should behave wherever it is loaded
 
@@ -176,25 +144,5 @@ def _fit_on_workers(tagger: "SequencePerceptron", corpus: "Corpus", options: Tag
     from perceptrons.cli.cluster import fit_on_workers
     from perceptrons.cli.progress import MixingProgress
 
-    shows_text = not (options.quiet or options.json)
-    progress: Any = MixingProgress(
-        tagger, tagger.max_iter, [], lines=False, needed=options.output is not None,
-        live=(options.verbose and not options.quiet) or (sys.stderr.isatty() and shows_text),
-    )  # fmt: skip
+    progress = MixingProgress(tagger, options, tagger.max_iter)
     return fit_on_workers(tagger, corpus.sentences, {"y": corpus.labels}, options, progress)
-
-
-# ---- report
-
-
-def report(
-    tagger: "SequencePerceptron", sentences: Sentences, cluster: dict[str, Any], options: TagTrainOptions
-) -> None:
-    """Print the result, as text or as JSON."""
-    from perceptrons.cli.tag.result import TaggerResult, show
-
-    result = TaggerResult(tagger, sentences, options, cluster)
-    if options.json:
-        print(as_json(result.to_dict()), end="")
-    elif not options.quiet:
-        show(result, screen())

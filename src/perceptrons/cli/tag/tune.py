@@ -1,26 +1,15 @@
 """`perceptrons tag tune`: tunes the hyperparameters of a tagger on a validation set, trains it and tests it once."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing
-from perceptrons.cli.files import check_folder, check_output, save_model
-from perceptrons.cli.hold_out import check_parts, find_ledger, refusing_selection
-from perceptrons.cli.inputs import SHARE
-from perceptrons.cli.options import SearchOptions, SplitOptions, command, given
-from perceptrons.cli.parameters import read_grid
-from perceptrons.cli.screen import Waiting, as_json, count, plain, screen
-from perceptrons.cli.tag.corpus import (
-    check_labels,
-    choose_metric,
-    corpus_like,
-    corpus_to_begin,
-    heal_labels,
-    read_templates,
-    templates_file,
-)
-from perceptrons.cli.tag.options import TaggerOptions, TaggerTuningOptions
-from perceptrons.cli.tune import show
+from perceptrons.cli.files import check_folder, check_output, refusing, save_model
+from perceptrons.cli.hold_out import check_split, find_ledger, make_parts
+from perceptrons.cli.models import read_grid
+from perceptrons.cli.options import command, given
+from perceptrons.cli.screen import BadInputError, count, plain, print_result
+from perceptrons.cli.tag import corpora
+from perceptrons.cli.tag.options import TagTuneOptions
+from perceptrons.cli.tune import find_best, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,11 +20,6 @@ if TYPE_CHECKING:
 FIXED = ("allowed", "combine", "cost", "min_count", "hash_bits")  # the same for all settings
 
 
-@dataclass(frozen=True, kw_only=True)
-class TagTuneOptions(TaggerTuningOptions, TaggerOptions, SearchOptions, SplitOptions):
-    """The options of `perceptrons tag tune`."""
-
-
 @command
 def tune(options: TagTuneOptions) -> None:
     """Tune the hyperparameters of a tagger on a validation set, train it with the best ones, and test it once.
@@ -44,43 +28,38 @@ def tune(options: TagTuneOptions) -> None:
     used once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
     unless you give --force; the results and the tagger then say so.
     """
-    check_parts(dev=(options.dev, options.dev_share), test=(options.test, options.test_share))
-    check_output(options.output, options.file, options.dev, options.test, templates_file(options.templates))
+    check_split(options)
+    check_output(options.output, options.file, options.dev, options.test, corpora.templates_file(options.templates))
     check_folder(options.output)
     ledger = find_ledger(options)
     tagger = tagger_to_tune(options)
     settings = read_grid(options.grid, tagger)
     from perceptrons.inspection.taggers import facts
-    from perceptrons.selection import recipe
 
-    corpus = corpus_to_begin(options.file, options)
-    check_labels(corpus)
-    corpus, healed = heal_labels(corpus, tagger.allowed, options.on_bad_label)
-    tagger.templates = read_templates(options.templates, corpus.names)
-    waiting = Waiting("Trying settings ...", shown=not (options.quiet or options.json))
-    with waiting, refusing_selection(str(corpus.file.path)):
-        result = recipe(
-            tagger, corpus.sentences, corpus.labels, with_templates(settings, corpus.names),
-            dev=make_part(options.dev, options.dev_share, corpus, options),
-            test=make_part(options.test, options.test_share, corpus, options), retrain=not options.no_retrain,
-            random_state=options.seed, split="time" if options.time_order else None,
-            metric=choose_metric(corpus, options.metric), force=options.force, ledger=ledger, n_jobs=options.jobs,
-            tell=lambda setting: waiting.say(f"Tried {setting.describe()}: {setting.score:.4f} ..."),
-        )  # fmt: skip
+    corpus = corpora.corpus_to_begin(options.file, options)
+    corpora.check_labels(corpus)
+    corpus, healed = corpora.heal_labels(corpus, tagger.allowed, options.on_bad_label)
+    tagger.templates = corpora.read_templates(options.templates, corpus.names)
+    parts = make_parts(options, lambda path: sentences_like(corpus, path, options))
+    result = find_best(
+        options, str(corpus.file.path), tagger, corpus.sentences, corpus.labels,
+        with_templates(settings, corpus.names), **parts, metric=corpora.choose_metric(corpus, options.metric),
+        ledger=ledger,
+    )  # fmt: skip
     result.model.label_column_ = corpus.label_column
-    if options.output is not None:
-        save_model(result.model, options.output)
-    if options.json:
-        saved = None if options.output is None else str(options.output)
-        print(as_json({"data": str(options.file), "model": saved, **result.to_dict(), **facts(result.model)}), end="")
-    elif not options.quiet:
-        about = [f"{corpus.file.path}: {count(len(corpus.sentences), 'sentence')}, {count(corpus.n_tokens, 'token')}"]
-        about += [] if healed is None else [healed.in_words()]
-        show(result, "\n".join(about), options.output, screen(), "sentence")
+    save_model(result.model, options.output)
+    about = [f"{corpus.file.path}: {count(len(corpus.sentences), 'sentence')}, {count(corpus.n_tokens, 'token')}"]
+    about += [] if healed is None else [healed.in_words()]
+    saved = {"data": str(options.file), "model": None if options.output is None else str(options.output)}
+    print_result(
+        options,
+        lambda: {**saved, **result.to_dict(), **facts(result.model)},
+        lambda console: show(result, "\n".join(about), options.output, console, "sentence"),
+    )
 
 
 def tagger_to_tune(options: TagTuneOptions) -> "SequencePerceptron":
-    """The tagger whose settings are to be found; parameters that it cannot have are refused."""
+    """Return the tagger whose hyperparameters are tuned; refuse parameters that it cannot have."""
     from perceptrons import SequencePerceptron
     from perceptrons.sequence.choices import check_choices
 
@@ -91,27 +70,20 @@ def tagger_to_tune(options: TagTuneOptions) -> "SequencePerceptron":
 
 
 def with_templates(settings: Any, columns: list[str]) -> Any:
-    """The settings with templates instead of their names."""
+    """Return the settings with templates instead of their names."""
     if isinstance(settings, str):
         return settings
+    settings = [dict(setting) for setting in settings]
     for setting in settings:
         for name in setting.get("templates", []):
             if not isinstance(name, str):
                 raise BadInputError(f"--grid: templates {plain(str(name), 40)}: give names, as for --templates.")
-    return [
-        setting
-        | (
-            {"templates": [read_templates(name, columns) for name in setting["templates"]]}
-            if "templates" in setting
-            else {}
-        )
-        for setting in settings
-    ]
+        if "templates" in setting:
+            setting["templates"] = [corpora.read_templates(name, columns) for name in setting["templates"]]
+    return settings
 
 
-def make_part(path: "Path | None", share: float | None, corpus: "Corpus", options: TagTuneOptions) -> Any:
-    """A validation or test set as `recipe` takes it: the sentences of a file, or a share."""
-    if path is None:
-        return SHARE if share is None else share
-    more = corpus_like(corpus, path, options)
+def sentences_like(corpus: "Corpus", path: "Path", options: TagTuneOptions) -> tuple[Any, Any]:
+    """Return the sentences and labels of another file."""
+    more = corpora.corpus_like(corpus, path, options)
     return more.sentences, more.labels

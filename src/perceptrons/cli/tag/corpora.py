@@ -5,8 +5,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.cli.errors import BadInputError, refusing, refusing_to_open
-from perceptrons.cli.screen import count, listed, plain
+from perceptrons.cli.files import refusing, refusing_to_open
+from perceptrons.cli.screen import BadInputError, count, listed, plain
 from perceptrons.cli.tag.options import LabelledFileOptions, OnBadLabel, TaggerMetric, TokenFileOptions
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def corpus_for(tagger: "SequencePerceptron", path: Path, options: LabelledFileOp
     file = column_file(path, options)
     label = learned_column(file, tagger, "--label") if options.label is None else label_index(file, options.label)
     names = tagger.templates.parsed()[1]
-    return _corpus(file, find_columns(file, names, options.columns, label), names, label)
+    return _corpus(file, find_columns(file, names, options.columns), names, label)
 
 
 def corpus_like(corpus: "Corpus", path: Path, options: LabelledFileOptions) -> "Corpus":
@@ -61,7 +61,7 @@ def corpus_like(corpus: "Corpus", path: Path, options: LabelledFileOptions) -> "
     file = column_file(path, options)
     same = options.label is None and file.format == corpus.file.format == "conllu"
     label = corpus.label if same and corpus.label is not None else label_index(file, options.label)
-    return _corpus(file, find_columns(file, corpus.names, options.columns, label), corpus.names, label)
+    return _corpus(file, find_columns(file, corpus.names, options.columns), corpus.names, label)
 
 
 def corpus_to_tag(tagger: "SequencePerceptron", path: Path, options: TokenFileOptions, columns: str | None) -> "Corpus":
@@ -73,6 +73,11 @@ def corpus_to_tag(tagger: "SequencePerceptron", path: Path, options: TokenFileOp
 def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int | None) -> "Corpus":
     from perceptrons.data.corpus import Corpus
 
+    if label is not None and label in places:
+        raise BadInputError(
+            f"{file.path}: column {label + 1} is both the label and an input of the tagger, which would give the "
+            "label away: give both with --label and --columns."
+        )
     corpus = Corpus.of(file, places, names, label)
     if label is not None and (token := corpus.first_missing()) is not None:
         raise BadInputError(
@@ -106,7 +111,14 @@ def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: OnBadLabel) -> tup
     if allowed is None:
         return corpus, None
     if on_bad_label == "raise":
-        _refuse_broken(corpus, allowed)
+        if (violation := corpus.first_broken(allowed)) is not None:
+            token, problem = violation
+            is_scheme = isinstance(allowed, str)
+            rule = f"--allowed {allowed}" if is_scheme else "the tagger"
+            raise BadInputError(
+                f"{corpus.place(token)}: {problem}, which {rule} forbids: correct the label, add "
+                f"--on-bad-label skip{' or repair' * is_scheme}, or leave --allowed out."
+            )
         return corpus, None
     labels, healed = heal_lists(corpus.labels, allowed, on_bad_label)
     retained = corpus if healed.kept is None else corpus.part(healed.kept.tolist())
@@ -116,19 +128,6 @@ def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: OnBadLabel) -> tup
             "no training data: check --label and --allowed."
         )
     return replace(retained, labels=labels), healed
-
-
-def _refuse_broken(corpus: "Corpus", allowed: Any) -> None:
-    """Refuse labels that --allowed forbids, and name the line."""
-    violation = corpus.first_broken(allowed)
-    if violation is not None:
-        token, problem = violation
-        rule = f"--allowed {allowed}" if isinstance(allowed, str) else "the tagger"
-        ways = "skip or repair" if isinstance(allowed, str) else "skip"
-        raise BadInputError(
-            f"{corpus.place(token)}: {problem}, which {rule} forbids: correct the label, add --on-bad-label {ways}, or "
-            "leave --allowed out."
-        )
 
 
 def choose_metric(corpus: "Corpus", metric: TaggerMetric | None) -> TaggerMetric:
@@ -180,20 +179,32 @@ def input_columns(file: "ColumnFile", columns: str | None, label: int) -> list[i
             f"{file.path}: the label is column {label + 1}, and there is no column left of it: name the columns to "
             "learn from with --columns."
         )
-    _refuse_label_as_input(file, places, label)
     return places
 
 
-def find_columns(file: "ColumnFile", names: list[str], columns: str | None, label: int | None = None) -> list[int]:
-    """Return the columns that a tagger knows by these names. label: the column of the label, which it must not see."""
-    places = _find_by_name(file, names) if columns is None else _parse_columns(file, columns)
-    if len(places) != len(names):
-        number = count(len(places), "column")
+def find_columns(file: "ColumnFile", names: list[str], columns: str | None) -> list[int]:
+    """Return the columns that a tagger knows by these names."""
+    from perceptrons.data.corpus import column_places
+
+    if columns is not None:
+        places = _parse_columns(file, columns)
+        if len(places) != len(names):
+            number = count(len(places), "column")
+            raise BadInputError(
+                f"--columns {plain(columns)}: {number}, but the tagger needs {len(names)}: {listed(names)}."
+            )
+    elif (by_name := column_places(file, names)) is not None:
+        places = by_name
+    elif file.format == "conllu":
         raise BadInputError(
-            f"--columns {plain(columns)}: {number}, but the tagger needs {len(names)}: {listed(names)}."
+            f"{file.path}: the tagger needs the columns {listed(names)}, which CoNLL-U does not have: name the "
+            "columns to use with --columns, for instance --columns form,xpos."
         )
-    if label is not None:
-        _refuse_label_as_input(file, places, label)
+    else:
+        raise BadInputError(
+            f"{file.path}: the file has {count(file.n_columns, 'column')}, but the tagger needs {len(names)} "
+            f"({listed(names)}): use a file with these columns, or give their places with --columns."
+        )
     return places
 
 
@@ -234,32 +245,6 @@ def _parse_columns(file: "ColumnFile", columns: str) -> list[int]:
     if repeated is not None:
         raise BadInputError(f"--columns {plain(columns)}: column {repeated + 1} is given twice.")
     return places
-
-
-def _find_by_name(file: "ColumnFile", names: list[str]) -> list[int]:
-    """Return the columns of a tagger by their names; refuse if they are missing."""
-    from perceptrons.data.corpus import column_places
-
-    places = column_places(file, names)
-    if places is not None:
-        return places
-    if file.format == "conllu":
-        raise BadInputError(
-            f"{file.path}: the tagger needs the columns {listed(names)}, which CoNLL-U does not have: name the "
-            "columns to use with --columns, for instance --columns form,xpos."
-        )
-    raise BadInputError(
-        f"{file.path}: the file has {count(file.n_columns, 'column')}, but the tagger needs {len(names)} "
-        f"({listed(names)}): use a file with these columns, or give their places with --columns."
-    )
-
-
-def _refuse_label_as_input(file: "ColumnFile", places: list[int], label: int) -> None:
-    if label in places:
-        raise BadInputError(
-            f"{file.path}: column {label + 1} is both the label and an input of the tagger, which would give the "
-            "label away: give both with --label and --columns."
-        )
 
 
 # ---- templates
