@@ -17,7 +17,7 @@ from perceptrons.data import source
 from perceptrons.data.csv import CsvTable, Dialect, piece_of, quoted_cell, with_a_record
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, DataPath, describe_decoding_error
-from perceptrons.data.table_format import MAX_COLUMNS, Layout, Origin, assign_roles, likely_labels, locate_columns
+from perceptrons.data.table_format import MAX_COLUMNS, Origin, Plan, assign_roles, likely_labels, locate_columns
 from perceptrons.features.cells import Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import shown
@@ -47,8 +47,8 @@ class Attribute(NamedTuple):
 class ArffTable(CsvTable):
     """ARFF. Numeric attributes are numbers; nominal ones, strings and dates are categories."""
 
-    def __init__(self) -> None:
-        super().__init__(tabs=False)
+    def __init__(self, format: str = "arff") -> None:
+        super().__init__(format)
         self._headers: dict[DataPath, _Header] = {}
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
@@ -74,19 +74,15 @@ class ArffTable(CsvTable):
     def nothing(self, path: DataPath) -> tuple[str, int]:
         return "there are no rows below @data: write one row per example", self._headers[path].line + 1
 
-    def find_columns(
-        self, piece: Piece, options: ColumnOptions, roles: Roles | None
-    ) -> tuple[Roles | None, Layout | None]:
+    def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan:
         header, form = self._headers[piece.path], self._forms[piece.path]
         origin = Origin(piece.path, form.line - 1)
         if roles is None:
             if options.label_column is None and options.numbers is None and options.labelled:
                 options = replace(options, label_column=header.label_columns(options.several))
-            roles = assign_roles(
-                origin, form.names, options, lambda places: [header.attributes[place].number for place in places],
-                likely_labels(form.names),
-            )  # fmt: skip
-        return roles, locate_columns(origin, form.names, roles, options, form)
+            numbers = [attribute.number for attribute in header.attributes]
+            roles = assign_roles(origin, form.names, options, numbers.__getitem__, likely_labels(form.names))
+        return locate_columns(origin, form.names, roles, options, form)
 
 
 class _Header:

@@ -5,7 +5,6 @@ is asked which columns to read.
 """
 
 import io
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -20,16 +19,7 @@ import pyarrow.parquet
 
 from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened
 from perceptrons.data.table import DataFileError, DataPath
-from perceptrons.data.table_format import (
-    Cells,
-    Faults,
-    Layout,
-    Origin,
-    TableFormat,
-    assign_roles,
-    likely_labels,
-    locate_columns,
-)
+from perceptrons.data.table_format import Cells, ColumnFormat, Faults, Origin, Plan, check_names
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import LARGEST, shown, what_is_wrong
@@ -41,14 +31,14 @@ END = b"\xff\xff\xff\xff\0\0\0\0"  # how streams end
 Used = Callable[[], list[str]]
 
 
-class ArrowTable(TableFormat):
+class ArrowTable(ColumnFormat):
     """Parquet, or Arrow's files (Feather) and streams. Lines are rows.
 
     The first piece of a file has no rows, only columns; when they have been looked at, only those are read that count.
     """
 
-    def __init__(self, format: str):
-        super().__init__()
+    def __init__(self, format: str) -> None:
+        super().__init__(format)
         self._batches = parquet_batches if format == "parquet" else arrow_batches
         self._used: dict[DataPath, list[str]] = {}
 
@@ -58,65 +48,62 @@ class ArrowTable(TableFormat):
             yield Piece(path, batch, batch.num_rows, first)
             first = False
 
-    def find_columns(
-        self, piece: Piece, options: ColumnOptions, roles: Roles | None
-    ) -> tuple[Roles | None, Layout | None]:
-        schema: pa.Schema = piece.content.schema  # type: ignore[attr-defined]
-        names, origin = list(schema.names), Origin(piece.path)
-        for name, times in Counter(names).items():
-            if times > 1:
-                raise origin.error(f"two columns have the name {shown(name)}: rename one")
-        if roles is None:
-            numbers = [is_number(kind) for kind in schema.types]
-            roles = assign_roles(
-                origin, names, options, lambda places: [numbers[place] for place in places], likely_labels(names)
-            )
-        layout = locate_columns(origin, names, roles, options)
-        _check_types(origin, schema, layout, options)
-        self._used[piece.path] = [names[place] for place in layout.used()]
-        return roles, layout
+    def column_names(self, piece: Piece) -> list[str]:
+        names = list(_schema(piece).names)
+        check_names(Origin(piece.path), names)
+        return names
 
-    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        assert roles is not None
-        assert layout is not None
+    def is_number(self, piece: Piece, name: str) -> bool:
+        return is_number(_schema(piece).field(name).type)
+
+    def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan:
+        plan = super().find_columns(piece, options, roles)
+        _check_types(Origin(piece.path), _schema(piece), plan, options)
+        self._used[piece.path] = [plan.names[place] for place in plan.used()]
+        return plan
+
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        assert plan is not None
         batch: pa.RecordBatch = piece.content
         n, faults = piece.size, Faults()
-        columns = {place: batch.column(layout.names[place]) for place in layout.used()}
-        narrow = all(pa.types.is_float32(columns[place].type) for place in layout.numbers)
-        numbers = np.empty((n, len(layout.numbers)), np.float32 if narrow and layout.numbers else np.float64)
-        for to, place in enumerate(layout.numbers):
+        columns = {place: batch.column(plan.names[place]) for place in plan.used()}
+        narrow = all(pa.types.is_float32(columns[place].type) for place in plan.numbers)
+        numbers = np.empty((n, len(plan.numbers)), np.float32 if narrow and plan.numbers else np.float64)
+        for to, place in enumerate(plan.numbers):
             numbers[:, to] = values_of(columns[place])
-            find_faults(
-                numbers[:, to], columns[place], layout.names[place], place + 1, faults, bool(self.missing.texts)
-            )
+            find_faults(numbers[:, to], columns[place], plan.names[place], place + 1, faults, bool(self.missing.texts))
         categories, lists = {}, []
-        for place in layout.categories:
+        for place in plan.categories:
             if is_list(columns[place].type):
-                lists.append(listed_features(columns[place], layout.names[place]))
+                lists.append(listed_features(columns[place], plan.names[place]))
             else:
-                categories[layout.names[place]] = coded(columns[place])
-        texts = [strings(columns[place]) for place in layout.texts]
+                categories[plan.names[place]] = coded(columns[place])
+        texts = [strings(columns[place]) for place in plan.texts]
         labels = None
-        if layout.label is not None:
-            labels = (coded_lists if is_label_list(columns[layout.label].type) else coded)(columns[layout.label])
+        if plan.label is not None:
+            labels = (coded_lists if is_label_list(columns[plan.label].type) else coded)(columns[plan.label])
         return Cells(n, np.arange(n), Contents(numbers, categories, lists, texts), labels, faults, [])
 
 
-def _check_types(origin: Origin, schema: pa.Schema, layout: Layout, options: ColumnOptions) -> None:
-    """Can the columns be what they are to be?"""
-    for place in layout.used():
-        name, kind = layout.names[place], schema.types[place]
-        if pa.types.is_null(kind) and options.missing_values.texts and place != layout.label:
+def _schema(piece: Piece) -> pa.Schema:
+    return piece.content.schema  # type: ignore[attr-defined]
+
+
+def _check_types(origin: Origin, schema: pa.Schema, plan: Plan, options: ColumnOptions) -> None:
+    """Raise DataFileError for columns whose types cannot be what they are to be."""
+    for place in plan.used():
+        name, kind = plan.names[place], schema.types[place]
+        if pa.types.is_null(kind) and options.missing_values.texts and place != plan.label:
             continue  # all values are missing
         single = is_category(kind) and not is_list(kind)
-        if place in layout.numbers:
+        if place in plan.numbers:
             fits, requirement = (
                 is_number(kind),
                 "numbers are required: correct it, or list it in categories (--categories)",
             )
-        elif place in layout.texts:
+        elif place in plan.texts:
             fits, requirement = is_string(kind) or single, "text is required: correct it, or leave it out"
-        elif place == layout.label or name in layout.labels:
+        elif place == plan.label or name in plan.labels:
             fits, requirement = (
                 single or is_number(kind) or pa.types.is_temporal(kind) or is_label_list(kind),
                 "labels are required: name another column",

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from perceptrons.data.arrow import coded, coded_lists, is_list, listed_features, one_chunk, strings, values_of
-from perceptrons.data.records import FULL, Key, Record, RecordForm, RecordFormat
+from perceptrons.data.records import FULL, Key, Record, RecordFormat
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import BadRecord, DataPath, describe_decoding_error
-from perceptrons.data.table_format import Cells, Faults, Layout
-from perceptrons.features.cells import Contents, RecordSchema, Roles
+from perceptrons.data.table_format import Cells, Faults, Plan
+from perceptrons.features.cells import Contents, RecordSchema
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
@@ -48,15 +48,15 @@ class JsonTable(RecordFormat):
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         return pieces(path, prompt, encoding=self.encoding)
 
-    def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> RecordForm:
-        return RecordForm(schema, _shape(keys, n, schema))
+    def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> ArrowSchema | None:
+        return _shape(keys, n, schema)
 
-    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        if layout is not None and layout.form.shape is not None:
-            cells = _read_fast(piece, *layout.form)
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        if plan is not None and plan.schema is not None and plan.form is not None:
+            cells = _read_fast(piece, plan.schema, plan.form)
             if cells is not None:
                 return cells
-        return super().cells(piece, roles, layout)
+        return super().cells(piece, plan)
 
 
 def _shape(keys: dict[str, Key], n: int, schema: RecordSchema) -> ArrowSchema | None:

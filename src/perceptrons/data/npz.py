@@ -41,7 +41,7 @@ class ArrayReader(Reader):
         self._part, self._fixed = part, n_features
 
     def recipe(self) -> Recipe:
-        return {"format": self.format, "text_labels": self.text_labels} | self._several.recipe()
+        return {"format": self.format, "text_labels": self.text_labels} | self._labels.recipe()
 
     def learned_state(self) -> LearnedState:
         return {"n_features": self.n_features}, {}
@@ -54,12 +54,12 @@ class ArrayReader(Reader):
         self.n_features = self._fixed or 0
         for path in self.files:
             self._begin_file(path)
-            block = self._block(path)
-            if not (self.many_classes or self._labels.wait or self._several.now) and block.codes is not None:
+            block = self._read_arrays(path)
+            if block.codes is not None and self._must_check_classes:
                 self._check_classes(path, block.labels(), len(block.codes))
             yield block, []
 
-    def _block(self, path: DataPath) -> Block:
+    def _read_arrays(self, path: DataPath) -> Block:
         X, y = _memory_arrays(path) if isinstance(path, InMemory) else _file_arrays(path, self._part)
         if y is None and self.need_labels:
             message = "there is no array of labels: save it as y next to X"
@@ -84,7 +84,7 @@ class ArrayReader(Reader):
         if y is not None and y.ndim == 2 and y.shape[1] > 1:
             return self._with_indicator(path, X, y)
         codes, classes = (None, None) if y is None else self._coded(path, y, X.shape[0])
-        return self._as_several(Block(X, codes, classes, None, path, None))
+        return self._labels.finished(Block(X, codes, classes, None, path, None))
 
     def _with_indicator(self, path: DataPath, X: Any, y: Any) -> Block:
         """Return a block whose examples may have several labels: their numbers are those of the columns of y."""
@@ -96,9 +96,9 @@ class ArrayReader(Reader):
                 path,
                 f"{message}: a matrix of labels has one column per label, which is 1 where an example has the label",
             )
-        if self._several.asked is False:
-            raise DataFileError(path, self._several.why_not(("0", "1")))
-        self._several.now = True
+        if self._labels.multilabel is False:
+            raise DataFileError(path, self._labels.why_not(("0", "1")))
+        self._labels.several = True
         sets = flags.astype(np.int64)
         sets.eliminate_zeros()
         classes = np.arange(y.shape[1])
@@ -112,7 +112,7 @@ class ArrayReader(Reader):
         codes = codes.astype(np.int32)
         if distinct.dtype.kind == "b":
             return codes, distinct
-        classes, faults = self._labels.read([str(label) for label in distinct.tolist()])
+        classes, faults = self._labels.read_one_each([str(label) for label in distinct.tolist()])
         for code, message in faults.items():
             raise DataFileError(path, f"label {int(np.argmax(codes == code))} (numbered from 0): {message}")
         return codes, classes

@@ -13,11 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.data.labels import COMMA, is_encodable, split_all
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.reader import Reader
 from perceptrons.data.source import PIECE, Inputs, Piece
-from perceptrons.data.table import BadRecord, CodedLabels, ParsedPiece, describe_decoding_error, texts_of
+from perceptrons.data.table import BadRecord, ParsedPiece, describe_decoding_error, texts_of
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
+from perceptrons.features.cells import CodedColumn
 from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.values import LARGEST, NUMBER, LearnedState, Recipe, is_label, shown, what_is_wrong
 
@@ -31,7 +32,7 @@ TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): renumber the fe
 OR_COMMAS = "or use --format csv, if these are comma-separated values"
 
 
-class SvmlightReader(PieceReader):
+class SvmlightReader(Reader):
     """Reads svmlight files. Repeated indices both stand, and so add up.
 
     zero_based: do indices count from 0? None: they do if a 0 occurs in the first block, and else count from 1, as
@@ -129,7 +130,7 @@ class SvmlightReader(PieceReader):
             lines, label_spans = lines[keep], label_spans[keep]
         begin, end = np.ascontiguousarray(label_spans.T)
         numbers, names = local_names(piece.content, begin, end, self._rooms.words)
-        labels = CodedLabels(numbers, split_all(texts_of(names), COMMA))
+        labels = CodedColumn(numbers, split_all(texts_of(names), COMMA))
         return ParsedPiece(n_lines, lines, labels, (values, columns, starts), None, bad)
 
     def _room(self, size: int, index_type: Any) -> Found:
@@ -149,7 +150,7 @@ class SvmlightReader(PieceReader):
 
     def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
         columns = parsed.rows[1]
-        if not len(columns) and self._several.model_gives_one:
+        if not len(columns) and self._labels.model_gives_one:
             return _separated_by_commas(parsed)
         if not self.zero_based and self._asked is None and len(columns) and int(columns.min()) == 0:
             self._count_from_zero(parsed)
@@ -174,7 +175,7 @@ class SvmlightReader(PieceReader):
 
     def _count_from_zero(self, parsed: ParsedPiece) -> None:
         """An index is 0: do indices count from 0? While a whole table is read, the blocks before follow."""
-        if not _has_zero(parsed, self._several.asked is not False):
+        if not _has_zero(parsed, self._labels.multilabel is not False):
             self.zero_based = bool(self.zero_based)
         elif self.zero_based is None:
             self.zero_based = True
@@ -222,7 +223,7 @@ def _has_zero(parsed: ParsedPiece, several: bool) -> bool:
     _, columns, starts = parsed.rows
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
     assert parsed.labels is not None
-    texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.numbers[rows])]
+    texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.codes[rows])]
     return any(several if isinstance(text, tuple) else is_label(text) and is_encodable(text) for text in texts)
 
 
@@ -236,7 +237,7 @@ def _separated_by_commas(parsed: ParsedPiece) -> dict[int, tuple[str, int]]:
     commas = [
         number for number, label in enumerate(parsed.labels.distinct) if isinstance(label, tuple) and len(label) > 1
     ]
-    return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.numbers, commas)).tolist(), (message, 1))
+    return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.codes, commas)).tolist(), (message, 1))
 
 
 def _pair(starts: np.ndarray, lines: np.ndarray, piece: Piece, place: int) -> tuple[int, re.Match[str]]:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.labels import Label, not_classes, target_of
+from perceptrons.data.labels import not_classes, target_of
 from perceptrons.engine.training.matrices import stack_csr, widened
 from perceptrons.engine.wording import short
 from perceptrons.features import Columns
+from perceptrons.features.cells import CodedColumn
 from perceptrons.features.named_rows import Names
 from perceptrons.features.values import Recipe
 
@@ -258,14 +259,6 @@ class Block(NamedTuple):
         return [] if self.codes is None or self.classes is None else self.classes[np.unique(self.codes)].tolist()
 
 
-class CodedLabels(NamedTuple):
-    """A column of strings: which distinct one each example has. A tuple stands for several labels, or none."""
-
-    numbers: np.ndarray  # int32 (examples,)
-    distinct: list[Label]
-    column: int = 1  # where in a record they stand
-
-
 class BadRecord(NamedTuple):
     """A malformed record."""
 
@@ -290,11 +283,12 @@ class ParsedPiece(NamedTuple):
 
     n_lines: int
     lines: np.ndarray  # int64: of each example, within the piece, from 0
-    labels: CodedLabels | None
+    labels: CodedColumn | None  # a tuple stands for several labels, or none
     rows: Any  # the format's own
     weight: np.ndarray | None
     bad: list[BadRecord]
     keys: np.ndarray | None = None
+    label_column: int = 1  # where in a record the labels stand
 
 
 def n_bytes(block: Block | None) -> int:

@@ -5,24 +5,17 @@ Each format is a `TableFormat` in its own file.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
+from importlib import import_module
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from perceptrons.data.labels import COMMA
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.reader import Reader, check_bits
 from perceptrons.data.source import STDIN, Inputs, OpenStream, Piece
-from perceptrons.data.table import Block, DataFileError, DataPath, ParsedPiece, Skipped, Table
-from perceptrons.data.table_format import (
-    Cells,
-    LabelRule,
-    Layout,
-    TableFormat,
-    check_cells,
-    relocate_columns,
-    with_label_sets,
-)
+from perceptrons.data.table import Block, DataFileError, ParsedPiece, Skipped, Table
+from perceptrons.data.table_format import Cells, Plan, TableFormat, check_cells, with_label_sets
 from perceptrons.engine.streaming.threads import in_order
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import Contents, Roles, record_keys
@@ -54,49 +47,32 @@ from perceptrons.features.term_weights import Occurrences, TermWeights
 from perceptrons.features.values import LearnedState, Recipe
 from perceptrons.features.values import listed as in_list
 
-WITH_LISTS = ("jsonl", "parquet", "arrow", "frame", "records")  # formats whose cells can be lists
+TABLE_FORMATS = {
+    "csv": "csv.CsvTable", "tsv": "csv.CsvTable", "whitespace": "csv.WhitespaceTable", "arff": "arff.ArffTable",
+    "jsonl": "json.JsonTable", "parquet": "arrow.ArrowTable", "arrow": "arrow.ArrowTable", "xlsx": "xlsx.XlsxTable",
+    "frame": "records.FrameTable", "records": "records.RecordTable",
+}  # fmt: skip
+BY_ARROW = ("jsonl", "parquet", "arrow")  # formats that pyarrow reads
+WITH_LISTS = (*BY_ARROW, "frame", "records")  # formats whose cells can be lists
 NAME_CHARS = (1, 4)  # sizes of the character n-grams of names
 KIND_ROWS = 5000  # the first rows, by which the kinds of columns are inferred: as many of a file as of a frame
 
 
 def table_format(format: str) -> TableFormat:
     """Return the format's own part of the reader."""
-    if format in ("csv", "tsv"):
-        from perceptrons.data.csv import CsvTable
-
-        return CsvTable(format == "tsv")
-    if format == "whitespace":
-        from perceptrons.data.csv import WhitespaceTable
-
-        return WhitespaceTable()
-    if format == "arff":
-        from perceptrons.data.arff import ArffTable
-
-        return ArffTable()
-    if format == "xlsx":
-        from perceptrons.data.xlsx import XlsxTable
-
-        return XlsxTable()
-    if format in ("frame", "records"):
-        from perceptrons.data.records import FrameTable, RecordTable
-
-        return FrameTable() if format == "frame" else RecordTable()
-    if format not in ("jsonl", "parquet", "arrow"):
+    if format not in TABLE_FORMATS:
         from perceptrons.data import TABLES
 
         raise ValueError(f"format={format!r}: choose one of {', '.join(TABLES)}.")
     try:
-        import pyarrow  # noqa: F401
+        if format in BY_ARROW:
+            import pyarrow  # noqa: F401
     except ImportError as error:
         message = f"Files of format {format!r} need the package pyarrow: pip install 'perceptrons[files]'."
         raise ModuleNotFoundError(message) from error
-    if format == "jsonl":
-        from perceptrons.data.json import JsonTable
-
-        return JsonTable()
-    from perceptrons.data.arrow import ArrowTable
-
-    return ArrowTable(format)
+    module, name = TABLE_FORMATS[format].split(".")
+    instance: TableFormat = getattr(import_module(f"perceptrons.data.{module}"), name)(format)
+    return instance
 
 
 class UnpreparedRows:
@@ -116,15 +92,7 @@ class UnpreparedRows:
         return UnpreparedRows(self.contents.part(keep))
 
 
-class PieceColumns(NamedTuple):
-    """What was known of the columns when a piece was cut; threads parse it by this alone."""
-
-    roles: Roles | None
-    layout: Layout | None
-    preparation: Preparation | None
-
-
-class TableReader(PieceReader):
+class TableReader(Reader):
     """Reads tables, in which columns have names and an example is a row, or an object of JSON on a line.
 
     The first block decides what a column is: a number is a feature with the name of its column; strings, truth values
@@ -135,17 +103,8 @@ class TableReader(PieceReader):
     X is an array if all features are numbers and none is hashed (float32 if all columns are), otherwise a CSR matrix:
     of float32 with texts or hashing, else of float64 without the zeros, numbers in the first columns.
 
-    Parameters
-    ----------
-    paths : tuple of paths
-    format : {"csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx", "frame", "records"}
-        "arrow" is the file format (Feather) or the stream.
-    hash_bits : int, optional
-        Features to 2^hash_bits columns; 0 to remember names. Default: as `text` says; without texts none is hashed.
-    columns : Columns, optional
-        Those of a model that is to predict.
-    **more
-        The fields of `ColumnOptions`, and what every `Reader` has.
+    Besides those of `Reader`, the parameters are the fields of `ColumnOptions`; hash_bits, by default as `text` says,
+    or 0 without texts; and columns, those of a model that is to predict.
 
     Notes
     -----
@@ -157,18 +116,6 @@ class TableReader(PieceReader):
     key that is null or missing is a missing number, or an empty category, unless it is one of the `optional` ones. A
     key that the first block has not is taken by what each value is, unless X is an array: then it is a bad record. Keys
     that a model does not know are left out and named in `notices`.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from perceptrons.data import stream
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "points.csv"
-    >>> _ = path.write_text("height,color,kind\n1.5,red,tall\n0.5,blue,flat\n")
-    >>> reader = stream(path)
-    >>> [(block.X.toarray().tolist(), block.y.tolist()) for block in reader]
-    [([[1.5, 1.0, 0.0], [0.5, 0.0, 1.0]], ['tall', 'flat'])]
-    >>> reader.columns.names()
-    ['height', 'color=red', 'color=blue']
     """
 
     def __init__(
@@ -179,7 +126,9 @@ class TableReader(PieceReader):
         options = ColumnOptions(**{name: more.pop(name) for name in [*more] if name in names})
         super().__init__(paths, **(_with_several(more) if isinstance(options.label_column, list) else more))
         self.format, self._form = format, table_format(format)
-        _check_files(self.files, format)
+        for path in self.files if format == "parquet" else ():
+            if path == STDIN or isinstance(path, OpenStream):
+                raise DataFileError(path, "Parquet cannot be read from a stream: give the file, or an Arrow stream")
         self._given_columns, self._given_bits = columns, hash_bits
         self._bits = _bits(hash_bits, options.text, columns)
         keys = None
@@ -190,7 +139,7 @@ class TableReader(PieceReader):
         if options.grow and options.preparation is not None:
             options = options.for_new_columns(options.preparation)
         self._given_options = replace(
-            options, need_labels=self.need_labels, several=bool(self._several.asked), other_keys=keys,
+            options, need_labels=self.need_labels, several=bool(self._labels.multilabel), other_keys=keys,
             closed=options.model is not None or fixed,
         )  # fmt: skip
         self._rooms = Workspaces()
@@ -209,17 +158,14 @@ class TableReader(PieceReader):
         self._dense, self._number_names = False, number_names([])
         self.left_out: list[ColumnFacts] = []
         self.decided: ColumnKinds | None = None
-        self.hash_bits = self._bits
-        self._read_text_by(self._options.text)
+        self._read_text_by(self._options.text, self._bits)
         self._read_as_text = ""  # notice of columns that are read as texts though nobody asked for it
 
-    def _read_text_by(self, text: HashedText | None) -> None:
+    def _read_text_by(self, text: HashedText | None, bits: int) -> None:
         """Set how texts become features, and begin with no columns unless they are given."""
-        self._text, self._rule = text, None if text is None else text.rule()
-        columns = self._given_columns
-        if columns is None and text is not None:
-            columns = Columns(self.hash_bits or None, text.signed, text.seed)
-        self._take(columns or Columns(self.hash_bits or None))
+        self._text, self._rule, self.hash_bits = text, None if text is None else text.rule(), bits
+        hashing = () if text is None else (text.signed, text.seed)
+        self._take(self._given_columns or Columns(bits or None, *hashing))
 
     def _take(self, columns: Columns) -> None:
         self.columns, self.n_features = columns, columns.n_columns
@@ -252,24 +198,19 @@ class TableReader(PieceReader):
         options, usual = self._options, ColumnOptions()
         keep = {"keep": options.keep} if options.keep else {}
         if self._preparation is not None:
-            trivial = self._preparation.is_trivial
-            return keep if trivial else keep | {"preparation": self._preparation.as_dict()}
+            return keep if self._preparation.is_trivial else keep | {"preparation": self._preparation.as_dict()}
         names = ("scale", "on_missing", "missing", "interactions", "powers")
         settings = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(usual, name)}
         return settings | keep | ({"prepare": True} if options.infers_kinds else {})
 
     @property
     def notices(self) -> list[str]:
-        left_out = [str(column.notice()) for column in self.left_out]
-        read_as_text = [self._read_as_text] * bool(self._read_as_text)
-        return [*self._form.notices.values(), *left_out, *read_as_text, *self._lacking()]
-
-    def _lacking(self) -> list[str]:
-        """Return what was done where numbers are missing."""
-        names = (
-            () if self._preparation is None or self._options.preparation is not None else self._preparation.indicators
-        )
-        return [f"missing numbers in {in_list(list(names))} are filled with the mean"] if names else []
+        messages = [*self._form.notices.values(), *(str(column.notice()) for column in self.left_out)]
+        if self._read_as_text:
+            messages.append(self._read_as_text)
+        if self._preparation is not None and self._options.preparation is None and self._preparation.indicators:
+            messages.append(f"missing numbers in {in_list([*self._preparation.indicators])} are filled with the mean")
+        return messages
 
     def _feature_names(self) -> list[str] | None:
         return None if self._form.unnamed else super()._feature_names()
@@ -284,27 +225,21 @@ class TableReader(PieceReader):
         return DataFileError(self.files[0], *self._form.nothing(self.files[0]))
 
     def learned_state(self) -> LearnedState:
-        assert self.columns is not None
-        facts, arrays = self.columns.state()
-        preparation = None if self._preparation is None or self._preparation.is_trivial else self._preparation.as_dict()
-        facts_of_table = {
-            "roles": self._roles and self._roles._asdict(), "names": self._form.names, "preparation": preparation,
-            "decimal": self._form.decimal,
-        }  # fmt: skip
+        facts, arrays = super().learned_state()
+        trivial = self._preparation is None or self._preparation.is_trivial
         text = self._text.get_params() if self._given_options.text is None and self._text is not None else None
-        return {"columns": facts, **facts_of_table, "ignore": self._options.ignore, "text": text}, arrays
+        return facts | {
+            "roles": self._roles and self._roles._asdict(), "names": self._form.names, "decimal": self._form.decimal,
+            "preparation": None if trivial or self._preparation is None else self._preparation.as_dict(),
+            "ignore": self._options.ignore, "text": text,
+        }, arrays  # fmt: skip
 
     def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        if (
-            facts["columns"]["bits"]
-            and not self.hash_bits
-            and self._options.preparation is None
-            and self._options.interactions
-        ):
-            self._hash(facts["columns"]["bits"])
+        bits = facts["columns"]["bits"]
+        if bits and not self.hash_bits and self._options.preparation is None and self._options.interactions:
+            self._hash(bits)
         if facts.get("text") is not None:
-            self.hash_bits = facts["columns"]["bits"] or 0
-            self._read_text_by(HashedText(**facts["text"]))
+            self._read_text_by(HashedText(**facts["text"]), bits or 0)
         super()._restore(facts, arrays)
         self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
         self._settled = self._roles is not None
@@ -318,38 +253,40 @@ class TableReader(PieceReader):
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
             self._begin_file(path)
-            layout = None
+            plan: Plan | None = None
             for piece in self._form.pieces(path, self.prompt):
-                if layout is None or self._roles is None:
-                    self._roles, layout = self._form.find_columns(piece, self._options, self._roles)
+                if plan is None or plan.roles is None:
+                    plan = self._form.find_columns(piece, self._options, self._roles)
+                    self._roles = self._roles if plan is None else plan.roles
                 has_rows = piece.size or not self._options.infers_kinds  # Arrow's first piece has no rows
-                if not self._settled and self._roles is not None and layout is not None and has_rows:
-                    layout = self._settle(piece, layout)
-                yield piece._replace(details=PieceColumns(self._roles, layout, self._preparation))
+                if not self._settled and plan is not None and plan.roles is not None and has_rows:
+                    plan = self._settle(piece, plan, plan.roles)
+                yield piece._replace(details=plan and plan._replace(preparation=self._preparation))
 
-    def _settle(self, piece: Piece, layout: Layout) -> Layout:
+    def _settle(self, piece: Piece, plan: Plan, roles: Roles) -> Plan:
         """Infer the kinds of the columns by the first rows, and how they are prepared, unless it has to be measured."""
-        assert self._roles is not None
         self._settled = True
-        if layout.sparse:  # a missing number is 0 there, and scaling would make something else of it
+        if plan.sparse:  # a missing number is 0 there, and scaling would make something else of it
             self._options = self._options.without_preparation()
             self._form.missing = self._options.missing_values
         elif self._options.infers_kinds:
-            layout = self._infer_kinds(piece, layout)
+            roles = self._infer_kinds(piece, plan, roles)
             if self.unprepared:
-                return layout
+                return plan
+            self._roles, plan = roles, plan.with_roles(roles, self._options.ignore)
         preparation = self._options.preparation
-        if preparation is None or not {*self._roles.numbers, *self._derived.numbers()} <= {*preparation.names}:
-            preparation = preparation_without_data(self._roles, self._derived, self._options)
+        if preparation is None or not {*roles.numbers, *self._derived.numbers()} <= {*preparation.names}:
+            preparation = preparation_without_data(roles, self._derived, self._options)
         if preparation is not None:
             self._prepare(preparation)
-        return layout
+        return plan
 
-    def _infer_kinds(self, piece: Piece, layout: Layout) -> Layout:
-        """Infer from the first rows which columns are dates, flags, texts or identifiers, and leave some out."""
-        assert self._roles is not None
-        options, all_roles = self._options, self._roles
-        cells = self._cells(piece, all_roles, layout)
+    def _infer_kinds(self, piece: Piece, plan: Plan, all_roles: Roles) -> Roles:
+        """Infer from the first rows which columns are dates, flags, texts or identifiers; return the roles of those
+        that are not left out.
+        """
+        options = self._options
+        cells = self._cells(piece, plan)
         keep = np.ones(len(cells.lines), bool)
         keep[list(cells.faults.rows)] = False
         keep &= np.cumsum(keep) <= KIND_ROWS
@@ -362,20 +299,18 @@ class TableReader(PieceReader):
         texts = [name for name in roles.texts if name not in all_roles.texts]
         are_names = any(column.kind == "identifier" for column in facts if column.name in texts)
         facts = [column._replace(kind="text") if column.name in texts else column for column in facts]
-        self.decided = ColumnKinds(all_roles, roles, derived, facts, layout.names, options.missing_values)
-        if self.unprepared:
-            return layout
-        if texts:
-            self._begin_texts(texts, are_names)
-        self._roles, self._derived = roles, self._derived.plus(derived)
-        self._options = options.ignoring([column.name for column in self.left_out])
-        return relocate_columns(layout, roles, self._options.ignore)
+        self.decided = ColumnKinds(all_roles, roles, derived, facts, plan.names, options.missing_values)
+        if not self.unprepared:
+            if texts:
+                self._begin_texts(texts, are_names)
+            self._derived = self._derived.plus(derived)
+            self._options = options.ignoring([column.name for column in self.left_out])
+        return roles
 
     def _begin_texts(self, names: list[str], are_names: bool) -> None:
         """Read columns as texts that nobody called so. are_names: they hold names rather than sentences."""
         text = HashedText(chars=NAME_CHARS if are_names else None)
-        self.hash_bits = _bits(self._given_bits, text, None)
-        self._read_text_by(text)
+        self._read_text_by(text, _bits(self._given_bits, text, None))
         low, high = NAME_CHARS
         command_options = "".join(f" --text-column {name}" for name in names) + f" --chars {low}-{high}" * are_names
         by = f"words and sequences of {low} to {high} characters" if are_names else "words"
@@ -384,34 +319,27 @@ class TableReader(PieceReader):
             f"text, by {by} (as{command_options}): to learn each value as a category, give keep (--keep)"
         )
 
-    def _cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        if roles is None or layout is None:
-            return self._form.cells(piece, roles, layout)
-        cells = self._form.cells(piece, roles.with_label_columns(layout.labels), layout)
-        return with_label_sets(cells, layout, self.need_labels)
+    def _cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        cells = self._form.cells(piece, plan)
+        return cells if plan is None else with_label_sets(cells, plan, self.need_labels)
 
     def _parse(self, piece: Piece) -> ParsedPiece:
-        assert isinstance(piece.details, PieceColumns)
-        roles, layout, preparation = piece.details
-        cells = self._cells(piece, roles, layout)
-        if roles is None or layout is None:
+        plan = piece.details
+        assert plan is None or isinstance(plan, Plan)
+        cells = self._cells(piece, plan)
+        if plan is None or plan.roles is None:
             return ParsedPiece(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
-        derived = (
-            Preparation(words=self._options.missing_values, derived=self._derived)
-            if preparation is None
-            else preparation
-        )
-        separator = self._several.separator or (None if self.format in WITH_LISTS else COMMA)
+        preparation = plan.preparation or Preparation(words=self._options.missing_values, derived=self._derived)
         parsed = check_cells(
-            cells, layout, derived, is_dense=self._dense and preparation is not None,
-            is_float32=self.columns.bits is not None or self._text is not None,
-            labels=LabelRule(self.need_labels, bool(self._several.asked), separator),
+            cells, plan, preparation, is_dense=self._dense and plan.preparation is not None,
+            is_float32=self.columns.bits is not None or self._text is not None, need_labels=self.need_labels,
+            several=bool(self._labels.multilabel),
+            separator=self._labels.separator or (None if self.format in WITH_LISTS else COMMA),
         )  # fmt: skip
-        keys = record_keys(parsed.rows) if self.keyed else None
-        return parsed._replace(
-            rows=parsed.rows if preparation is None else self._rows(parsed.rows, preparation), keys=keys
-        )
+        if self.keyed:
+            parsed = parsed._replace(keys=record_keys(parsed.rows))
+        return parsed if plan.preparation is None else parsed._replace(rows=self._rows(parsed.rows, plan.preparation))
 
     # ---- cells to rows
 
@@ -468,56 +396,41 @@ class TableReader(PieceReader):
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         block, skipped, error = super()._block(piece, parsed, line)
         if block is not None and not self._labels.wait:
-            block = self._prepared(block)
+            block = self._prepared([block])[0]
         return block, skipped, error
 
-    def _finished(self, block: Block) -> Block:
-        return self._prepared(super()._finished(block))
+    def _finished(self, blocks: list[Block]) -> list[Block]:
+        return self._prepared(super()._finished(blocks))
 
-    def _prepared(self, block: Block) -> Block:
-        """Return the block with its matrix, measuring the preparation on it unless it is known."""
-        if not isinstance(block.X, UnpreparedRows) or self.unprepared:
-            return block
-        learned = self._measure([block])
-        assert self._preparation is not None
-        rows = self._located(self._rows(block.X.contents, self._preparation))
-        self._measure_term_weights([rows], learned)
-        return block._replace(X=self._assembled(rows))
-
-    def _finished_all(self, blocks: list[Block]) -> list[Block]:
-        blocks = super()._finished_all(blocks)
-        waiting = [block.X.contents for block in blocks if isinstance(block.X, UnpreparedRows)]
-        if not waiting:
+    def _prepared(self, blocks: list[Block]) -> list[Block]:
+        """Return the blocks with their matrices, measuring the preparation on them unless it is known."""
+        waiting = [block for block in blocks if isinstance(block.X, UnpreparedRows)]
+        if not waiting or self.unprepared:
             return blocks
-        learned = self._measure(blocks)
+        learned = self._measure(waiting) if self._preparation is None else []
         preparation = self._preparation
         assert preparation is not None
-        tasks = zip(waiting, self._memory_for(waiting, len(blocks)), strict=True)
+        contents = [block.X.contents for block in waiting]
+        tasks = zip(contents, self._memory_for(contents, len(blocks), preparation), strict=True)
         results = in_order(tasks, lambda task: self._rows(task[0], preparation, task[1]))
         located: Iterable[Rows | LocatedRows] = (self._located(rows) for _, rows in results)
         if preparation.weigh_terms:
             located = [*located]  # weights are measured when all words have been seen
-            self._measure_term_weights(located, learned)
+            self._measure_term_weights(located, learned, preparation)
         matrices = (self._assembled(rows) for rows in located)
         return [block._replace(X=next(matrices)) if isinstance(block.X, UnpreparedRows) else block for block in blocks]
 
-    def _memory_for(self, waiting: list[Contents], n_blocks: int) -> list[np.ndarray | None]:
+    def _memory_for(self, waiting: list[Contents], n_blocks: int, preparation: Preparation) -> list[np.ndarray | None]:
         """Return parts of one array for the rows of each block, so that joining arrays of numbers copies nothing."""
-        if not self._dense or len(waiting) < n_blocks or any(part.numbers.dtype != np.float64 for part in waiting):
+        is_whole = len(waiting) == n_blocks and all(part.numbers.dtype == np.float64 for part in waiting)
+        if not self._dense or not is_whole:
             return [None] * len(waiting)
-        assert self._preparation is not None
         ends = np.cumsum([0, *(part.n for part in waiting)])
-        memory = np.empty((ends[-1], len(self._preparation.number_names)))
+        memory = np.empty((ends[-1], len(preparation.number_names)))
         return [memory[begin:end] for begin, end in pairwise(ends.tolist())]
 
-    def _measure(self, blocks: list[Block]) -> list[np.ndarray]:
-        """Measure the preparation on the rows that are learned from, unless it is known.
-
-        Returns for every block that waited which of its rows these are.
-        """
-        waiting = [block for block in blocks if isinstance(block.X, UnpreparedRows)]
-        if self._preparation is not None or not waiting:
-            return []
+    def _measure(self, waiting: list[Block]) -> list[np.ndarray]:
+        """Measure the preparation on the rows that are learned from. Return which rows of each block these are."""
         assert self._roles is not None
         learned = [np.ones(block.X.contents.n, bool) for block in waiting]
         if self.learn_from is not None:
@@ -529,11 +442,10 @@ class TableReader(PieceReader):
             raise DataFileError(waiting[0].path, str(error).removesuffix(".")) from error
         return learned
 
-    def _measure_term_weights(self, located: Iterable[Rows | LocatedRows], learned: list[np.ndarray]) -> None:
-        """Measure the weights of words, unless they are known. learned: which rows of each block are learned from."""
-        assert self._preparation is not None
-        if not self._preparation.weigh_terms:
-            return
+    def _measure_term_weights(
+        self, located: Iterable[Rows | LocatedRows], learned: list[np.ndarray], preparation: Preparation
+    ) -> None:
+        """Measure the weights of words. learned: which rows of each block are learned from."""
         assert self.columns is not None
         assert self._roles is not None
         rows = [part for part in located if isinstance(part, LocatedRows)]
@@ -542,9 +454,8 @@ class TableReader(PieceReader):
             for part, is_counted in zip(rows, learned, strict=True)
             if part.words is not None and part.word_columns is not None
         )
-        n_others = self._preparation.n_beside_texts(self._roles.categories)
-        weights = TermWeights.measured(occurrences, self.columns.n_columns, n_others)
-        self._prepare(self._preparation.weighed(weights))
+        n_others = preparation.n_beside_texts(self._roles.categories)
+        self._prepare(preparation.weighed(TermWeights.measured(occurrences, self.columns.n_columns, n_others)))
 
 
 def _with_several(shared: dict[str, Any]) -> dict[str, Any]:
@@ -560,16 +471,9 @@ def _with_several(shared: dict[str, Any]) -> dict[str, Any]:
     return shared | {"multilabel": True}
 
 
-def _check_files(files: list[DataPath], format: str) -> None:
-    for path in files if format == "parquet" else ():
-        if path == STDIN or isinstance(path, OpenStream):
-            raise DataFileError(path, "Parquet cannot be read from a stream: give the file, or an Arrow stream")
-
-
 def _bits(hash_bits: int | None, text: HashedText | None, columns: Columns | None) -> int:
-    """Bits of the columns' numbers, 0 if nothing is hashed."""
+    """Return the bits of the columns' numbers, 0 if nothing is hashed."""
     if columns is None:
         return hash_bits if hash_bits is not None else (0 if text is None else text.bits or 0)
-    if hash_bits is not None and hash_bits != (columns.bits or 0):
-        raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
+    check_bits(hash_bits, columns)
     return columns.bits or 0

@@ -17,11 +17,10 @@ from sklearn.base import clone
 
 from perceptrons.data import source
 from perceptrons.data.labels import COMMA, Label, split_all
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.reader import Reader, check_bits
 from perceptrons.data.source import Inputs, Piece, opened
 from perceptrons.data.table import (
     BadRecord,
-    CodedLabels,
     DataFileError,
     DataPath,
     Identity,
@@ -34,6 +33,7 @@ from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
 from perceptrons.engine.wording import count
 from perceptrons.features import Columns, HashedText
+from perceptrons.features.cells import CodedColumn
 from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
 from perceptrons.features.values import LearnedState, Recipe
 
@@ -44,7 +44,7 @@ BETWEEN = re.compile(r"[ \t-\r\0]+__label__")
 IN_WORDS, BEFORE_TAB, IN_FILES = FORMS = ("fasttext", "tab", "files")
 
 
-class LabelledTextReader(PieceReader):
+class LabelledTextReader(Reader):
     """Reads lines of text in UTF-8 that have a label each.
 
     text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for
@@ -75,8 +75,7 @@ class LabelledTextReader(PieceReader):
         if hash_bits is not None:
             self.text.set_params(bits=hash_bits or None)
         if columns is not None:
-            if hash_bits is not None and hash_bits != (columns.bits or 0):
-                raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
+            check_bits(hash_bits, columns)
             self.text.set_params(bits=columns.bits, signed=columns.signed, seed=columns.seed)
         elif self.text.bits is None and self.text.min_count > 1:
             raise ValueError(
@@ -126,7 +125,7 @@ class LabelledTextReader(PieceReader):
             content, label_content = _remove_labels(content, buffers.inside[:n_inside], buffers.labels)
         begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
         numbers, names = local_names(label_content, begin, end, self._rooms.labels)
-        labels = CodedLabels(numbers, self._split(texts_of(names), is_fasttext))
+        labels = CodedColumn(numbers, self._split(texts_of(names), is_fasttext))
         begin, end = np.ascontiguousarray(buffers.texts[:n_rows].T)
         local = cut_text(content, begin, end, self._rule, self._rooms.words)
         bad = [
@@ -139,7 +138,7 @@ class LabelledTextReader(PieceReader):
         """Return texts that hold several labels as sets."""
         if is_fasttext:
             return [tuple(BETWEEN.split(text)) if MARK in text and BETWEEN.search(text) else text for text in texts]
-        return split_all(texts, self._several.separator or COMMA) if self._several.asked else list(texts)
+        return split_all(texts, self._labels.separator or COMMA) if self._labels.multilabel else list(texts)
 
     def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
         lines = piece.content[: piece.size].tobytes().split(b"\n")
@@ -347,7 +346,7 @@ class TextFilesReader(LabelledTextReader):
         labels, distinct = None, dict[str, int]()
         if all(label is not None for label in label_names):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
-            labels = CodedLabels(codes, list(distinct))
+            labels = CodedColumn(codes, list(distinct))
         local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._rooms.words)
         return ParsedPiece(len(texts.labels), lines, labels, local, None, bad)
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.labels import COMMA, split_all
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.reader import Reader, check_bits
 from perceptrons.data.source import Inputs, Piece
-from perceptrons.data.table import BadRecord, CodedLabels, ParsedPiece, texts_of
+from perceptrons.data.table import BadRecord, ParsedPiece, texts_of
 from perceptrons.engine.hashing import SECRET
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.interactions import (
@@ -38,6 +38,7 @@ from perceptrons.engine.scan.numbers import SPACE
 from perceptrons.engine.scan.vw import BAR, LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
 from perceptrons.engine.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
+from perceptrons.features.cells import CodedColumn
 from perceptrons.features.named_rows import (
     Names,
     Workspaces,
@@ -257,7 +258,7 @@ BITS = 18  # as VW has it
 WEIGHTS = SMALLEST_WEIGHT, LARGEST_WEIGHT  # of an example, if it is not 0
 
 
-class VwReader(PieceReader):
+class VwReader(Reader):
     """Reads Vowpal Wabbit's text files.
 
     Features are hashed as VW's --hash strings does; values are float32, those of 0 left out, those of one column added
@@ -282,8 +283,7 @@ class VwReader(PieceReader):
         super().__init__(paths, **shared)
         self._given = columns
         if columns is not None:
-            if hash_bits is not None and hash_bits != (columns.bits or 0):
-                raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
+            check_bits(hash_bits, columns)
             hash_bits = columns.bits or 0
         self.hash_bits = BITS if hash_bits is None else hash_bits
         self._interactions = Interactions(quadratic, cubic)
@@ -316,7 +316,7 @@ class VwReader(PieceReader):
                 rows = self._interactions.make(*rows[:-1], wants_names=not (self.columns.frozen and self.columns.bits))
         begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
         of_rows, distinct = local_names(piece.content, begin, end, self._rooms.labels)
-        labels = CodedLabels(of_rows, split_all(texts_of(distinct), COMMA))
+        labels = CodedColumn(of_rows, split_all(texts_of(distinct), COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
         bad = [
             BadRecord(line, *describe_line(piece.content[first:last].tobytes(), *WEIGHTS))
