@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from perceptrons.engine.streaming.threads import ahead, in_order
 from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
+from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.values import LearnedState, Recipe
 
 TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
@@ -47,6 +49,7 @@ class Reader:
     request: Recipe  # the recipe before anything was read
     file_part: FilePart | None = None  # how much of every file is read, where several readers divide them; None: all
     no_features = "no example has any features: add at least one"
+    more_on_labels = False  # has the format more to say of a missing label than others?
     keyed = False  # are hashes of the records wanted?
     unprepared = False  # are the cells of tables wanted as they are, to look at?
     learn_from: Callable[[list[Block]], list[np.ndarray]] | None = None  # flags for the rows that are learned from
@@ -89,9 +92,9 @@ class Reader:
         """Return rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
         return {}
 
-    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        """Return what is wrong with rows that have no label, where the format has more to say of it, and the column."""
-        return {}
+    def _describe_unlabelled(self, line: bytes) -> tuple[str, int]:
+        """Return what is wrong with a line that has no label, and the column; for formats with `more_on_labels`."""
+        raise NotImplementedError
 
     @property
     def notices(self) -> list[str]:
@@ -313,9 +316,10 @@ class Reader:
             classes, sets, wrong_labels = self._labels.read(labels.distinct)
             if wrong_labels:
                 rows = np.flatnonzero(np.isin(codes, list(wrong_labels))).tolist()
-                unlabelled = [row for row in rows if not labels.distinct[codes[row]]]
                 unfit = {row: (wrong_labels[int(codes[row])], parsed.label_column) for row in rows} | unfit
-                unfit |= self._unlabelled(parsed, piece, unlabelled) if unlabelled else {}
+                unlabelled = [row for row in rows if self.more_on_labels and not labels.distinct[codes[row]]]
+                text_lines = piece.content[: piece.size].tobytes().split(b"\n") if unlabelled else []
+                unfit |= {row: self._describe_unlabelled(text_lines[parsed.lines[row]]) for row in unlabelled}
         bad = [*parsed.bad, *(BadRecord(int(parsed.lines[row]), *reason) for row, reason in unfit.items())]
         skipped, error = self._complain(piece, sorted(bad, key=lambda one: one.line), line)
         X, weight, keys = self._matrix(parsed), parsed.weight, parsed.keys
@@ -354,3 +358,19 @@ def check_bits(hash_bits: int | None, columns: Columns) -> None:
     """Raise ValueError for bits that are not those of the columns."""
     if hash_bits is not None and hash_bits != (columns.bits or 0):
         raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
+
+
+def read_labels(content: np.ndarray, spans: np.ndarray, workspace: Workspace) -> tuple[np.ndarray, list[str]]:
+    """Return which of the distinct texts of labels each row has. spans: where the label of each row begins and ends.
+
+    Bytes that are not UTF-8 become surrogates, which no label may have.
+    """
+    begin, end = np.ascontiguousarray(spans.T)
+    numbers, names = local_names(content, begin, end, workspace)
+    arena, ends = names.arena.tobytes(), names.ends.tolist()
+    return numbers, [arena[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
+
+
+def bad_records(piece: Piece, spans: np.ndarray, describe: Callable[[bytes], tuple[str, int]]) -> list[BadRecord]:
+    """Return the malformed lines of a piece. spans: the number of each, from 0, where it begins and where it ends."""
+    return [BadRecord(line, *describe(piece.content[a:b].tobytes())) for line, a, b in spans.tolist()]

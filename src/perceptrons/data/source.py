@@ -378,15 +378,10 @@ def opened(path: DataPath, file_part: FilePart | None = None, encoding: str | No
 
 @contextmanager
 def _bytes_of(path: DataPath, file_part: FilePart | None) -> Iterator[Any]:
-    if isinstance(path, OpenStream):
-        with _decompressed(path, path.bytes()) as file:
+    if path == STDIN or not isinstance(path, Path):
+        with _decompressed(path, path.bytes() if isinstance(path, OpenStream) else standard_input()) as file:
             yield file
         return
-    if path == STDIN:
-        with _decompressed(path, standard_input()) as file:
-            yield file
-        return
-    assert isinstance(path, Path)
     with path.open("rb", buffering=0) as raw:
         status_before = os.fstat(raw.fileno())
         source: Any = _decompressed(path, raw) if file_part is None else _Within(raw, *file_part.within(path))

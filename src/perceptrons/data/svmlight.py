@@ -13,13 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.data.labels import COMMA, is_encodable, split_all
-from perceptrons.data.reader import Reader
+from perceptrons.data.reader import Reader, bad_records, read_labels
 from perceptrons.data.source import PIECE, Inputs, Piece
-from perceptrons.data.table import BadRecord, ParsedPiece, describe_decoding_error, texts_of
+from perceptrons.data.table import BadRecord, ParsedPiece, describe_decoding_error
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import Workspace, local_names
+from perceptrons.features.named_rows import Workspace
 from perceptrons.features.values import LARGEST, NUMBER, LearnedState, Recipe, is_label, shown, what_is_wrong
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
@@ -41,6 +41,7 @@ class SvmlightReader(Reader):
     """
 
     format = "svmlight"
+    more_on_labels = True
     no_features = f"no line has any features: write them as index:value after the label; {OR_COMMAS}"
 
     def __init__(
@@ -114,10 +115,7 @@ class SvmlightReader(Reader):
             buffers.starts[: n_rows + 1].copy(),
         )
         lines, label_spans = buffers.lines[:n_rows].copy(), buffers.labels[:n_rows]
-        bad = [
-            BadRecord(line, *_describe_line(piece.content[first:last].tobytes()))
-            for line, first, last in buffers.bad[:n_bad].tolist()
-        ]
+        bad = bad_records(piece, buffers.bad[:n_bad], _describe_line)
         for place, first, last in buffers.opened[:n_open].tolist():
             values[place] = float(piece.content[first:last].tobytes())
         if n_open and len(huge := np.flatnonzero(~(np.abs(values) <= LARGEST))):
@@ -128,9 +126,8 @@ class SvmlightReader(Reader):
             values, columns = (part[np.repeat(keep, sizes)] for part in (values, columns))
             starts = np.append(0, np.cumsum(sizes[keep])).astype(starts.dtype)
             lines, label_spans = lines[keep], label_spans[keep]
-        begin, end = np.ascontiguousarray(label_spans.T)
-        numbers, names = local_names(piece.content, begin, end, self._rooms.words)
-        labels = CodedColumn(numbers, split_all(texts_of(names), COMMA))
+        codes, texts = read_labels(piece.content, label_spans, self._rooms.words)
+        labels = CodedColumn(codes, split_all(texts, COMMA))
         return ParsedPiece(n_lines, lines, labels, (values, columns, starts), None, bad)
 
     def _room(self, size: int, index_type: Any) -> Found:
@@ -196,11 +193,8 @@ class SvmlightReader(Reader):
                 block.X.indices += 1
                 self._held[place] = block._replace(X=widened(block.X, self.n_features)), skipped
 
-    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {
-            row: _describe_missing_label(_example(lines[parsed.lines[row]].decode("utf-8", "replace"))) for row in rows
-        }
+    def _describe_unlabelled(self, line: bytes) -> tuple[str, int]:
+        return _describe_missing_label(_example(line.decode("utf-8", "replace")))
 
     def _feature_names(self) -> list[str] | None:
         """Return names that say that indices count from 0."""

@@ -14,7 +14,6 @@ from perceptrons.engine.training.matrices import stack_csr, widened
 from perceptrons.engine.wording import short
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import Names
 from perceptrons.features.values import Recipe
 
 
@@ -299,9 +298,3 @@ def n_bytes(block: Block | None) -> int:
     parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
     sets = [] if block.sets is None else [block.sets.data, block.sets.indices, block.sets.indptr]
     return sum(part.nbytes for part in (*parts, *sets, block.codes) if part is not None)
-
-
-def texts_of(names: Names) -> list[str]:
-    """Return distinct names as strings; bytes that are not UTF-8 become surrogates, which no label may have."""
-    arena, ends = names.arena.tobytes(), names.ends.tolist()
-    return [arena[ends[k] : ends[k + 1]].decode("utf-8", "surrogateescape") for k in range(len(ends) - 1)]

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from perceptrons.data import source
 from perceptrons.data.labels import COMMA, Label, split_all
-from perceptrons.data.reader import Reader, check_bits
+from perceptrons.data.reader import Reader, bad_records, check_bits, read_labels
 from perceptrons.data.source import Inputs, Piece, opened
 from perceptrons.data.table import (
     BadRecord,
@@ -27,14 +27,13 @@ from perceptrons.data.table import (
     ParsedPiece,
     Source,
     describe_decoding_error,
-    texts_of,
 )
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
 from perceptrons.engine.wording import count
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
+from perceptrons.features.named_rows import Workspaces, assemble, cut_text
 from perceptrons.features.values import LearnedState, Recipe
 
 SPACES = b" \t\n\v\f\r\0"
@@ -55,6 +54,7 @@ class LabelledTextReader(Reader):
     """
 
     format = "text"
+    more_on_labels = True
 
     def __init__(
         self,
@@ -123,15 +123,11 @@ class LabelledTextReader(Reader):
         content, label_content = piece.content, piece.content
         if n_inside:
             content, label_content = _remove_labels(content, buffers.inside[:n_inside], buffers.labels)
-        begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
-        numbers, names = local_names(label_content, begin, end, self._rooms.labels)
-        labels = CodedColumn(numbers, self._split(texts_of(names), is_fasttext))
+        codes, label_texts = read_labels(label_content, buffers.labels[:n_rows], self._rooms.labels)
+        labels = CodedColumn(codes, self._split(label_texts, is_fasttext))
         begin, end = np.ascontiguousarray(buffers.texts[:n_rows].T)
         local = cut_text(content, begin, end, self._rule, self._rooms.words)
-        bad = [
-            BadRecord(line, *_describe_line(piece.content[first:last].tobytes(), is_fasttext))
-            for line, first, last in buffers.bad[:n_bad].tolist()
-        ]
+        bad = bad_records(piece, buffers.bad[:n_bad], lambda line: _describe_line(line, is_fasttext))
         return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, local, None, bad)
 
     def _split(self, texts: list[str], is_fasttext: bool) -> list[Label]:
@@ -140,9 +136,8 @@ class LabelledTextReader(Reader):
             return [tuple(BETWEEN.split(text)) if MARK in text and BETWEEN.search(text) else text for text in texts]
         return split_all(texts, self._labels.separator or COMMA) if self._labels.multilabel else list(texts)
 
-    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {row: _describe_line(lines[parsed.lines[row]], self.form == IN_WORDS) for row in rows}
+    def _describe_unlabelled(self, line: bytes) -> tuple[str, int]:
+        return _describe_line(line, self.form == IN_WORDS)
 
     def _matrix(self, parsed: ParsedPiece) -> Any:
         assert self.columns is not None

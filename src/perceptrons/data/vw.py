@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.labels import COMMA, split_all
-from perceptrons.data.reader import Reader, check_bits
+from perceptrons.data.reader import Reader, bad_records, check_bits, read_labels
 from perceptrons.data.source import Inputs, Piece
-from perceptrons.data.table import BadRecord, ParsedPiece, texts_of
+from perceptrons.data.table import ParsedPiece
 from perceptrons.engine.hashing import SECRET
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.interactions import (
@@ -269,6 +269,7 @@ class VwReader(Reader):
     """
 
     format = "vw"
+    more_on_labels = True
 
     def __init__(
         self,
@@ -314,14 +315,10 @@ class VwReader(Reader):
             if self._interactions:
                 assert self.columns is not None
                 rows = self._interactions.make(*rows[:-1], wants_names=not (self.columns.frozen and self.columns.bits))
-        begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
-        of_rows, distinct = local_names(piece.content, begin, end, self._rooms.labels)
-        labels = CodedColumn(of_rows, split_all(texts_of(distinct), COMMA))
+        codes, texts = read_labels(piece.content, buffers.labels[:n_rows], self._rooms.labels)
+        labels = CodedColumn(codes, split_all(texts, COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
-        bad = [
-            BadRecord(line, *describe_line(piece.content[first:last].tobytes(), *WEIGHTS))
-            for line, first, last in buffers.bad[:n_bad].tolist()
-        ]
+        bad = bad_records(piece, buffers.bad[:n_bad], describe_line)
         return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, rows, weight, bad)
 
     def _scanned(self, piece: Piece) -> tuple[Found, tuple[int, ...]]:
@@ -346,12 +343,8 @@ class VwReader(Reader):
     def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
         return {row: (message, 1) for row, message in parsed.rows.wrong.items()}
 
-    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {
-            row: _describe_missing_label(lines[parsed.lines[row]].decode("utf-8", "replace").partition("|")[0])
-            for row in rows
-        }
+    def _describe_unlabelled(self, line: bytes) -> Fault:
+        return _describe_missing_label(line.decode("utf-8", "replace").partition("|")[0])
 
     def _matrix(self, parsed: ParsedPiece) -> Any:
         starts, numbers, values, names, hashes, _ = parsed.rows
@@ -361,13 +354,13 @@ class VwReader(Reader):
         return assemble_values(starts, numbers, values, name_columns, self.n_features)
 
 
-def describe_line(content: bytes, least: float, max_value: float) -> Fault:
+def describe_line(content: bytes) -> Fault:
     """Return what is wrong with a malformed line, and the column, numbered from 1."""
     text = content.decode("utf-8", "surrogateescape").rstrip("\r")
     head, bar, body = text.partition("|")
     if not bar:
         return "there is no | in the line: write the features after it, such as 1 |words good news:2", 1
-    for message, place in chain(_of_head(head, least, max_value), _of_body(body, len(head) + 1)):
+    for message, place in chain(_of_head(head), _of_body(body, len(head) + 1)):
         return message, place + 1
     return "not of the form label |namespace feature:value ...: correct or remove the line", 1
 
@@ -381,7 +374,7 @@ def _describe_missing_label(head: str) -> Fault:
     return LABEL, 1
 
 
-def _of_head(head: str, least: float, max_value: float) -> Iterator[Fault]:
+def _of_head(head: str) -> Iterator[Fault]:
     for bad in re.finditer("[\t\r]", head):
         yield f"{shown(bad[0])} before the |: separate label, importance and tag by spaces", bad.start()
     parts = list(re.finditer("[^ ]+", head))
@@ -399,8 +392,8 @@ def _of_head(head: str, least: float, max_value: float) -> Iterator[Fault]:
             message = f"{shown(word[0])} is in the place of the {name} but is not a number: begin a tag with '"
         elif name == "base" and not _is_zero(word[0]):
             message = f"base {shown(word[0])} is not 0: initial predictions are not supported, so remove it"
-        elif name == "importance" and not (_is_zero(word[0]) or least <= float(word[0]) <= max_value):
-            message = f"importance {shown(word[0])} is not 0 or from {least:g} to {max_value:g}"
+        elif name == "importance" and not (_is_zero(word[0]) or WEIGHTS[0] <= float(word[0]) <= WEIGHTS[1]):
+            message = f"importance {shown(word[0])} is not 0 or from {WEIGHTS[0]:g} to {WEIGHTS[1]:g}"
             message += ": correct it, or remove the line"
         else:
             continue
