@@ -185,7 +185,7 @@ def as_text(array: pa.Array) -> pa.Array:
     return array.fill_null("") if array.null_count else array
 
 
-def coded(array: pa.Array, strip: bool = False, absent: bool = False) -> CodedColumn:
+def coded(array: pa.Array, absent: bool = False) -> CodedColumn:
     """Return a column of values that can be written as strings, by its distinct values. absent: null is no value."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
@@ -193,10 +193,7 @@ def coded(array: pa.Array, strip: bool = False, absent: bool = False) -> CodedCo
     if codes.null_count:
         codes = codes.cast(pa.int32()).fill_null(-1 if absent else len(distinct))
         distinct += [] if absent else [""]
-    return CodedColumn(
-        codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False),
-        [text.strip() for text in distinct] if strip else distinct,
-    )
+    return CodedColumn(codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), distinct)
 
 
 def coded_lists(array: pa.Array, absent: bool = False) -> CodedColumn:

@@ -195,34 +195,27 @@ def _cells(
 
 
 def _record(number: int, line: bytes) -> Record:
+    text, column = "", 1
     try:
         text = line.decode()
         value = DECODER.decode(text)
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeDecodeError as error:
-        return Record(number, "", {}, BadRecord(number, describe_decoding_error(error), error.start + 1))
-    except UnicodeEncodeError:
-        message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
-        return Record(number, text, {}, BadRecord(number, message, max(text.lower().find("\\ud"), 0) + 1))
-    except json.JSONDecodeError as error:
-        message = f"this is not JSON ({error.msg}): correct or remove the line"
-        return Record(number, text, {}, BadRecord(number, message, error.colno))
-    except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
-        return Record(
-            number,
-            text,
-            {},
-            BadRecord(
-                number, "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"
-            ),
-        )
-    if not isinstance(value, dict):
+        if isinstance(value, dict):
+            return Record(number, text, value)
         message = (
             f'{shown(text.strip())} is not an object: write one per example, such as {{"label": 1, "height": 1.5}}'
         )
-        return Record(number, text, {}, BadRecord(number, message))
-    return Record(number, text, value)
+    except UnicodeDecodeError as error:
+        message, column = describe_decoding_error(error), error.start + 1
+    except UnicodeEncodeError:
+        message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
+        column = max(text.lower().find("\\ud"), 0) + 1
+    except json.JSONDecodeError as error:
+        message, column = f"this is not JSON ({error.msg}): correct or remove the line", error.colno
+    except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
+        message = "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"
+    return Record(number, text, {}, BadRecord(number, message, column))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -200,46 +200,35 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> DataSumma
         rows = np.arange(min(block.X.shape[0], at_most - n))
         n += block.X.shape[0]
         if len(rows):
-            blocks.append(block._replace(X=block.X[rows], codes=None if block.codes is None else block.codes[rows]))
+            blocks.append(block.part(rows))
         if n > at_most:
             break
     if not blocks:
         return None
-    if blocks[0].sets is not None:
-        return _with_sets(reader, blocks, text_labels, n > at_most)
-    y = np.concatenate([np.asarray(block.y) for block in blocks])
-    texts, codes = np.unique(y, return_inverse=True)
-    values = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
-    classes, number_of = np.unique(values, return_inverse=True)
-    labels = CodedColumn(number_of[codes].astype(np.int32), [str(label) for label in classes.tolist()])
-    more = n > at_most
-    if isinstance(blocks[0].X, UnpreparedRows):
-        assert isinstance(reader, TableReader)
-        assert reader.decided is not None
-        parts = [block.X.contents for block in blocks]
-        return _of_table(parts, reader.decided, labels, more)._replace(classes=classes.tolist())
-    X = concatenate_rows([block.X for block in blocks], reader.n_features)
-    equal = np.unique(row_hashes(X), return_inverse=True)[1]
-    return DataSummary(X.shape[0], more, labels.codes, classes.tolist(), equal, X=X)
-
-
-def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: bool) -> DataSummary:
-    """Return the same where rows have several labels: every label set is a label, but for the counts."""
-    y, texts = joined_label_sets(blocks)
+    if several := blocks[0].sets is not None:  # every label set is a label, except where labels are counted
+        y, texts = joined_label_sets(blocks)
+        _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
+    else:
+        texts, codes = np.unique(np.concatenate([np.asarray(block.y) for block in blocks]), return_inverse=True)
     classes = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
-    _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
-    names = [", ".join(str(label) for label in classes[y[row].indices].tolist()) for row in first.tolist()]
+    if several:
+        names = [", ".join(str(label) for label in classes[y[row].indices].tolist()) for row in first.tolist()]
+    else:
+        classes, number_of = np.unique(classes, return_inverse=True)
+        codes, names = number_of[codes], [str(label) for label in classes.tolist()]
     labels = CodedColumn(codes.astype(np.int32), names)
     if isinstance(blocks[0].X, UnpreparedRows):
         assert isinstance(reader, TableReader)
         assert reader.decided is not None
-        summary = _of_table([block.X.contents for block in blocks], reader.decided, labels, more)
+        summary = _of_table([block.X.contents for block in blocks], reader.decided, labels, n > at_most)
     else:
         X = concatenate_rows([block.X for block in blocks], reader.n_features)
         equal = np.unique(row_hashes(X), return_inverse=True)[1]
-        summary = DataSummary(X.shape[0], more, labels.codes, [], equal, X=X)
-    counts = np.bincount(y.indices, minlength=len(classes)).tolist()
-    return summary._replace(classes=classes.tolist(), by_label=counts, leaks=())
+        summary = DataSummary(X.shape[0], n > at_most, labels.codes, [], equal, X=X)
+    summary = summary._replace(classes=classes.tolist())
+    if not several:
+        return summary
+    return summary._replace(by_label=np.bincount(y.indices, minlength=len(classes)).tolist(), leaks=())
 
 
 def _of_table(parts: list[Contents], decided: ColumnKinds, labels: CodedColumn, more: bool) -> DataSummary:

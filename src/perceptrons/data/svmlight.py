@@ -4,7 +4,6 @@ A label with commas, as 1,3, stands for several; a line that begins with a pair 
 """
 
 import re
-import threading
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
@@ -19,7 +18,7 @@ from perceptrons.data.table import BadRecord, ParsedPiece, describe_decoding_err
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import Workspace
+from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.values import LARGEST, NUMBER, LearnedState, Recipe, is_label, shown, what_is_wrong
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
@@ -63,7 +62,7 @@ class SvmlightReader(Reader):
             raise ValueError(f"dtype={dtype!r}: give 'float32' or 'float64'.")
         self.hash_bits, self._fixed, self.dtype = hash_bits, n_features, dtype
         self._asked = True if hash_bits else zero_based
-        self._rooms = threading.local()
+        self._rooms = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -101,8 +100,6 @@ class SvmlightReader(Reader):
             yield piece
 
     def _parse(self, piece: Piece) -> ParsedPiece:
-        if not hasattr(self._rooms, "words"):
-            self._rooms.words = Workspace()
         with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
             buffers = self._room(piece.size, np.int32)
             if (counts := scan_svmlight(piece.content, piece.size, buffers))[0] < 0:
@@ -135,13 +132,9 @@ class SvmlightReader(Reader):
         buffers = getattr(self._rooms, "kept", None)
         if buffers is None or len(buffers[-1]) <= size // 4:
             values, lines = max(size, PIECE) // 4 + 1, max(size, PIECE) + 1  # a line may be empty
-            buffers = self._rooms.kept = (
-                np.empty(lines + 1, np.int32),
-                np.empty((lines, 2), np.int64),
-                np.empty(lines, np.int64),
-                np.empty((lines, 3), np.int64),
-                np.empty((values, 3), np.int64),
-            )
+            shapes = (lines, 2), lines, (lines, 3), (values, 3)
+            buffers = (np.empty(lines + 1, np.int32), *(np.empty(shape, np.int64) for shape in shapes))
+            self._rooms.kept = buffers  # type: ignore[attr-defined]
         room = max(size, PIECE) // 4 + 1
         return Found(np.empty(room, self.dtype), np.empty(room, index_type), *buffers)
 

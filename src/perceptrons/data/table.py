@@ -251,6 +251,11 @@ class Block(NamedTuple):
             return self.sets[self.codes]
         return None if self.codes is None or self.classes is None else self.classes[self.codes]
 
+    def part(self, rows: np.ndarray) -> "Block":
+        """Return only these examples."""
+        values = {name: getattr(self, name) for name in ("X", "codes", "weight", "lines", "keys")}
+        return self._replace(**{name: value[rows] for name, value in values.items() if value is not None})
+
     def labels(self) -> list[Any]:
         """Return the distinct labels of the examples."""
         if self.sets is not None and self.codes is not None and self.classes is not None:

@@ -282,12 +282,12 @@ def _below(folder: Path, label: str) -> list[str]:
     return sorted(paths_found)
 
 
-class FileTexts(NamedTuple):
-    """The texts of some files in a piece, one behind the other: text k is content[ends[k]:ends[k + 1]]."""
+class FileText(NamedTuple):
+    """What is in one of the files of a piece."""
 
-    ends: list[int]
-    labels: list[str | None]
-    unread: dict[int, str]  # files that could not be read whole, and why
+    content: bytes
+    label: str | None
+    problem: str | None  # why the file could not be read whole
 
 
 class TextFilesReader(LabelledTextReader):
@@ -314,36 +314,38 @@ class TextFilesReader(LabelledTextReader):
         for path in self.files:
             self._begin_file(path)
             members = path.members if isinstance(path, Folder) else [Member("", None)]
-            parts: list[tuple[bytes, str | None, str | None]] = []
-            size, first = 0, True
+            texts, size, first = list[FileText](), 0, True
             for number, member in enumerate(members, 1):
                 content, problem = _content(path.member(number) if isinstance(path, Folder) else path, self.encoding)
-                if parts and size + len(content) > source.PIECE:
-                    yield _join_texts(path, parts, first)
-                    parts, size, first = [], 0, False
-                parts.append((content, member.label, problem))
+                if texts and size + len(content) > source.PIECE:
+                    yield _join_texts(path, texts, first)
+                    texts, size, first = [], 0, False
+                texts.append(FileText(content, member.label, problem))
                 size += len(content)
-            if parts:
-                yield _join_texts(path, parts, first)
+            if texts:
+                yield _join_texts(path, texts, first)
 
     def _parse(self, piece: Piece) -> ParsedPiece:
         texts = piece.details
-        assert isinstance(texts, FileTexts)
+        assert isinstance(texts, list)
         bad = []
-        for k, label in enumerate(texts.labels):
-            message = texts.unread.get(k) or _describe_bytes(piece.content[texts.ends[k] : texts.ends[k + 1]].tobytes())
+        for k, (content, label, problem) in enumerate(texts):
+            message = problem or _describe_bytes(content)
             if message is None and label is None and self.need_labels:
                 message = NO_CLASS_FOLDER
             if message is not None:
                 bad.append(BadRecord(k, message))
-        lines = np.setdiff1d(np.arange(len(texts.labels)), [record.line for record in bad])
-        ends, label_names = np.array(texts.ends), [texts.labels[k] for k in lines.tolist()]
+        lines = np.setdiff1d(np.arange(len(texts)), [record.line for record in bad])
+        ends, label_names = (
+            np.cumsum([0, *(len(text.content) for text in texts)]),
+            [texts[k].label for k in lines.tolist()],
+        )
         labels, distinct = None, dict[str, int]()
         if all(label is not None for label in label_names):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
             labels = CodedColumn(codes, list(distinct))
         local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._rooms.words)
-        return ParsedPiece(len(texts.labels), lines, labels, local, None, bad)
+        return ParsedPiece(len(texts), lines, labels, local, None, bad)
 
 
 def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:
@@ -361,13 +363,8 @@ def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:
     return b"".join(parts).removeprefix(b"\xef\xbb\xbf"), None
 
 
-def _join_texts(path: DataPath, parts: list[tuple[bytes, str | None, str | None]], first: bool) -> Piece:
-    content = np.frombuffer(b"".join([*(part for part, _, _ in parts), bytes(ROOM)]), np.uint8)
-    texts = FileTexts(
-        ends=np.cumsum([0, *(len(part) for part, _, _ in parts)]).tolist(),
-        labels=[label for _, label, _ in parts],
-        unread={k: problem for k, (_, _, problem) in enumerate(parts) if problem is not None},
-    )
+def _join_texts(path: DataPath, texts: list[FileText], first: bool) -> Piece:
+    content = np.frombuffer(b"".join([*(text.content for text in texts), bytes(ROOM)]), np.uint8)
     return Piece(path, content, len(content) - ROOM, first, texts)
 
 

@@ -58,7 +58,7 @@ Term = tuple[int, ...]  # first bytes of namespaces
 
 
 class Made(NamedTuple):
-    """Rows with their interactions."""
+    """Rows of numbered features, with their interactions if there are any."""
 
     starts: np.ndarray
     numbers: np.ndarray
@@ -86,22 +86,14 @@ class Interactions:
         """Yield the piece in parts of whole lines that make no more features than fit into a block."""
         cuts = np.empty(np.count_nonzero(piece.content[: piece.size] == 10) + 1, np.int64)
         begin, first = 0, piece.first
-        for end in cuts[
-            : cut_lines(piece.content, piece.size, _as_array(self.terms), FEATURES_PER_PIECE, cuts)
-        ].tolist():
+        n = cut_lines(piece.content, piece.size, _as_array(self.terms), FEATURES_PER_PIECE, cuts)
+        for end in cuts[:n].tolist():
             yield Piece(piece.path, piece.content[begin:], end - begin, first)
             begin, first = end, False
 
-    def make(
-        self,
-        starts: np.ndarray,
-        numbers: np.ndarray,
-        values: np.ndarray,
-        names: Names,
-        hashes: np.ndarray,
-        wants_names: bool,
-    ) -> Made:
-        """Return rows of numbered features, and behind them their interactions. named: are the names of all needed?"""
+    def make(self, rows: Made, wants_names: bool) -> Made:
+        """Return the rows with their interactions behind their features. wants_names: are the names of all needed?"""
+        starts, numbers, values, names, hashes, _ = rows
         plain = Plain(starts, numbers, values, np.empty(len(hashes), np.uint8), hashes)
         spaces_of(names.arena, names.ends, plain.spaces)
         terms, groups = _in_order(self.terms, bytes(np.unique(plain.spaces))), _room(starts)
@@ -122,11 +114,8 @@ class Interactions:
         names = _with_products(names, parts, extra)
         if len(starts) > 2:
             order = order_of_coming(numbers_made, len(hashes))
-            names, hashes, numbers_made = (
-                renumbered(names, order),
-                hashes[order],
-                np.argsort(order).astype(np.int32)[numbers_made],
-            )
+            names, hashes = renumbered(names, order), hashes[order]
+            numbers_made = np.argsort(order).astype(np.int32)[numbers_made]
         return Made(products.starts, numbers_made, products.values[:n], names, hashes, faults)
 
 
@@ -169,9 +158,7 @@ def expanded(terms: Iterable[Term], spaces: bytes) -> list[Term]:
     printed, results = [space for space in sorted(spaces) if SPACE <= space <= LAST_PRINTED], list[Term]()
     for term in terms:
         for spaces_of_term in combinations_with_replacement(printed, term.count(WILDCARD)):
-            letters = iter(
-                spaces_of_term if len(spaces_of_term) < 3 else spaces_of_term[::-1]
-            )  # as VW has two, and three
+            letters = iter(spaces_of_term if len(spaces_of_term) < 3 else spaces_of_term[::-1])  # as VW has them
             results.append(tuple(next(letters) if space == WILDCARD else space for space in term))
     return filtered(results)
 
@@ -314,7 +301,7 @@ class VwReader(Reader):
             rows = Made(buffers.starts[: n_rows + 1], numbers, buffers.values[:n_values], names, hashes, {})
             if self._interactions:
                 assert self.columns is not None
-                rows = self._interactions.make(*rows[:-1], wants_names=not (self.columns.frozen and self.columns.bits))
+                rows = self._interactions.make(rows, wants_names=not (self.columns.frozen and self.columns.bits))
         codes, texts = read_labels(piece.content, buffers.labels[:n_rows], self._rooms.labels)
         labels = CodedColumn(codes, split_all(texts, COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
