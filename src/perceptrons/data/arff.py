@@ -135,9 +135,8 @@ class _Header:
         match = DECLARED.fullmatch(line)
         keyword = "" if match is None else match[1].decode().lower()
         if match is None or keyword not in ("relation", "attribute", "data"):
-            raise self._error(
-                f"{shown(line.decode())} is not @relation, @attribute or @data: correct or remove the line"
-            )
+            message = f"{shown(line.decode())} is not @relation, @attribute or @data"
+            raise self._error(f"{message}: correct or remove the line")
         if keyword == "data":
             if not self.attributes:
                 raise self._error("there is no @attribute before @data: declare the columns")
@@ -179,11 +178,8 @@ def label_names(path: str | os.PathLike[str]) -> list[str]:
         elements = list(ElementTree.fromstring(content).iter())
     except ElementTree.ParseError as error:
         raise DataFileError(path, f"this is not XML ({error}): {message}") from error
-    names = [
-        str(element.get("name"))
-        for element in elements
-        if element.tag.rpartition("}")[2] == "label" and element.get("name")
-    ]
+    labels = [element for element in elements if element.tag.rpartition("}")[2] == "label"]
+    names = [name for element in labels if (name := element.get("name"))]
     if not names:
         raise DataFileError(path, f"there are no labels in it: {message}")
     return names
@@ -193,13 +189,13 @@ def _text(word: bytes) -> bytes:
     """Return what a word stands for, with or without quotes around it. An end of line becomes a space."""
     if word[:1] not in (b"'", b'"'):
         return word
-    return ESCAPE.sub(lambda found: _letter(found[1]), word[1:-1])
+    return ESCAPE.sub(_letter, word[1:-1])
 
 
-def _letter(escaped: bytes) -> bytes:
-    if len(escaped) == 5:
-        return chr(int(escaped[1:], 16)).encode("utf-8", "surrogatepass")
-    return b" " if escaped in (b"n", b"r", b"t", b"\n") else escaped
+def _letter(match: re.Match[bytes]) -> bytes:
+    if len(match[1]) == 5:
+        return chr(int(match[1][1:], 16)).encode("utf-8", "surrogatepass")
+    return b" " if match[1] in (b"n", b"r", b"t", b"\n") else match[1]
 
 
 def _as_csv(text: bytes, attributes: list[Attribute]) -> Iterator[bytes]:

@@ -246,17 +246,16 @@ class CsvRows:
         value = float(text) if NUMBER.fullmatch(text) else np.nan
         self.found.values[row, column] = value
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
-            message, place = what_is_wrong(text), self.plan.numbers[column]
+            message, place, word = what_is_wrong(text), self.plan.numbers[column], shown_text.strip()
             if DECIMAL_POINT in message:
                 message += ", or give decimal=',' (--decimal ,)"
             if MAKE_NUMBERS in message:
-                message = f"{shown(shown_text.strip())} is not a number: correct it, or list the column in categories"
-                message += " (--categories)"
-                message += f", or list the word in missing (--missing {shown_text.strip()})" * bool(self.missing)
+                message = f"{shown(word)} is not a number: correct it, or list the column in categories (--categories)"
+                message += f", or list the word in missing (--missing {word})" * bool(self.missing)
                 first = self.piece.first and self.found.lines[row] + 1 == self.plan.form.line
                 message += "; a header contains no numbers" if first and not self.plan.form.header else ""
             if "," in text and not self.has_points:
-                message = f"{shown(shown_text.strip())} has a point, but decimals have a comma in this file: correct it"
+                message = f"{shown(word)} has a point, but decimals have a comma in this file: correct it"
                 message += ", or give decimal='.' (--decimal .) if all decimals have points"
             self.faults.add(row, place + 1, f"column {shown(self.plan.names[place])}: {message}")
 
@@ -270,7 +269,10 @@ class CsvRows:
         coded = [self._coded(text, *spans[k], self.others[k] + 1, workspace) for k in range(n_coded)]
         labels = None if plan.label is None else coded.pop()
         texts = [TextColumn(text, *span) for span in spans[n_coded:]]
-        if texts and not is_utf8(text[: len(text) if self.more else self.piece.size].tobytes()):
+        try:
+            if texts:
+                text[: len(text) if self.more else self.piece.size].tobytes().decode()
+        except UnicodeDecodeError:
             for column, place in zip(texts, plan.texts, strict=True):
                 self._check_text(column, place + 1)
         values, lines = self.found.values[: self.n], self.found.lines[: self.n]
@@ -300,21 +302,10 @@ class CsvRows:
 
 
 def describe_width(line: int, cells: int, width: int) -> BadRecord:
-    message = (
-        f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
-    )
-    quotes = "a comma within a cell needs quotes around it"
-    return BadRecord(
-        line, f"{message}; {quotes}; if the file has another format, name it with --format", min(cells, width) + 1
-    )
-
-
-def is_utf8(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    number = f"{cells} cell{'s' if cells > 1 else ''}"
+    message = f"{number} here, but {width} in the first row: every row needs the same number"
+    message += "; a comma within a cell needs quotes around it; if the file has another format, name it with --format"
+    return BadRecord(line, message, min(cells, width) + 1)
 
 
 SOME = 100  # rows
@@ -394,13 +385,14 @@ class CsvTable(TableFormat):
         has_commas = (form.delimiter != "," or self.decimal == ",") and any(map(DECIMAL_COMMA.fullmatch, cells))
         if options.header or (options.header is None and not has_commas):
             header = header_of(piece.path, line, texts, bool(options.header))
-            if header is not None and bad_cell is not None:
+        if header is not None:
+            if bad_cell is not None:
                 raise DataFileError(piece.path, BEHIND, line, bad_cell + 1)
-            for place, cell in enumerate(cells if header is not None else ()):
+            for place, cell in enumerate(cells, 1):
                 try:
                     cell.decode()
                 except UnicodeDecodeError as error:
-                    raise DataFileError(piece.path, describe_decoding_error(error), line, place + 1) from error
+                    raise DataFileError(piece.path, describe_decoding_error(error), line, place) from error
         check_width(Origin(piece.path, line), len(cells))
         names = header or self._names_without_header(len(cells), options, roles)
         return Dialect(form.delimiter, header is not None, names, line)
@@ -550,15 +542,11 @@ def _separate_quoted_by_tabs(content: bytes) -> bytes:
     parts, line_end = list[bytes](), b"\n"
     for end, quoted, plain in BLANK_SEPARATED_CELL.findall(content):
         if not end:
-            parts += [b"" if line_end else b"\t", quoted or _as_cell(plain)]
+            parts += [b"" if line_end else b"\t", quoted or (quoted_cell(plain) if plain.startswith(b'"') else plain)]
         else:
             parts += [b" " * (line_end == b"\r" and end == b"\n"), end]  # without it they were one end of line
         line_end = end
     return b"".join(parts)
-
-
-def _as_cell(text: bytes) -> bytes:
-    return quoted_cell(text) if text.startswith(b'"') else text
 
 
 # ---- what other formats that become CSV need, too

@@ -75,10 +75,8 @@ class ArrayReader(Reader):
             raise DataFileError(path, f"the examples have shape {X.shape}: the array is empty")
         if self.n_features and X.shape[1] != self.n_features:
             whose = "the model has" if self._fixed else "earlier examples have"
-            message = (
-                f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features: give the same number"
-            )
-            raise DataFileError(path, message)
+            message = f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features"
+            raise DataFileError(path, f"{message}: give the same number")
         self.n_features = X.shape[1]
         _check_values(path, X)
         if y is not None and y.ndim == 2 and y.shape[1] > 1:
@@ -92,10 +90,8 @@ class ArrayReader(Reader):
         flags = sp.csr_matrix(y) if y.dtype.kind in "biuf" else sp.csr_matrix((0, 0))
         if flags.shape[0] != n or not np.isin(flags.data, (0, 1)).all():
             message = f"the labels have shape {y.shape} and are not all 0 or 1, or not for {n} examples"
-            raise DataFileError(
-                path,
-                f"{message}: a matrix of labels has one column per label, which is 1 where an example has the label",
-            )
+            hint = "a matrix of labels has one column per label, which is 1 where an example has the label"
+            raise DataFileError(path, f"{message}: {hint}")
         if self._labels.multilabel is False:
             raise DataFileError(path, self._labels.why_not(("0", "1")))
         self._labels.several = True
@@ -147,9 +143,8 @@ def _file_arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
             message = "not a complete npz file: write it with numpy.savez(path, X=X, y=y)"
             file.seek(0)
             if "pickle" in str(error) and file.read(2) == b"PK":  # else NumPy takes any file for a pickle
-                message = (
-                    "it contains Python objects, which are never loaded: save X as numbers, y as numbers or strings"
-                )
+                message = "it contains Python objects, which are never loaded"
+                message += ": save X as numbers, y as numbers or strings"
             raise DataFileError(path, message) from error
 
 
