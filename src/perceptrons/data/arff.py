@@ -17,7 +17,7 @@ from perceptrons.data import source
 from perceptrons.data.csv import CsvTable, Dialect, piece_of, quoted_cell, with_a_record
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, DataPath, describe_decoding_error
-from perceptrons.data.table_format import MAX_COLUMNS, Origin, Plan, assign_roles, likely_labels, locate_columns
+from perceptrons.data.table_reader import MAX_COLUMNS, Origin, Plan, assign_roles, likely_labels, locate_columns
 from perceptrons.features.cells import Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import shown

@@ -19,7 +19,7 @@ import pyarrow.parquet
 
 from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened
 from perceptrons.data.table import DataFileError, DataPath
-from perceptrons.data.table_format import Cells, ColumnFormat, Faults, Origin, Plan, check_names
+from perceptrons.data.table_reader import Cells, ColumnFormat, Faults, Origin, Plan, check_names
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import LARGEST, shown, what_is_wrong

@@ -14,7 +14,7 @@ import numpy as np
 
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import BadRecord, DataFileError, DataPath, describe_decoding_error
-from perceptrons.data.table_format import (
+from perceptrons.data.table_reader import (
     Cells,
     Faults,
     Origin,

@@ -15,7 +15,7 @@ from perceptrons.data.arrow import coded, coded_lists, is_list, listed_features,
 from perceptrons.data.records import FULL, Key, Record, RecordFormat
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import BadRecord, DataPath, describe_decoding_error
-from perceptrons.data.table_format import Cells, Faults, Plan
+from perceptrons.data.table_reader import Cells, Faults, Plan
 from perceptrons.features.cells import Contents, RecordSchema
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
 

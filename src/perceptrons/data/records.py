@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.data.source import InMemory, Piece
 from perceptrons.data.table import BadRecord, DataPath
-from perceptrons.data.table_format import (
+from perceptrons.data.table_reader import (
     USUAL_LABELS,
     Cells,
     ColumnFormat,

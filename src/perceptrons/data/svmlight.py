@@ -134,7 +134,7 @@ class SvmlightReader(Reader):
             values, lines = max(size, PIECE) // 4 + 1, max(size, PIECE) + 1  # a line may be empty
             shapes = (lines, 2), lines, (lines, 3), (values, 3)
             buffers = (np.empty(lines + 1, np.int32), *(np.empty(shape, np.int64) for shape in shapes))
-            self._rooms.kept = buffers  # type: ignore[attr-defined]
+            self._rooms.kept = buffers
         room = max(size, PIECE) // 4 + 1
         return Found(np.empty(room, self.dtype), np.empty(room, index_type), *buffers)
 

@@ -21,7 +21,7 @@ from perceptrons.data.csv import header_of
 from perceptrons.data.records import ROWS, FrameTable
 from perceptrons.data.source import WHOLE_SHARE, Piece, read_bytes
 from perceptrons.data.table import DataFileError, DataPath
-from perceptrons.data.table_format import Cells, Plan
+from perceptrons.data.table_reader import Cells, Plan
 from perceptrons.engine.training.memory import memory
 
 MAX_ROWS = 2**20  # of a sheet, as in Excel
