@@ -331,7 +331,7 @@ class CsvTable(TableFormat):
     def __init__(self, format: str) -> None:
         super().__init__(format)
         self._forms: dict[DataPath, Dialect] = {}
-        self._rooms = Workspaces()
+        self._workspaces = Workspaces()
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         for piece, delimiter in csv_pieces(path, self.format == "tsv", prompt, self.encoding):
@@ -414,7 +414,7 @@ class CsvTable(TableFormat):
             records = records_of(piece, plan.form.delimiter)
             begin, line = records.after(int(np.argmax(records.cells > 0)))
         rows = CsvRows(piece, plan, self.missing)
-        return rows.cells(rows.read(begin, line), self._rooms.words)
+        return rows.cells(rows.read(begin, line), self._workspaces.words)
 
     def _no_cells(self, piece: Piece, plan: Plan | None) -> Cells:
         """Return those of a piece before it is known what columns are: there is no row in it."""

@@ -38,7 +38,7 @@ class ArrayReader(Reader):
         if part not in ("train", "test"):
             raise ValueError(f"part={part!r}: choose 'train' or 'test'.")
         self.format = "arrays" if isinstance(self.files[0], InMemory) else "npz"
-        self._part, self._fixed = part, n_features
+        self._part, self._model_width = part, n_features
 
     def recipe(self) -> Recipe:
         return {"format": self.format, "text_labels": self.text_labels} | self._labels.recipe()
@@ -51,7 +51,7 @@ class ArrayReader(Reader):
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
         self._labels.begin()
-        self.n_features = self._fixed or 0
+        self.n_features = self._model_width or 0
         for path in self.files:
             self._begin_file(path)
             block = self._read_arrays(path)
@@ -74,7 +74,7 @@ class ArrayReader(Reader):
         if 0 in X.shape:
             raise DataFileError(path, f"the examples have shape {X.shape}: the array is empty")
         if self.n_features and X.shape[1] != self.n_features:
-            whose = "the model has" if self._fixed else "earlier examples have"
+            whose = "the model has" if self._model_width else "earlier examples have"
             message = f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features"
             raise DataFileError(path, f"{message}: give the same number")
         self.n_features = X.shape[1]

@@ -65,10 +65,10 @@ class Reader:
         self.on_error, self.text_labels, self.need_labels, self.prompt = on_error, text_labels, need_labels, prompt
         self.many_classes = many_classes  # may nearly every example have a label of its own?
         self.skipped, self.complaints = 0, list[str]()
-        self._seen: dict[DataPath, Identity | None] = {}
+        self._identities: dict[DataPath, Identity | None] = {}
         self._labels = LabelReader(text_labels, multilabel, label_separator, of_model)
-        self._held: deque[Outcome] = deque()  # what `read` has read, and where it stopped
-        self._rest: Generator[Outcome, None, None] | None = None
+        self._buffered: deque[Outcome] = deque()  # what `read` has read, and where it stopped
+        self._remaining: Generator[Outcome, None, None] | None = None
 
     # ---- what a format says
 
@@ -146,12 +146,12 @@ class Reader:
 
     def _resumed(self) -> Generator[Outcome, None, None]:
         """Yield the blocks from the beginning; those that `read` has read already are not read again."""
-        if self._rest is None:
+        if self._remaining is None:
             self._labels.wait = False
             yield from self._outcomes()
             return
-        remaining, self._rest = self._rest, None
-        buffered, self._held = self._held, deque()
+        remaining, self._remaining = self._remaining, None
+        buffered, self._buffered = self._buffered, deque()
         self._settle_labels([block for block, _ in buffered if block is not None])
         with closing(remaining):
             while buffered:
@@ -173,13 +173,13 @@ class Reader:
         DataFileError
             The first malformed record, or the lack of any example.
         """
-        if self._rest is None:
+        if self._remaining is None:
             self._labels.wait = True
-            self._rest, self._held = self._outcomes(), deque()
-        size, max_bytes = sum(n_bytes(block) for block, _ in self._held), int(TABLE_SHARE * memory())
+            self._remaining, self._buffered = self._outcomes(), deque()
+        size, max_bytes = sum(n_bytes(block) for block, _ in self._buffered), int(TABLE_SHARE * memory())
         try:
-            for outcome in self._rest:
-                self._held.append(outcome)
+            for outcome in self._remaining:
+                self._buffered.append(outcome)
                 size += n_bytes(outcome[0])
                 if limit is not None and size > limit:
                     return None
@@ -187,9 +187,13 @@ class Reader:
                     message = f"more than {max_bytes:,} bytes of parsed data, too much for the memory of this machine"
                     raise DataFileError(self.files[0], f"{message}: split them, or use perceptrons.data.stream")
         except BaseException:
-            self._rest, self._held = None, deque()
+            self._remaining, self._buffered = None, deque()
             raise
-        blocks, self._rest, self._held = [block for block, _ in self._held if block is not None], None, deque()
+        blocks, self._remaining, self._buffered = (
+            [block for block, _ in self._buffered if block is not None],
+            None,
+            deque(),
+        )
         if not blocks:
             raise self._nothing()
         self._settle_labels(blocks)
@@ -262,7 +266,7 @@ class Reader:
             raise DataFileError(path, message)
 
     def _begin_file(self, path: DataPath) -> None:
-        if only_once(path) and path in self._seen:
+        if only_once(path) and path in self._identities:
             raise DataFileError(path, "it has already been read, and can be read only once: use a cache")
         self._identity(path)
 
@@ -273,7 +277,7 @@ class Reader:
 
     def _identity(self, path: DataPath) -> Identity | None:
         now = identity(path)
-        if self._seen.setdefault(path, now) != now:
+        if self._identities.setdefault(path, now) != now:
             raise DataFileError(path, "the file has changed since it was first read: start again")
         return now
 

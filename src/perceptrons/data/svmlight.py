@@ -60,15 +60,15 @@ class SvmlightReader(Reader):
             raise ValueError(f"n_features={n_features!r}: give a whole number of at least 0.")
         if dtype not in ("float32", "float64"):
             raise ValueError(f"dtype={dtype!r}: give 'float32' or 'float64'.")
-        self.hash_bits, self._fixed, self.dtype = hash_bits, n_features, dtype
-        self._asked = True if hash_bits else zero_based
-        self._rooms = Workspaces()
+        self.hash_bits, self._model_width, self.dtype = hash_bits, n_features, dtype
+        self._requested_zero_based = True if hash_bits else zero_based
+        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
-        self.zero_based = self._asked
+        self.zero_based = self._requested_zero_based
         self._has_queries = False  # has a file qid:n in its first piece?
-        self.n_features = 2**self.hash_bits if self.hash_bits else self._fixed or 0
+        self.n_features = 2**self.hash_bits if self.hash_bits else self._model_width or 0
 
     def recipe(self) -> Recipe:
         return {
@@ -101,9 +101,9 @@ class SvmlightReader(Reader):
 
     def _parse(self, piece: Piece) -> ParsedPiece:
         with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
-            buffers = self._room(piece.size, np.int32)
+            buffers = self._new_buffers(piece.size, np.int32)
             if (counts := scan_svmlight(piece.content, piece.size, buffers))[0] < 0:
-                buffers = self._room(piece.size, np.int64)
+                buffers = self._new_buffers(piece.size, np.int64)
                 counts = scan_svmlight(piece.content, piece.size, buffers)
         n_lines, n_rows, n_values, n_bad, n_open = counts
         values, columns, starts = (
@@ -123,18 +123,18 @@ class SvmlightReader(Reader):
             values, columns = (part[np.repeat(keep, sizes)] for part in (values, columns))
             starts = np.append(0, np.cumsum(sizes[keep])).astype(starts.dtype)
             lines, label_spans = lines[keep], label_spans[keep]
-        codes, texts = read_labels(piece.content, label_spans, self._rooms.words)
+        codes, texts = read_labels(piece.content, label_spans, self._workspaces.words)
         labels = CodedColumn(codes, split_all(texts, COMMA))
         return ParsedPiece(n_lines, lines, labels, (values, columns, starts), None, bad)
 
-    def _room(self, size: int, index_type: Any) -> Found:
+    def _new_buffers(self, size: int, index_type: Any) -> Found:
         """Room for what a piece may hold; for the values so that they need not be copied."""
-        buffers = getattr(self._rooms, "kept", None)
+        buffers = getattr(self._workspaces, "kept", None)
         if buffers is None or len(buffers[-1]) <= size // 4:
             values, lines = max(size, PIECE) // 4 + 1, max(size, PIECE) + 1  # a line may be empty
             shapes = (lines, 2), lines, (lines, 3), (values, 3)
             buffers = (np.empty(lines + 1, np.int32), *(np.empty(shape, np.int64) for shape in shapes))
-            self._rooms.kept = buffers
+            self._workspaces.kept = buffers
         room = max(size, PIECE) // 4 + 1
         return Found(np.empty(room, self.dtype), np.empty(room, index_type), *buffers)
 
@@ -142,14 +142,14 @@ class SvmlightReader(Reader):
         columns = parsed.rows[1]
         if not len(columns) and self._labels.model_gives_one:
             return _separated_by_commas(parsed)
-        if not self.zero_based and self._asked is None and len(columns) and int(columns.min()) == 0:
+        if not self.zero_based and self._requested_zero_based is None and len(columns) and int(columns.min()) == 0:
             self._count_from_zero(parsed)
         elif self.zero_based is None and len(columns):
             self.zero_based = False
         least = 0 if self.zero_based else 1
         max_index, too_large = LARGEST_INDEX, TOO_LARGE
-        if self._fixed is not None:
-            max_index = self._fixed - 1 + least
+        if self._model_width is not None:
+            max_index = self._model_width - 1 + least
             too_large = (
                 f"index {{}}, but the model has features {least} to {max_index}: remove it, or train on data that "
                 "include it"
@@ -174,17 +174,17 @@ class SvmlightReader(Reader):
 
     def _count_all_from_zero(self) -> None:
         """The blocks that a table is made of, up to here, were counted from 1: count them from 0 if there is room."""
-        blocks = [block for block, _ in self._held if block is not None]
+        blocks = [block for block, _ in self._buffered if block is not None]
         highest = max((int(block.X.indices.max(initial=-1)) for block in blocks), default=-1)
-        if self._fixed is not None and highest + 1 >= self._fixed:
+        if self._model_width is not None and highest + 1 >= self._model_width:
             return
-        self.zero_based = self._asked = True  # also if it is read again, from the beginning
-        if self._fixed is None:
+        self.zero_based = self._requested_zero_based = True  # also if it is read again, from the beginning
+        if self._model_width is None:
             self.n_features += 1
-        for place, (block, skipped) in enumerate(self._held):
+        for place, (block, skipped) in enumerate(self._buffered):
             if block is not None:
                 block.X.indices += 1
-                self._held[place] = block._replace(X=widened(block.X, self.n_features)), skipped
+                self._buffered[place] = block._replace(X=widened(block.X, self.n_features)), skipped
 
     def _describe_unlabelled(self, line: bytes) -> tuple[str, int]:
         return _describe_missing_label(_example(line.decode("utf-8", "replace")))
@@ -200,7 +200,7 @@ class SvmlightReader(Reader):
             columns = (columns & (self.n_features - 1)).astype(np.int32, copy=False)
         elif not self.zero_based:
             columns -= 1
-        if self._fixed is None and not self.hash_bits:
+        if self._model_width is None and not self.hash_bits:
             self.n_features = max(self.n_features, min(int(columns.max(initial=-1)) + 1, LARGEST_INDEX + 1))
         return sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, self.n_features), copy=False)
 

@@ -539,7 +539,7 @@ class TableReader(Reader):
             options, need_labels=self.need_labels, several=bool(self._labels.multilabel), other_keys=keys,
             closed=options.model is not None or fixed,
         )  # fmt: skip
-        self._rooms = Workspaces()
+        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -759,7 +759,7 @@ class TableReader(Reader):
         """Return rows that do not depend on other blocks; runs in several threads. into: memory for the numbers."""
         assert self._roles is not None
         prefixes = text_prefixes(self._roles.texts) if self._options.prefix else []
-        return to_rows(preparation.apply(contents, into), self._dense, self._rule, prefixes, self._rooms.words)
+        return to_rows(preparation.apply(contents, into), self._dense, self._rule, prefixes, self._workspaces.words)
 
     def _located(self, rows: Rows) -> Rows | LocatedRows:
         """Return the rows with the columns of their features; runs in the order of the blocks."""

@@ -82,13 +82,13 @@ class LabelledTextReader(Reader):
                 "min_count needs to count the words of all texts first, but a stream is read once: leave it out."
             )
         self._rule = self.text.rule()
-        self._given, self._asked = columns, form
-        self._rooms = Workspaces()
+        self._given_columns, self._requested_form = columns, form
+        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
-        self.form = self._asked
-        self.columns = self.text.new_columns() if self._given is None else self._given
+        self.form = self._requested_form
+        self.columns = self.text.new_columns() if self._given_columns is None else self._given_columns
         self.n_features = self.columns.n_columns
 
     def recipe(self) -> Recipe:
@@ -123,10 +123,10 @@ class LabelledTextReader(Reader):
         content, label_content = piece.content, piece.content
         if n_inside:
             content, label_content = _remove_labels(content, buffers.inside[:n_inside], buffers.labels)
-        codes, label_texts = read_labels(label_content, buffers.labels[:n_rows], self._rooms.labels)
+        codes, label_texts = read_labels(label_content, buffers.labels[:n_rows], self._workspaces.labels)
         labels = CodedColumn(codes, self._split(label_texts, is_fasttext))
         begin, end = np.ascontiguousarray(buffers.texts[:n_rows].T)
-        local = cut_text(content, begin, end, self._rule, self._rooms.words)
+        local = cut_text(content, begin, end, self._rule, self._workspaces.words)
         bad = bad_records(piece, buffers.bad[:n_bad], lambda line: _describe_line(line, is_fasttext))
         return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, local, None, bad)
 
@@ -344,7 +344,7 @@ class TextFilesReader(LabelledTextReader):
         if all(label is not None for label in label_names):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
             labels = CodedColumn(codes, list(distinct))
-        local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._rooms.words)
+        local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._workspaces.words)
         return ParsedPiece(len(texts), lines, labels, local, None, bad)
 
 

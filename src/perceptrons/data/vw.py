@@ -57,7 +57,7 @@ HEX = re.compile(rb"\\x([0-9a-fA-F]{2})")
 Term = tuple[int, ...]  # first bytes of namespaces
 
 
-class Made(NamedTuple):
+class FeatureRows(NamedTuple):
     """Rows of numbered features, with their interactions if there are any."""
 
     starts: np.ndarray
@@ -72,9 +72,9 @@ class Interactions:
     """Products of features of two (`quadratic`) or three (`cubic`) namespaces, each given by their first letters."""
 
     def __init__(self, quadratic: Any, cubic: Any):
-        self.given = {"quadratic": _listed(quadratic, "quadratic"), "cubic": _listed(cubic, "cubic")}
+        self.given = {"quadratic": _check_terms(quadratic, "quadratic"), "cubic": _check_terms(cubic, "cubic")}
         terms = [_term(text, name) for name, texts in self.given.items() for text in texts]
-        self.terms = tuple(filtered(terms))
+        self.terms = tuple(distinct_terms(terms))
 
     def __bool__(self) -> bool:
         return bool(self.terms)
@@ -91,16 +91,16 @@ class Interactions:
             yield Piece(piece.path, piece.content[begin:], end - begin, first)
             begin, first = end, False
 
-    def make(self, rows: Made, wants_names: bool) -> Made:
+    def make(self, rows: FeatureRows, wants_names: bool) -> FeatureRows:
         """Return the rows with their interactions behind their features. wants_names: are the names of all needed?"""
         starts, numbers, values, names, hashes, _ = rows
         plain = Plain(starts, numbers, values, np.empty(len(hashes), np.uint8), hashes)
         spaces_of(names.arena, names.ends, plain.spaces)
-        terms, groups = _in_order(self.terms, bytes(np.unique(plain.spaces))), _room(starts)
+        terms, groups = _in_order(self.terms, bytes(np.unique(plain.spaces))), _new_groups(starts)
         counts = np.empty(len(starts) - 1)
         count_products(plain, terms, groups, counts)
         skip = counts > MAX_FEATURES_PER_ROW
-        products = _products(plain, int(counts[~skip].sum()))
+        products = _new_products(plain, int(counts[~skip].sum()))
         n, used = multiply(plain, terms, groups, skip, products, SECRET)
         numbers_made, parts, names = products.numbers[:n], products.parts[:used], _escaped(names)
         faults = {row: _too_many(counts[row]) for row in np.flatnonzero(skip).tolist()}
@@ -110,19 +110,21 @@ class Interactions:
         extra = numbers_made[numbers_made >= len(hashes)] - len(hashes)
         hashes = np.concatenate([hashes, products.hashes[:used]])
         if not wants_names:
-            return Made(products.starts, numbers_made, products.values[:n], _unnamed(len(hashes)), hashes, faults)
+            return FeatureRows(
+                products.starts, numbers_made, products.values[:n], _unnamed(len(hashes)), hashes, faults
+            )
         names = _with_products(names, parts, extra)
         if len(starts) > 2:
             order = order_of_coming(numbers_made, len(hashes))
             names, hashes = renumbered(names, order), hashes[order]
             numbers_made = np.argsort(order).astype(np.int32)[numbers_made]
-        return Made(products.starts, numbers_made, products.values[:n], names, hashes, faults)
+        return FeatureRows(products.starts, numbers_made, products.values[:n], names, hashes, faults)
 
 
 # ---- which there are
 
 
-def _listed(terms: Any, name: str) -> list[str]:
+def _check_terms(terms: Any, name: str) -> list[str]:
     texts = [] if terms is None else [terms] if isinstance(terms, str) else list(terms)
     for text in texts:
         if not isinstance(text, str):
@@ -141,7 +143,7 @@ def _term(text: str, name: str) -> Term:
     return term
 
 
-def filtered(terms: Iterable[Term]) -> list[Term]:
+def distinct_terms(terms: Iterable[Term]) -> list[Term]:
     """Each once, whatever the order of its letters: the first by the alphabet, as VW has it.
 
     One that has a letter twice, and another, is sorted, so that those of one namespace stand side by side.
@@ -153,19 +155,19 @@ def filtered(terms: Iterable[Term]) -> list[Term]:
     return list(kept_terms.values())
 
 
-def expanded(terms: Iterable[Term], spaces: bytes) -> list[Term]:
+def expand_wildcards(terms: Iterable[Term], spaces: bytes) -> list[Term]:
     """Without wildcards, which stand for all namespaces that begin with a printed character of ASCII."""
     printed, results = [space for space in sorted(spaces) if SPACE <= space <= LAST_PRINTED], list[Term]()
     for term in terms:
         for spaces_of_term in combinations_with_replacement(printed, term.count(WILDCARD)):
             letters = iter(spaces_of_term if len(spaces_of_term) < 3 else spaces_of_term[::-1])  # as VW has them
             results.append(tuple(next(letters) if space == WILDCARD else space for space in term))
-    return filtered(results)
+    return distinct_terms(results)
 
 
 @lru_cache(maxsize=64)
 def _in_order(terms: tuple[Term, ...], spaces: bytes) -> Terms:
-    terms_array = _as_array(sorted(expanded(terms, spaces), key=lambda term: term[0]))
+    terms_array = _as_array(sorted(expand_wildcards(terms, spaces), key=lambda term: term[0]))
     return Terms(terms_array, np.searchsorted(terms_array[:, 0], np.arange(257)))
 
 
@@ -176,13 +178,13 @@ def _as_array(terms: Iterable[Term]) -> np.ndarray:
 # ---- what they make
 
 
-def _room(starts: np.ndarray) -> Groups:
+def _new_groups(starts: np.ndarray) -> Groups:
     longest = int(np.diff(starts).max(initial=0))
     counts, begins, met = (np.zeros(256, kind) for kind in (np.int64, np.int64, np.uint8))
     return Groups(counts, begins, met, np.empty(longest, np.int32), np.empty(longest, np.float32))
 
 
-def _products(plain: Plain, max_products: int) -> Products:
+def _new_products(plain: Plain, max_products: int) -> Products:
     n = len(plain.numbers) + max_products
     return Products(
         starts=np.empty(len(plain.starts), np.int64),
@@ -269,17 +271,19 @@ class VwReader(Reader):
         **shared: Any,
     ):
         super().__init__(paths, **shared)
-        self._given = columns
+        self._given_columns = columns
         if columns is not None:
             check_bits(hash_bits, columns)
             hash_bits = columns.bits or 0
         self.hash_bits = BITS if hash_bits is None else hash_bits
         self._interactions = Interactions(quadratic, cubic)
-        self._rooms = Workspaces()
+        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
-        self.columns = Columns(self.hash_bits or None, signed=False) if self._given is None else self._given
+        self.columns = (
+            Columns(self.hash_bits or None, signed=False) if self._given_columns is None else self._given_columns
+        )
         self.n_features = self.columns.n_columns
 
     def recipe(self) -> Recipe:
@@ -295,14 +299,14 @@ class VwReader(Reader):
             buffers, counts = self._scanned(piece)
             n_lines, n_rows, n_values, n_bad, n_weighted = counts
             ends = buffers.ends[: n_values + 1]
-            numbers, names = local_names(buffers.names, ends[:-1], ends[1:], self._rooms.words)
+            numbers, names = local_names(buffers.names, ends[:-1], ends[1:], self._workspaces.words)
             hashes = np.empty(len(names.counts), np.uint32)
             hash_features(names.arena, names.ends, buffers.prefix, hashes)
-            rows = Made(buffers.starts[: n_rows + 1], numbers, buffers.values[:n_values], names, hashes, {})
+            rows = FeatureRows(buffers.starts[: n_rows + 1], numbers, buffers.values[:n_values], names, hashes, {})
             if self._interactions:
                 assert self.columns is not None
                 rows = self._interactions.make(rows, wants_names=not (self.columns.frozen and self.columns.bits))
-        codes, texts = read_labels(piece.content, buffers.labels[:n_rows], self._rooms.labels)
+        codes, texts = read_labels(piece.content, buffers.labels[:n_rows], self._workspaces.labels)
         labels = CodedColumn(codes, split_all(texts, COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
         bad = bad_records(piece, buffers.bad[:n_bad], describe_line)
@@ -347,7 +351,7 @@ def describe_line(content: bytes) -> Fault:
     head, bar, body = text.partition("|")
     if not bar:
         return "there is no | in the line: write the features after it, such as 1 |words good news:2", 1
-    for message, place in chain(_of_head(head), _of_body(body, len(head) + 1)):
+    for message, place in chain(_head_faults(head), _body_faults(body, len(head) + 1)):
         return message, place + 1
     return "not of the form label |namespace feature:value ...: correct or remove the line", 1
 
@@ -361,7 +365,7 @@ def _describe_missing_label(head: str) -> Fault:
     return LABEL, 1
 
 
-def _of_head(head: str) -> Iterator[Fault]:
+def _head_faults(head: str) -> Iterator[Fault]:
     for bad in re.finditer("[\t\r]", head):
         yield f"{shown(bad[0])} before the |: separate label, importance and tag by spaces", bad.start()
     parts = list(re.finditer("[^ ]+", head))
@@ -397,14 +401,14 @@ def _is_zero(number: str) -> bool:
     return not re.search("[1-9]", re.split("[eE]", number)[0])
 
 
-def _of_body(body: str, begin: int) -> Iterator[Fault]:
+def _body_faults(body: str, begin: int) -> Iterator[Fault]:
     parts = body.split("|")
     for place, part in enumerate(parts):
-        yield from _of_namespace(part, begin, place + 1 == len(parts))
+        yield from _namespace_faults(part, begin, place + 1 == len(parts))
         begin += len(part) + 1
 
 
-def _of_namespace(part: str, begin: int, last: bool) -> Iterator[Fault]:
+def _namespace_faults(part: str, begin: int, last: bool) -> Iterator[Fault]:
     for bad in re.finditer("\r", part):
         yield "there is a carriage return inside the line: remove it, or write a newline", begin + bad.start()
     scale, parts = 1.0, re.finditer("[^ \t]+", part)
@@ -415,23 +419,23 @@ def _of_namespace(part: str, begin: int, last: bool) -> Iterator[Fault]:
         if len(namespace.encode("utf-8", "surrogateescape")) > LONGEST_NAMESPACE:
             yield f"a namespace of more than {LONGEST_NAMESPACE} bytes: give it a shorter name", begin
         if colon:
-            message = _of_number(value, 1.0)
+            message = _describe_number(value, 1.0)
             if message:
                 yield message, begin + len(namespace) + 1
                 return
             scale = float(value)
     for word in parts:
         name, colon, value = word[0].partition(":")
-        message = None if not colon else _of_value(value, scale, word.end() == len(part) and not last)
+        message = None if not colon else _describe_value(value, scale, word.end() == len(part) and not last)
         if not colon and abs(scale) > LARGEST:
             message = f"scale {scale:g} is too large (at most {LARGEST:.0e}): scale the values"
         if message:
             yield message, begin + word.start() + len(name) + 1
 
 
-def _of_value(value: str, scale: float, touches: bool) -> str | None:
+def _describe_value(value: str, scale: float, touches: bool) -> str | None:
     if not re.match(r"[A-Za-z_\x80-\U0010ffff]", value) or NOT_FINITE.fullmatch(value):
-        return _of_number(value, scale)
+        return _describe_number(value, scale)
     if touches:
         return f"{shown(value)} is a word that touches the |, so VW reads it as part of it: put a space between them"
     if re.fullmatch(r"[eE]-?[0-9]*", value) or re.match("(?i)nan|inf", value):
@@ -439,7 +443,7 @@ def _of_value(value: str, scale: float, touches: bool) -> str | None:
     return None
 
 
-def _of_number(text: str, scale: float) -> str | None:
+def _describe_number(text: str, scale: float) -> str | None:
     if not text:
         return "there is no number after the colon: add it, or remove the feature"
     if NOT_FINITE.fullmatch(text):
