@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
+from perceptrons.data.records import NOT_FEATURES
 from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened
 from perceptrons.data.table import DataFileError, DataPath
 from perceptrons.data.table_reader import Cells, ColumnFormat, Faults, Origin, Plan, check_names
@@ -71,7 +72,8 @@ class ArrowTable(ColumnFormat):
         numbers = np.empty((n, len(plan.numbers)), np.float32 if narrow and plan.numbers else np.float64)
         for to, place in enumerate(plan.numbers):
             numbers[:, to] = values_of(columns[place])
-            find_faults(numbers[:, to], columns[place], plan.names[place], place + 1, faults, bool(self.missing.texts))
+            for row, message in wrong_numbers(numbers[:, to], columns[place], bool(self.missing.texts)):
+                faults.add(row, place + 1, f"column {shown(plan.names[place])}: {message}")
         categories, lists = {}, []
         for place in plan.categories:
             if is_list(columns[place].type):
@@ -95,27 +97,19 @@ def _check_types(origin: Origin, schema: pa.Schema, plan: Plan, options: ColumnO
         name, kind = plan.names[place], schema.types[place]
         if pa.types.is_null(kind) and options.missing_values.texts and place != plan.label:
             continue  # all values are missing
-        single = is_category(kind) and not is_list(kind)
+        single, is_time = is_category(kind) and not is_list(kind), pa.types.is_temporal(kind)
         if place in plan.numbers:
-            fits, requirement = (
-                is_number(kind),
-                "numbers are required: correct it, or list it in categories (--categories)",
-            )
+            fits = is_number(kind)
+            requirement = "numbers are required: correct it, or list it in categories (--categories)"
         elif place in plan.texts:
             fits, requirement = is_string(kind) or single, "text is required: correct it, or leave it out"
         elif place == plan.label or name in plan.labels:
-            fits, requirement = (
-                single or is_number(kind) or pa.types.is_temporal(kind) or is_label_list(kind),
-                "labels are required: name another column",
-            )
+            fits = single or is_number(kind) or is_time or is_label_list(kind)
+            requirement = "labels are required: name another column"
         else:
-            dated = pa.types.is_temporal(kind) and (options.infers_kinds or name in options.categories)
-            fits = is_category(kind) or dated or (name in options.categories and is_number(kind))
-            requirement = (
-                "features must be numbers or strings: convert the column, or leave it out with ignore (--ignore)"
-            )
-            if pa.types.is_temporal(kind):
-                requirement = f"{requirement}, or list it in categories (--categories)"
+            is_requested = name in options.categories and (is_time or is_number(kind))
+            fits = is_category(kind) or is_requested or (is_time and options.infers_kinds)
+            requirement = NOT_FEATURES + ", or list it in categories (--categories)" * is_time
         if not fits:
             raise origin.error(f"column {shown(name)} holds {kind}, but {requirement}")
 
@@ -165,15 +159,12 @@ def values_of(array: pa.Array) -> np.ndarray:
     return values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
 
 
-def find_faults(values: np.ndarray, array: pa.Array, name: str, column: int, faults: Faults, may_lack: bool) -> None:
-    """Values that no feature can have. array: where they come from; may_lack: may some be missing?"""
+def wrong_numbers(values: np.ndarray, array: pa.Array, may_lack: bool) -> Iterator[tuple[int, str]]:
+    """Yield the rows of values that no feature can have, and what is wrong. array: where the values come from."""
     are_bad = ~(np.abs(values) <= min(LARGEST, float(np.finfo(values.dtype).max)))
     are_bad &= ~(np.isnan(values) & may_lack)
-    if not are_bad.any():
-        return
-    missing = array.is_null().to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(are_bad).tolist():
-        faults.add(row, column, f"column {shown(name)}: {what_is_wrong('' if missing[row] else str(values[row]))}")
+        yield row, what_is_wrong(str(values[row]) if array[row].is_valid else "")
 
 
 def as_text(array: pa.Array) -> pa.Array:
@@ -207,20 +198,16 @@ def coded_lists(array: pa.Array, absent: bool = False) -> CodedColumn:
         if there[row] or not absent:
             label_set = tuple(numbers[begin:end]) if there[row] else ""
             codes_of_rows[row] = number_of.setdefault(label_set, len(number_of))
-    return CodedColumn(
-        codes_of_rows,
-        [label_set if isinstance(label_set, str) else tuple(names[k] for k in label_set) for label_set in number_of],
-    )
+    distinct = [numbers if isinstance(numbers, str) else tuple(names[k] for k in numbers) for numbers in number_of]
+    return CodedColumn(codes_of_rows, distinct)
 
 
 def listed_features(array: pa.Array, name: str) -> ListColumn:
     """Return every string in the lists of a column, once for each row."""
     rows = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)
     codes, distinct = coded(pc.list_flatten(array))
-    pairs = np.unique(np.stack([rows, codes]), axis=1)
-    return ListColumn(
-        pairs[0], pairs[1].astype(np.int32), np.ones(pairs.shape[1]), [f"{name}={text}" for text in distinct]
-    )
+    rows, codes = np.unique(np.stack([rows, codes]), axis=1)
+    return ListColumn(rows, codes.astype(np.int32), np.ones(len(rows)), [f"{name}={text}" for text in distinct])
 
 
 def strings(column: pa.Array | pa.ChunkedArray) -> TextColumn:

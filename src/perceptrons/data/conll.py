@@ -191,9 +191,8 @@ class ColumnFile:
         """Return a label as UTF-8, if it can stand in a column."""
         text, between = str(label), "[ \t]" if self.separator is None else re.escape(self.separator)
         if not isinstance(label, str | int | np.integer) or text != text.strip(" \t") or not text:
-            raise DataFileError(
-                self.path, f"{shown(text)} is not a label: give text without spaces around it, or numbers"
-            )
+            message = f"{shown(text)} is not a label: give text without spaces around it, or numbers"
+            raise DataFileError(self.path, message)
         if re.search(rf"[\r\n\0]|{between}", text):
             raise DataFileError(self.path, f"the label {shown(text)} contains a column separator: rename it")
         try:
@@ -425,12 +424,9 @@ def _tokens(lines: Lines, rows: np.ndarray, sentence: np.ndarray, ids: list[str]
     names = [str(number) for number in range(int(numbers.max()) + 1)]
     for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
         if ids[place] != names[number]:
-            message = (
-                f"the id is {shown(ids[place])}, but {number} was expected: number the tokens of each sentence from 1"
-            )
-            raise DataFileError(
-                lines.path, f"{message}, and leave a blank line between sentences", int(rows[place]) + 1
-            )
+            message = f"the id is {shown(ids[place])}, but {number} was expected: number the tokens of each sentence"
+            message += " from 1, and leave a blank line between sentences"
+            raise DataFileError(lines.path, message, int(rows[place]) + 1)
     return token
 
 

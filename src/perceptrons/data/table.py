@@ -141,8 +141,7 @@ class Table:
     @property
     def n_bytes(self) -> int:
         """The memory that the features take."""
-        parts = (self.X.data, self.X.indices, self.X.indptr) if sp.issparse(self.X) else (self.X,)
-        return sum(part.nbytes for part in parts)
+        return _nbytes_of(self.X)
 
     def teach(self, model: Any) -> None:
         """Let a fitted model read other files as these were read, as after `fit_stream`."""
@@ -297,9 +296,11 @@ class ParsedPiece(NamedTuple):
 
 def n_bytes(block: Block | None) -> int:
     """Return the size of the examples and labels of a block in memory."""
-    if block is None:
-        return 0
-    X = block.X
-    parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
-    sets = [] if block.sets is None else [block.sets.data, block.sets.indices, block.sets.indptr]
-    return sum(part.nbytes for part in (*parts, *sets, block.codes) if part is not None)
+    return 0 if block is None else sum(map(_nbytes_of, (block.X, block.sets, block.codes)))
+
+
+def _nbytes_of(X: Any) -> int:
+    """Return the memory that an array or a sparse matrix takes; 0 for None."""
+    if sp.issparse(X):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return 0 if X is None else X.nbytes
