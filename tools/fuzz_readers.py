@@ -25,7 +25,7 @@ if os.environ.get("NUMBA_DISABLE_JIT") != "1":  # numba cannot compile what athe
 with atheris.instrument_imports(include=["perceptrons"]):
     from tools.reading import in_one_thread, try_bytes
 
-    for name in ("svmlight", "vw", "labelled", "table_reader"):
+    for name in ("svmlight", "vw", "text", "table_reader"):
         import_module(f"perceptrons.data.{name}")
 
 FILE = Path(tempfile.mkdtemp()) / "input"

@@ -321,7 +321,7 @@ def test_a_compressed_file_that_is_no_workbook_is_refused_by_its_first_bytes(tmp
 
 @pytest.mark.parametrize("form", ["csv", "arff"])
 def test_more_columns_than_a_table_may_have_are_refused(form, monkeypatch):
-    monkeypatch.setattr("perceptrons.data.table_format.MAX_COLUMNS", 50)
+    monkeypatch.setattr("perceptrons.data.table_reader.MAX_COLUMNS", 50)
     monkeypatch.setattr("perceptrons.data.arff.MAX_COLUMNS", 50)
     text = ",".join(f"c{k}" for k in range(51)) + "\n" + ",".join("1" * 51) + "\n"
     if form == "arff":

@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from perceptrons.data.source import InMemory, Inputs, OpenStream, compression_of, is_stream
 from perceptrons.data.table import DataFileError, Table
 from perceptrons.features.values import Recipe
@@ -183,14 +185,15 @@ def stream(
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1, -1]
     """
     memory_source = source_in_memory(given)
-    if memory_source is not None and format is not None:
-        raise ValueError(f"format={format!r} is for files: leave it out for examples in memory.")
-    paths, kinds = (given, FORMATS) if memory_source is None else ((memory_source,), MEMORY)
-    format = format if memory_source is None else memory_source.kind
+    paths, kinds = given, FORMATS
+    if memory_source is not None:
+        if format is not None:
+            raise ValueError(f"format={format!r} is for files: leave it out for examples in memory.")
+        paths, kinds, format = (memory_source,), MEMORY, memory_source.kind
     if like is not None:
         prepare = False
         format, paths, hash_bits, options = options_for_model(like, paths, format, hash_bits, options, grow)
-        text_labels = text_labels or _has_text_classes(like)
+        text_labels = text_labels or getattr(getattr(like, "classes_", None), "dtype", np.dtype(bool)).kind in "UO"
     if format is None:
         format, paths = detect_format(paths, options.get("encoding"))
     if format not in kinds:
@@ -296,11 +299,9 @@ def options_for_model(
     else:
         model_options = _options_by_recipe(model, format, recipe, grow)
         hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
-    if model_options.get("form") == "files" and named_as_text(paths[0]):
+    if model_options.get("form") == "files" and _format_by_name(paths[0]) == "text":
         del model_options["form"]  # lines of text, for a model that learned from whole files
-    given_options = {
-        name: value for name, value in options.items() if value is not None
-    }  # None says nothing of its own
+    given_options = {name: value for name, value in options.items() if value is not None}
     for name in OF_MODEL:
         if name in given_options and recipe.get("preparation") is not None:
             typed = name.replace("_", "-")
@@ -310,17 +311,18 @@ def options_for_model(
     if isinstance(model_options.get("text"), dict) and isinstance(given_options.get("text"), dict):
         given_options["text"] = model_options["text"] | given_options["text"]
     if "categories" in given_options and "categories" in model_options:
-        given_options["categories"] = _same_categories(given_options["categories"], model_options["categories"])
+        from perceptrons.features.column_options import listed
+
+        for name in listed(given_options.pop("categories")):
+            if name not in model_options["categories"]:
+                message = f"categories names {name!r}, which is not a category column of the model: leave it out."
+                raise ValueError(message)
     for name in INTERACTIONS:
         if format == "vw" and name in given_options and given_options[name] != model_options.get(name):
             learned_with = f"with {', '.join(model_options[name])}" if name in model_options else "without"
             raise ValueError(f"{name} is fixed by the model, which was trained {learned_with}: leave it out.")
-    return (
-        format,
-        paths,
-        hash_bits,
-        model_options | given_options | _label_options(model, model_options | given_options),
-    )
+    combined = model_options | given_options
+    return format, paths, hash_bits, combined | _label_options(model, combined)
 
 
 def _label_options(model: Any, options: Recipe) -> Recipe:
@@ -330,25 +332,10 @@ def _label_options(model: Any, options: Recipe) -> Recipe:
 
     if not (isinstance(model, Classifier) and has_learned(model)):
         return {}
-    label_options: Recipe = {"multilabel": several_labels(model)}
-    if not label_options["multilabel"] and options.get("label_separator"):
-        label_options["label_separator"] = None
-    return label_options
-
-
-def _has_text_classes(model: Any) -> bool:
-    classes = getattr(model, "classes_", None)
-    return getattr(getattr(classes, "dtype", None), "kind", "") in ("U", "O")
-
-
-def _same_categories(requested: str | list[str], categories: list[str]) -> list[str]:
-    """Return all categories of a model, if those that are told are among them."""
-    from perceptrons.features.column_options import listed
-
-    for name in listed(requested):
-        if name not in categories:
-            raise ValueError(f"categories names {name!r}, which is not a category column of the model: leave it out.")
-    return categories
+    several = several_labels(model)
+    return {"multilabel": several} | (
+        {} if several or not options.get("label_separator") else {"label_separator": None}
+    )
 
 
 def _options_by_recipe(model: Any, format: str, recipe: Recipe, grow: bool) -> Recipe:
@@ -382,13 +369,9 @@ def _options_by_position(model: Any, format: str) -> Recipe:
 
 
 def _format_by_name(path: Any) -> str | None:
-    """Return the format that the ending of a name stands for, if any."""
-    return ENDINGS.get(_ending(_name_of(path)))
-
-
-def named_as_text(path: Any) -> bool:
-    """Return whether the name of a file says that it holds lines of text."""
-    return _format_by_name(path) == "text"
+    """Return the format that the ending of a name, or that before .gz and the like, stands for, if any."""
+    name = _name_of(path)
+    return ENDINGS.get(Path(name.stem if compression_of(name) else name.name).suffix.lower())
 
 
 def is_folder(path: Any) -> bool:
@@ -428,8 +411,3 @@ def unknown_format(path: Any, message: str) -> DataFileError:
 def _name_of(path: Any) -> Path:
     """Return the name of a file or of an open stream."""
     return Path(str(OpenStream(path, 1)) if is_stream(path) else path)
-
-
-def _ending(path: Path) -> str:
-    """Return the ending of a name that tells the format, in lower case: that before .gz and the like."""
-    return Path(path.stem if compression_of(path) else path.name).suffix.lower()

@@ -17,7 +17,7 @@ from perceptrons.data import source
 from perceptrons.data.csv import CsvTable, Dialect, piece_of, quoted_cell, with_a_record
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, DataPath, describe_decoding_error
-from perceptrons.data.table_format import MAX_COLUMNS, Layout, Origin, assign_roles, likely_labels, locate_columns
+from perceptrons.data.table_reader import MAX_COLUMNS, Origin, Plan, assign_roles, likely_labels, locate_columns
 from perceptrons.features.cells import Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import shown
@@ -47,8 +47,8 @@ class Attribute(NamedTuple):
 class ArffTable(CsvTable):
     """ARFF. Numeric attributes are numbers; nominal ones, strings and dates are categories."""
 
-    def __init__(self) -> None:
-        super().__init__(tabs=False)
+    def __init__(self, format: str = "arff") -> None:
+        super().__init__(format)
         self._headers: dict[DataPath, _Header] = {}
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
@@ -74,19 +74,15 @@ class ArffTable(CsvTable):
     def nothing(self, path: DataPath) -> tuple[str, int]:
         return "there are no rows below @data: write one row per example", self._headers[path].line + 1
 
-    def find_columns(
-        self, piece: Piece, options: ColumnOptions, roles: Roles | None
-    ) -> tuple[Roles | None, Layout | None]:
+    def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan:
         header, form = self._headers[piece.path], self._forms[piece.path]
         origin = Origin(piece.path, form.line - 1)
         if roles is None:
             if options.label_column is None and options.numbers is None and options.labelled:
                 options = replace(options, label_column=header.label_columns(options.several))
-            roles = assign_roles(
-                origin, form.names, options, lambda places: [header.attributes[place].number for place in places],
-                likely_labels(form.names),
-            )  # fmt: skip
-        return roles, locate_columns(origin, form.names, roles, options, form)
+            numbers = [attribute.number for attribute in header.attributes]
+            roles = assign_roles(origin, form.names, options, numbers.__getitem__, likely_labels(form.names))
+        return locate_columns(origin, form.names, roles, options, form)
 
 
 class _Header:
@@ -139,9 +135,8 @@ class _Header:
         match = DECLARED.fullmatch(line)
         keyword = "" if match is None else match[1].decode().lower()
         if match is None or keyword not in ("relation", "attribute", "data"):
-            raise self._error(
-                f"{shown(line.decode())} is not @relation, @attribute or @data: correct or remove the line"
-            )
+            message = f"{shown(line.decode())} is not @relation, @attribute or @data"
+            raise self._error(f"{message}: correct or remove the line")
         if keyword == "data":
             if not self.attributes:
                 raise self._error("there is no @attribute before @data: declare the columns")
@@ -183,11 +178,8 @@ def label_names(path: str | os.PathLike[str]) -> list[str]:
         elements = list(ElementTree.fromstring(content).iter())
     except ElementTree.ParseError as error:
         raise DataFileError(path, f"this is not XML ({error}): {message}") from error
-    names = [
-        str(element.get("name"))
-        for element in elements
-        if element.tag.rpartition("}")[2] == "label" and element.get("name")
-    ]
+    labels = [element for element in elements if element.tag.rpartition("}")[2] == "label"]
+    names = [name for element in labels if (name := element.get("name"))]
     if not names:
         raise DataFileError(path, f"there are no labels in it: {message}")
     return names
@@ -197,13 +189,13 @@ def _text(word: bytes) -> bytes:
     """Return what a word stands for, with or without quotes around it. An end of line becomes a space."""
     if word[:1] not in (b"'", b'"'):
         return word
-    return ESCAPE.sub(lambda found: _letter(found[1]), word[1:-1])
+    return ESCAPE.sub(_letter, word[1:-1])
 
 
-def _letter(escaped: bytes) -> bytes:
-    if len(escaped) == 5:
-        return chr(int(escaped[1:], 16)).encode("utf-8", "surrogatepass")
-    return b" " if escaped in (b"n", b"r", b"t", b"\n") else escaped
+def _letter(match: re.Match[bytes]) -> bytes:
+    if len(match[1]) == 5:
+        return chr(int(match[1][1:], 16)).encode("utf-8", "surrogatepass")
+    return b" " if match[1] in (b"n", b"r", b"t", b"\n") else match[1]
 
 
 def _as_csv(text: bytes, attributes: list[Attribute]) -> Iterator[bytes]:

@@ -5,7 +5,6 @@ is asked which columns to read.
 """
 
 import io
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -18,18 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet
 
+from perceptrons.data.records import NOT_FEATURES
 from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened
 from perceptrons.data.table import DataFileError, DataPath
-from perceptrons.data.table_format import (
-    Cells,
-    Faults,
-    Layout,
-    Origin,
-    TableFormat,
-    assign_roles,
-    likely_labels,
-    locate_columns,
-)
+from perceptrons.data.table_reader import Cells, ColumnFormat, Faults, Origin, Plan, check_names
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import LARGEST, shown, what_is_wrong
@@ -41,14 +32,14 @@ END = b"\xff\xff\xff\xff\0\0\0\0"  # how streams end
 Used = Callable[[], list[str]]
 
 
-class ArrowTable(TableFormat):
+class ArrowTable(ColumnFormat):
     """Parquet, or Arrow's files (Feather) and streams. Lines are rows.
 
     The first piece of a file has no rows, only columns; when they have been looked at, only those are read that count.
     """
 
-    def __init__(self, format: str):
-        super().__init__()
+    def __init__(self, format: str) -> None:
+        super().__init__(format)
         self._batches = parquet_batches if format == "parquet" else arrow_batches
         self._used: dict[DataPath, list[str]] = {}
 
@@ -58,77 +49,67 @@ class ArrowTable(TableFormat):
             yield Piece(path, batch, batch.num_rows, first)
             first = False
 
-    def find_columns(
-        self, piece: Piece, options: ColumnOptions, roles: Roles | None
-    ) -> tuple[Roles | None, Layout | None]:
-        schema: pa.Schema = piece.content.schema  # type: ignore[attr-defined]
-        names, origin = list(schema.names), Origin(piece.path)
-        for name, times in Counter(names).items():
-            if times > 1:
-                raise origin.error(f"two columns have the name {shown(name)}: rename one")
-        if roles is None:
-            numbers = [is_number(kind) for kind in schema.types]
-            roles = assign_roles(
-                origin, names, options, lambda places: [numbers[place] for place in places], likely_labels(names)
-            )
-        layout = locate_columns(origin, names, roles, options)
-        _check_types(origin, schema, layout, options)
-        self._used[piece.path] = [names[place] for place in layout.used()]
-        return roles, layout
+    def column_names(self, piece: Piece) -> list[str]:
+        names = list(_schema(piece).names)
+        check_names(Origin(piece.path), names)
+        return names
 
-    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        assert roles is not None
-        assert layout is not None
+    def is_number(self, piece: Piece, name: str) -> bool:
+        return is_number(_schema(piece).field(name).type)
+
+    def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan:
+        plan = super().find_columns(piece, options, roles)
+        _check_types(Origin(piece.path), _schema(piece), plan, options)
+        self._used[piece.path] = [plan.names[place] for place in plan.used()]
+        return plan
+
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        assert plan is not None
         batch: pa.RecordBatch = piece.content
         n, faults = piece.size, Faults()
-        columns = {place: batch.column(layout.names[place]) for place in layout.used()}
-        narrow = all(pa.types.is_float32(columns[place].type) for place in layout.numbers)
-        numbers = np.empty((n, len(layout.numbers)), np.float32 if narrow and layout.numbers else np.float64)
-        for to, place in enumerate(layout.numbers):
+        columns = {place: batch.column(plan.names[place]) for place in plan.used()}
+        narrow = all(pa.types.is_float32(columns[place].type) for place in plan.numbers)
+        numbers = np.empty((n, len(plan.numbers)), np.float32 if narrow and plan.numbers else np.float64)
+        for to, place in enumerate(plan.numbers):
             numbers[:, to] = values_of(columns[place])
-            find_faults(
-                numbers[:, to], columns[place], layout.names[place], place + 1, faults, bool(self.missing.texts)
-            )
+            for row, message in wrong_numbers(numbers[:, to], columns[place], bool(self.missing.texts)):
+                faults.add(row, place + 1, f"column {shown(plan.names[place])}: {message}")
         categories, lists = {}, []
-        for place in layout.categories:
+        for place in plan.categories:
             if is_list(columns[place].type):
-                lists.append(listed_features(columns[place], layout.names[place]))
+                lists.append(listed_features(columns[place], plan.names[place]))
             else:
-                categories[layout.names[place]] = coded(columns[place])
-        texts = [strings(columns[place]) for place in layout.texts]
+                categories[plan.names[place]] = coded(columns[place])
+        texts = [strings(columns[place]) for place in plan.texts]
         labels = None
-        if layout.label is not None:
-            labels = (coded_lists if is_label_list(columns[layout.label].type) else coded)(columns[layout.label])
+        if plan.label is not None:
+            labels = (coded_lists if is_label_list(columns[plan.label].type) else coded)(columns[plan.label])
         return Cells(n, np.arange(n), Contents(numbers, categories, lists, texts), labels, faults, [])
 
 
-def _check_types(origin: Origin, schema: pa.Schema, layout: Layout, options: ColumnOptions) -> None:
-    """Can the columns be what they are to be?"""
-    for place in layout.used():
-        name, kind = layout.names[place], schema.types[place]
-        if pa.types.is_null(kind) and options.missing_values.texts and place != layout.label:
+def _schema(piece: Piece) -> pa.Schema:
+    return piece.content.schema  # type: ignore[attr-defined]
+
+
+def _check_types(origin: Origin, schema: pa.Schema, plan: Plan, options: ColumnOptions) -> None:
+    """Raise DataFileError for columns whose types cannot be what they are to be."""
+    for place in plan.used():
+        name, kind = plan.names[place], schema.types[place]
+        if pa.types.is_null(kind) and options.missing_values.texts and place != plan.label:
             continue  # all values are missing
-        single = is_category(kind) and not is_list(kind)
-        if place in layout.numbers:
-            fits, requirement = (
-                is_number(kind),
-                "numbers are required: correct it, or list it in categories (--categories)",
-            )
-        elif place in layout.texts:
+        single, is_time = is_category(kind) and not is_list(kind), pa.types.is_temporal(kind)
+        if place in plan.numbers:
+            fits = is_number(kind)
+            requirement = "numbers are required: correct it, or list it in categories (--categories)"
+        elif place in plan.texts:
             fits, requirement = is_string(kind) or single, "text is required: correct it, or leave it out"
-        elif place == layout.label or name in layout.labels:
-            fits, requirement = (
-                single or is_number(kind) or pa.types.is_temporal(kind) or is_label_list(kind),
-                "labels are required: name another column",
-            )
+        elif place == plan.label or name in plan.labels:
+            fits = single or is_number(kind) or is_time or is_label_list(kind)
+            requirement = "labels are required: name another column"
         else:
-            dated = pa.types.is_temporal(kind) and (options.infers_kinds or name in options.categories)
-            fits = is_category(kind) or dated or (name in options.categories and is_number(kind))
-            requirement = (
-                "features must be numbers or strings: convert the column, or leave it out with ignore (--ignore)"
-            )
-            if pa.types.is_temporal(kind):
-                requirement = f"{requirement}, or list it in categories (--categories)"
+            is_requested = name in options.categories and (is_time or is_number(kind))
+            fits = is_category(kind) or is_requested or (is_time and options.infers_kinds)
+            requirement = NOT_FEATURES + ", or list it in categories (--categories)" * is_time
         if not fits:
             raise origin.error(f"column {shown(name)} holds {kind}, but {requirement}")
 
@@ -178,15 +159,12 @@ def values_of(array: pa.Array) -> np.ndarray:
     return values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
 
 
-def find_faults(values: np.ndarray, array: pa.Array, name: str, column: int, faults: Faults, may_lack: bool) -> None:
-    """Values that no feature can have. array: where they come from; may_lack: may some be missing?"""
+def wrong_numbers(values: np.ndarray, array: pa.Array, may_lack: bool) -> Iterator[tuple[int, str]]:
+    """Yield the rows of values that no feature can have, and what is wrong. array: where the values come from."""
     are_bad = ~(np.abs(values) <= min(LARGEST, float(np.finfo(values.dtype).max)))
     are_bad &= ~(np.isnan(values) & may_lack)
-    if not are_bad.any():
-        return
-    missing = array.is_null().to_numpy(zero_copy_only=False)
     for row in np.flatnonzero(are_bad).tolist():
-        faults.add(row, column, f"column {shown(name)}: {what_is_wrong('' if missing[row] else str(values[row]))}")
+        yield row, what_is_wrong(str(values[row]) if array[row].is_valid else "")
 
 
 def as_text(array: pa.Array) -> pa.Array:
@@ -198,7 +176,7 @@ def as_text(array: pa.Array) -> pa.Array:
     return array.fill_null("") if array.null_count else array
 
 
-def coded(array: pa.Array, strip: bool = False, absent: bool = False) -> CodedColumn:
+def coded(array: pa.Array, absent: bool = False) -> CodedColumn:
     """Return a column of values that can be written as strings, by its distinct values. absent: null is no value."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
@@ -206,10 +184,7 @@ def coded(array: pa.Array, strip: bool = False, absent: bool = False) -> CodedCo
     if codes.null_count:
         codes = codes.cast(pa.int32()).fill_null(-1 if absent else len(distinct))
         distinct += [] if absent else [""]
-    return CodedColumn(
-        codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False),
-        [text.strip() for text in distinct] if strip else distinct,
-    )
+    return CodedColumn(codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False), distinct)
 
 
 def coded_lists(array: pa.Array, absent: bool = False) -> CodedColumn:
@@ -223,20 +198,16 @@ def coded_lists(array: pa.Array, absent: bool = False) -> CodedColumn:
         if there[row] or not absent:
             label_set = tuple(numbers[begin:end]) if there[row] else ""
             codes_of_rows[row] = number_of.setdefault(label_set, len(number_of))
-    return CodedColumn(
-        codes_of_rows,
-        [label_set if isinstance(label_set, str) else tuple(names[k] for k in label_set) for label_set in number_of],
-    )
+    distinct = [numbers if isinstance(numbers, str) else tuple(names[k] for k in numbers) for numbers in number_of]
+    return CodedColumn(codes_of_rows, distinct)
 
 
 def listed_features(array: pa.Array, name: str) -> ListColumn:
     """Return every string in the lists of a column, once for each row."""
     rows = pc.list_parent_indices(array).to_numpy(zero_copy_only=False).astype(np.int64)
     codes, distinct = coded(pc.list_flatten(array))
-    pairs = np.unique(np.stack([rows, codes]), axis=1)
-    return ListColumn(
-        pairs[0], pairs[1].astype(np.int32), np.ones(pairs.shape[1]), [f"{name}={text}" for text in distinct]
-    )
+    rows, codes = np.unique(np.stack([rows, codes]), axis=1)
+    return ListColumn(rows, codes.astype(np.int32), np.ones(len(rows)), [f"{name}={text}" for text in distinct])
 
 
 def strings(column: pa.Array | pa.ChunkedArray) -> TextColumn:

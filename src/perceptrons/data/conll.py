@@ -1,11 +1,8 @@
-"""What `read_conll` gives: sentences of tokens with columns, as places in the bytes of their file.
+"""Files of one token per line, its values in columns: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and similar formats.
 
-Writing puts new labels between the old bytes, so all that is not the label column comes back as it was.
-
-Reads files with one token per line and its columns: CoNLL-2000, CoNLL-2003, CoNLL-U, WNUT and similar formats.
-
-The reader looks at the whole file as an array of bytes and finds where lines and columns start and end; no line is ever
-split by itself. What it gives is in `columnfile.py`.
+`read_conll` looks at the whole file as an array of bytes and finds where lines and columns start and end; no line is
+ever split by itself. A `ColumnFile` holds these places. Writing puts new labels between the old bytes, so all that is
+not the label column comes back as it was.
 """
 
 import itertools
@@ -32,6 +29,9 @@ from perceptrons.data.source import (
 from perceptrons.data.table import DataFileError
 from perceptrons.features.values import shown
 
+__all__ = ["FORMATS", "ColumnFile", "read_conll"]
+
+FORMATS = ("columns", "conllu")
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 NUMBER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 
@@ -173,24 +173,17 @@ class ColumnFile:
         """Return the labels as bytes, one a token, if there are as many as tokens and each can stand in a column."""
         flat = list(labels)
         if flat and not isinstance(flat[0], str) and hasattr(flat[0], "__len__"):
-            lengths = [len(sentence) for sentence in flat]
-            if len(lengths) != len(self.lengths):
-                message = (
-                    f"labels for {len(lengths)} sentences were given, but the file has {len(self.lengths)} "
-                    "sentences: give labels for each"
-                )
-                raise DataFileError(self.path, message)
-            for number, (n_labels, needed) in enumerate(zip(lengths, self.lengths.tolist(), strict=True)):
-                if n_labels != needed:
-                    message = (
-                        f"{n_labels} labels were given for the {needed} tokens of sentence {number} (numbered from 0)"
-                    )
-                    raise DataFileError(self.path, f"{message}: give one label per token")
+            if len(flat) != len(self.lengths):
+                message = f"labels for {len(flat)} sentences were given, but the file has {len(self.lengths)} sentences"
+                raise DataFileError(self.path, f"{message}: give labels for each")
+            for number, (labels_given, needed) in enumerate(zip(flat, self.lengths.tolist(), strict=True)):
+                if len(labels_given) != needed:
+                    message = f"{len(labels_given)} labels were given for the {needed} tokens of sentence {number}"
+                    raise DataFileError(self.path, f"{message} (numbered from 0): give one label per token")
             flat = list(itertools.chain.from_iterable(flat))
         if len(flat) != self.n_tokens:
-            raise DataFileError(
-                self.path, f"{len(flat)} labels were given for {self.n_tokens} tokens: give one label per token"
-            )
+            message = f"{len(flat)} labels were given for {self.n_tokens} tokens: give one label per token"
+            raise DataFileError(self.path, message)
         encoded = {label: self._encoded(label) for label in set(flat)}
         return [encoded[label] for label in flat]
 
@@ -198,9 +191,8 @@ class ColumnFile:
         """Return a label as UTF-8, if it can stand in a column."""
         text, between = str(label), "[ \t]" if self.separator is None else re.escape(self.separator)
         if not isinstance(label, str | int | np.integer) or text != text.strip(" \t") or not text:
-            raise DataFileError(
-                self.path, f"{shown(text)} is not a label: give text without spaces around it, or numbers"
-            )
+            message = f"{shown(text)} is not a label: give text without spaces around it, or numbers"
+            raise DataFileError(self.path, message)
         if re.search(rf"[\r\n\0]|{between}", text):
             raise DataFileError(self.path, f"the label {shown(text)} contains a column separator: rename it")
         try:
@@ -225,9 +217,6 @@ def runs(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return np.arange(stops[-1] if len(stops) else 0) + np.repeat(starts - (stops - sizes), sizes)
 
 
-__all__ = ["FORMATS", "ColumnFile", "read_conll"]
-
-FORMATS = ("columns", "conllu")
 ENDINGS = (".conllu", ".conll-u")
 NO_TOKEN = re.compile(r"\d+-\d+|\d+\.\d+", re.ASCII)  # a multiword range, an empty node
 LONE_RETURN = re.compile(rb"\r(?![\r\n]|\Z)")
@@ -435,12 +424,9 @@ def _tokens(lines: Lines, rows: np.ndarray, sentence: np.ndarray, ids: list[str]
     names = [str(number) for number in range(int(numbers.max()) + 1)]
     for place, number in zip(places.tolist(), numbers.tolist(), strict=True):
         if ids[place] != names[number]:
-            message = (
-                f"the id is {shown(ids[place])}, but {number} was expected: number the tokens of each sentence from 1"
-            )
-            raise DataFileError(
-                lines.path, f"{message}, and leave a blank line between sentences", int(rows[place]) + 1
-            )
+            message = f"the id is {shown(ids[place])}, but {number} was expected: number the tokens of each sentence"
+            message += " from 1, and leave a blank line between sentences"
+            raise DataFileError(lines.path, message, int(rows[place]) + 1)
     return token
 
 

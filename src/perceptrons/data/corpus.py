@@ -129,13 +129,9 @@ def column_places(file: ColumnFile, names: list[str]) -> list[int] | None:
         return [CONLLU.index(name) for name in known_names] if set(known_names) <= set(CONLLU) else None
     if file.n_columns == len(names):
         return list(range(len(names)))
-    numbers = [_number(name) for name in names]
-    places = [number - 1 for number in numbers if number is not None]
+    numbers = [{"word": "column1", "pos": "column2"}.get(name, name) for name in names]
+    matches = [re.fullmatch(r"column([1-9]\d{0,8})", name, re.ASCII) for name in numbers]
+    places = [int(match[1]) - 1 for match in matches if match is not None]
     if len(places) < len(names):
         places = list(range(len(names)))
     return places if max(places) < file.n_columns else None
-
-
-def _number(name: str) -> int | None:
-    match = re.fullmatch(r"column([1-9]\d{0,8})", name, re.ASCII)
-    return int(match[1]) if match else {"word": 1, "pos": 2}.get(name)

@@ -6,7 +6,7 @@ Python, to find out what is wrong with it. Tables whose columns are separated by
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,11 +14,11 @@ import numpy as np
 
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import BadRecord, DataFileError, DataPath, describe_decoding_error
-from perceptrons.data.table_format import (
+from perceptrons.data.table_reader import (
     Cells,
     Faults,
-    Layout,
     Origin,
+    Plan,
     TableFormat,
     assign_roles,
     check_width,
@@ -62,6 +62,12 @@ class RecordBounds(NamedTuple):
     n_lines: int
     whole: int  # bytes up to a last record whose quotes stay open
     whole_lines: int
+
+    def after(self, record: int) -> tuple[int, int]:
+        """Return where the next record begins, and on which line."""
+        if record + 1 == len(self.begins):
+            return self.whole, self.whole_lines
+        return int(self.begins[record + 1]), int(self.lines[record + 1])
 
 
 def records_of(piece: Piece, delimiter: str) -> RecordBounds:
@@ -123,9 +129,7 @@ def joined_pieces(pending: Piece, piece: Piece) -> Piece:
 
 def cells_of(piece: Piece, records: RecordBounds, record: int, delimiter: str) -> tuple[list[bytes], int | None]:
     """Return the cells of a record, and which of them has text behind its closing quotes, if one has."""
-    begin = int(records.begins[record])
-    end = int(records.begins[record + 1]) if record + 1 < len(records.begins) else records.whole
-    content = piece.content[begin:end].tobytes()
+    content = piece.content[int(records.begins[record]) : records.after(record)[0]].tobytes()
     pattern, cells, bad_cell, place = _cell(delimiter), [], None, 0
     while True:
         cell = pattern.match(content, place)
@@ -165,37 +169,37 @@ def read_rows(
 class CsvRows:
     """The rows of a piece while they are read."""
 
-    def __init__(self, piece: Piece, layout: Layout, missing: Missing):
-        self.piece, self.layout, self.n, self.faults, self.bad = piece, layout, 0, Faults(), list[BadRecord]()
+    def __init__(self, piece: Piece, plan: Plan, missing: Missing):
+        self.piece, self.plan, self.n, self.faults, self.bad = piece, plan, 0, Faults(), list[BadRecord]()
         self.missing, self.words = missing.texts, missing.scanned()
-        content, width = piece.content[: piece.size], len(layout.names)
-        self.others = [*layout.categories, *([] if layout.label is None else [layout.label]), *layout.texts]
+        content, width = piece.content[: piece.size], len(plan.names)
+        self.others = [*plan.categories, *([] if plan.label is None else [plan.label]), *plan.texts]
         self.targets = np.full(width, UNUSED)
-        self.targets[layout.numbers] = np.arange(len(layout.numbers))
+        self.targets[plan.numbers] = np.arange(len(plan.numbers))
         self.targets[self.others] = UNUSED - 1 - np.arange(len(self.others))
         ends = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
         room = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
         self.found = Found(
-            np.empty((room, len(layout.numbers))),
+            np.empty((room, len(plan.numbers))),
             np.empty((len(self.others), room), np.int64),
             np.empty((len(self.others), room), np.int64),
             np.empty(room, np.int64),
             np.empty((OPEN_NUMBERS, 4), np.int64),
         )
-        self.has_points = layout.form.decimal == "."
+        self.has_points = plan.form.decimal == "."
         self.text = piece.content  # changed where doubled quotes are made one, or decimal commas points
         if QUOTE in content or not self.has_points:
             self.text = piece.content.copy()
         if not self.has_points:
             is_number = self.targets >= 0
-            exchange_points(self.text, piece.size, ord(layout.form.delimiter), is_number)
+            exchange_points(self.text, piece.size, ord(plan.form.delimiter), is_number)
         self.more: list[bytes] = []  # cells that are not in the text as they should be
         self.n_more = 0
 
     def read(self, begin: int, line: int) -> int:
         """Read all rows behind a place, which is in that line. Returns the number of lines."""
         piece, records = self.piece, None
-        delimiter, targets = self.layout.form.delimiter, Wanted(self.targets, self.words)
+        delimiter, targets = self.plan.form.delimiter, Wanted(self.targets, self.words)
         while begin < piece.size:
             with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
                 self.n, n_open, begin, line = scan_rows(
@@ -211,24 +215,22 @@ class CsvRows:
                 self.bad.append(BadRecord(records.whole_lines, f"{OPEN}: close it"))
                 return records.n_lines
             self._read_record(records, record)
-            last_one = record + 1 == len(records.begins)
-            begin = records.whole if last_one else int(records.begins[record + 1])
-            line = records.whole_lines if last_one else int(records.lines[record + 1])
+            begin, line = records.after(record)
         return line
 
     def _read_record(self, records: RecordBounds, record: int) -> None:
         """Read a row that is not plain."""
-        names, line, n_cells = self.layout.names, int(records.lines[record]), int(records.cells[record])
+        names, line, n_cells = self.plan.names, int(records.lines[record]), int(records.cells[record])
         if n_cells != len(names) and not (len(names) == 1 and not n_cells):
             if n_cells:
                 self.bad.append(describe_width(line, n_cells, len(names)))
             return
-        cells, bad_cell = cells_of(self.piece, records, record, self.layout.form.delimiter)
+        cells, bad_cell = cells_of(self.piece, records, record, self.plan.form.delimiter)
         if bad_cell is not None:
             self.bad.append(BadRecord(line, BEHIND, bad_cell + 1))
             return
         self.found.lines[self.n] = line
-        for column, place in enumerate(self.layout.numbers):
+        for column, place in enumerate(self.plan.numbers):
             self._put_number(self.n, column, cells[place])
         for number, place in enumerate(self.others):
             begin = len(self.text) + self.n_more
@@ -244,35 +246,37 @@ class CsvRows:
         value = float(text) if NUMBER.fullmatch(text) else np.nan
         self.found.values[row, column] = value
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
-            message, place = what_is_wrong(text), self.layout.numbers[column]
+            message, place, word = what_is_wrong(text), self.plan.numbers[column], shown_text.strip()
             if DECIMAL_POINT in message:
                 message += ", or give decimal=',' (--decimal ,)"
             if MAKE_NUMBERS in message:
-                message = f"{shown(shown_text.strip())} is not a number: correct it, or list the column in categories"
-                message += " (--categories)"
-                message += f", or list the word in missing (--missing {shown_text.strip()})" * bool(self.missing)
-                first = self.piece.first and self.found.lines[row] + 1 == self.layout.form.line
-                message += "; a header contains no numbers" if first and not self.layout.form.header else ""
+                message = f"{shown(word)} is not a number: correct it, or list the column in categories (--categories)"
+                message += f", or list the word in missing (--missing {word})" * bool(self.missing)
+                first = self.piece.first and self.found.lines[row] + 1 == self.plan.form.line
+                message += "; a header contains no numbers" if first and not self.plan.form.header else ""
             if "," in text and not self.has_points:
-                message = f"{shown(shown_text.strip())} has a point, but decimals have a comma in this file: correct it"
+                message = f"{shown(word)} has a point, but decimals have a comma in this file: correct it"
                 message += ", or give decimal='.' (--decimal .) if all decimals have points"
-            self.faults.add(row, place + 1, f"column {shown(self.layout.names[place])}: {message}")
+            self.faults.add(row, place + 1, f"column {shown(self.plan.names[place])}: {message}")
 
-    def cells(self, n_lines: int, roles: Roles, workspace: Workspace) -> Cells:
+    def cells(self, n_lines: int, workspace: Workspace) -> Cells:
         """Return all that was read."""
-        text, layout = self.text, self.layout
+        text, plan = self.text, self.plan
         if self.more:
             text = np.concatenate([text, np.frombuffer(b"".join(self.more), np.uint8), np.zeros(ROOM, np.uint8)])
         spans = [(begins[: self.n], ends[: self.n]) for begins, ends in zip(*self.found[1:3], strict=True)]
-        n_coded = len(self.others) - len(layout.texts)
+        n_coded = len(self.others) - len(plan.texts)
         coded = [self._coded(text, *spans[k], self.others[k] + 1, workspace) for k in range(n_coded)]
-        labels = None if layout.label is None else coded.pop()
+        labels = None if plan.label is None else coded.pop()
         texts = [TextColumn(text, *span) for span in spans[n_coded:]]
-        if texts and not is_utf8(text[: len(text) if self.more else self.piece.size].tobytes()):
-            for column, place in zip(texts, layout.texts, strict=True):
+        try:
+            if texts:
+                text[: len(text) if self.more else self.piece.size].tobytes().decode()
+        except UnicodeDecodeError:
+            for column, place in zip(texts, plan.texts, strict=True):
                 self._check_text(column, place + 1)
         values, lines = self.found.values[: self.n], self.found.lines[: self.n]
-        categories = dict(zip(roles.categories, coded, strict=True))
+        categories = {plan.names[place]: part for place, part in zip(plan.categories, coded, strict=True)}
         return Cells(n_lines, lines, Contents(values, categories, [], texts), labels, self.faults, self.bad)
 
     def _coded(
@@ -298,21 +302,10 @@ class CsvRows:
 
 
 def describe_width(line: int, cells: int, width: int) -> BadRecord:
-    message = (
-        f"{cells} cell{'s' if cells > 1 else ''} here, but {width} in the first row: every row needs the same number"
-    )
-    quotes = "a comma within a cell needs quotes around it"
-    return BadRecord(
-        line, f"{message}; {quotes}; if the file has another format, name it with --format", min(cells, width) + 1
-    )
-
-
-def is_utf8(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    number = f"{cells} cell{'s' if cells > 1 else ''}"
+    message = f"{number} here, but {width} in the first row: every row needs the same number"
+    message += "; a comma within a cell needs quotes around it; if the file has another format, name it with --format"
+    return BadRecord(line, message, min(cells, width) + 1)
 
 
 SOME = 100  # rows
@@ -335,14 +328,13 @@ class Dialect(NamedTuple):
 class CsvTable(TableFormat):
     """CSV or TSV. A file has a header if no cell of its first row is a number, unless one is told."""
 
-    def __init__(self, tabs: bool):
-        super().__init__()
-        self._tabs = tabs
+    def __init__(self, format: str) -> None:
+        super().__init__(format)
         self._forms: dict[DataPath, Dialect] = {}
-        self._rooms = Workspaces()
+        self._workspaces = Workspaces()
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
-        for piece, delimiter in csv_pieces(path, self._tabs, prompt, self.encoding):
+        for piece, delimiter in csv_pieces(path, self.format == "tsv", prompt, self.encoding):
             if piece.first:
                 self._forms[path] = Dialect(delimiter, False, [], 1)
             yield piece
@@ -353,15 +345,13 @@ class CsvTable(TableFormat):
             return "the file is empty: write one row per example", 1
         return "there is a header, but no rows below it: write one row per example", form.line + 1
 
-    def find_columns(
-        self, piece: Piece, options: ColumnOptions, roles: Roles | None
-    ) -> tuple[Roles | None, Layout | None]:
+    def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan | None:
         records = records_of(piece, self._forms[piece.path].delimiter)
         if piece.first:
             self._forms[piece.path] = self._form(piece, records, options, roles)
         form = self._forms[piece.path]
         if not form.names:
-            return roles, None
+            return None
         origin = Origin(piece.path, form.line, form.header)
         rows = records.cells == len(form.names)
         if piece.first and form.header:
@@ -369,14 +359,12 @@ class CsvTable(TableFormat):
         form = self._forms[piece.path] = form._replace(decimal=self._decimal_of(piece, records, rows, form))
         if roles is None:
             if options.numbers is None and not rows.any():
-                return None, Layout(form.names, None, [], [], [], form)
-            roles = assign_roles(
-                origin, form.names, options,
-                lambda places: _are_numbers(piece, records, rows, form, self.missing)[places].tolist(), form.names,
-            )  # fmt: skip
+                return Plan(None, form.names, None, [], [], [], form=form)
+            flags = cache(lambda: _are_numbers(piece, records, rows, form, self.missing))
+            roles = assign_roles(origin, form.names, options, lambda place: bool(flags()[place]), form.names)
         if self.names is None:
             self.names, self.unnamed = form.names, not form.header and options.names is None
-        return roles, locate_columns(origin, form.names, roles, options, form)
+        return locate_columns(origin, form.names, roles, options, form)
 
     def _decimal_of(self, piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> str:
         """Return what separates decimals: the option, or what the first rows have if cells are separated otherwise."""
@@ -396,15 +384,16 @@ class CsvTable(TableFormat):
         header = None
         has_commas = (form.delimiter != "," or self.decimal == ",") and any(map(DECIMAL_COMMA.fullmatch, cells))
         if options.header or (options.header is None and not has_commas):
-            header = (_given_header if options.header else header_of)(piece.path, line, texts)
-            if header is not None and bad_cell is not None:
+            header = header_of(piece.path, line, texts, bool(options.header))
+        if header is not None:
+            if bad_cell is not None:
                 raise DataFileError(piece.path, BEHIND, line, bad_cell + 1)
-            for place, cell in enumerate(cells if header is not None else ()):
+            for place, cell in enumerate(cells, 1):
                 try:
                     cell.decode()
                 except UnicodeDecodeError as error:
-                    raise DataFileError(piece.path, describe_decoding_error(error), line, place + 1) from error
-        check_width(Origin(piece.path, line), [""] * len(cells))
+                    raise DataFileError(piece.path, describe_decoding_error(error), line, place) from error
+        check_width(Origin(piece.path, line), len(cells))
         names = header or self._names_without_header(len(cells), options, roles)
         return Dialect(form.delimiter, header is not None, names, line)
 
@@ -417,27 +406,24 @@ class CsvTable(TableFormat):
                 return names
         return [str(number + 1) for number in range(width)]
 
-    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        if layout is None or roles is None:
-            return self._no_cells(piece, layout)
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        if plan is None or plan.roles is None:
+            return self._no_cells(piece, plan)
         begin = line = 0
-        if piece.first and layout.form.header:
-            records = records_of(piece, layout.form.delimiter)
-            header = int(np.argmax(records.cells > 0))
-            last = header + 1 == len(records.begins)
-            begin = records.whole if last else int(records.begins[header + 1])
-            line = records.whole_lines if last else int(records.lines[header + 1])
-        rows = CsvRows(piece, layout, self.missing)
-        return rows.cells(rows.read(begin, line), roles, self._rooms.words)
+        if piece.first and plan.form.header:
+            records = records_of(piece, plan.form.delimiter)
+            begin, line = records.after(int(np.argmax(records.cells > 0)))
+        rows = CsvRows(piece, plan, self.missing)
+        return rows.cells(rows.read(begin, line), self._workspaces.words)
 
-    def _no_cells(self, piece: Piece, layout: Layout | None) -> Cells:
-        """Of a piece before it is known what columns are: there is no row in it."""
+    def _no_cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        """Return those of a piece before it is known what columns are: there is no row in it."""
         records = records_of(piece, self._forms[piece.path].delimiter)
         bad = []
-        if layout is not None:
+        if plan is not None:
             bad = [
-                describe_width(int(records.lines[record]), int(records.cells[record]), len(layout.names))
-                for record in np.flatnonzero(records.cells).tolist()[piece.first and layout.form.header :]
+                describe_width(int(records.lines[record]), int(records.cells[record]), len(plan.names))
+                for record in np.flatnonzero(records.cells).tolist()[piece.first and plan.form.header :]
             ]
         if records.whole < piece.size:
             bad.append(BadRecord(records.whole_lines, f"{OPEN}: close it"))
@@ -483,21 +469,10 @@ def _first_rows(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dia
     return [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
 
 
-def _given_header(path: DataPath, line: int, cells: list[str]) -> list[str]:
-    """Return the names in the first row, which is a header, though they may be numbers."""
+def header_of(path: DataPath, line: int, cells: list[str], is_header: bool = False) -> list[str] | None:
+    """Return the names of the columns if the first row is a header: if the user says so, or no cell is a number."""
     names = [cell.strip() for cell in cells]
-    names_before: set[str] = set()
-    for place, name in enumerate(names):
-        if not name or name in names_before:
-            raise DataFileError(path, "in a header every column needs its own name: correct it", line, place + 1)
-        names_before.add(name)
-    return names
-
-
-def header_of(path: DataPath, line: int, cells: list[str]) -> list[str] | None:
-    """Return the names of the columns if the first row is a header: if none of its cells is a number."""
-    names = [cell.strip() for cell in cells]
-    if any(map(_is_number, names)):
+    if not is_header and any(map(_is_number, names)):
         is_numbered = len(names) > 3 and names[:-1] == [str(place) for place in range(len(names) - 1)]
         if is_numbered and not _is_number(names[-1]):
             message = (
@@ -508,13 +483,14 @@ def header_of(path: DataPath, line: int, cells: list[str]) -> list[str] | None:
         return None
     names_before: set[str] = set()
     for place, name in enumerate(names):
-        if not name:
-            message = (
-                "this column has no name: name it, or leave it out (if pandas wrote it as the index: use index=False)"
-            )
+        if not name or name in names_before:
+            message = f"two columns have the name {shown(name)}: rename one"
+            if is_header:
+                message = "in a header every column needs its own name: correct it"
+            elif not name:
+                message = "this column has no name: name it, or leave it out"
+                message += " (if pandas wrote it as the index: use index=False)"
             raise DataFileError(path, message, line, place + 1)
-        if name in names_before:
-            raise DataFileError(path, f"two columns have the name {shown(name)}: rename one", line, place + 1)
         names_before.add(name)
     return names
 
@@ -529,9 +505,6 @@ BLANK_SEPARATED_CELL = re.compile(rb'(\r\n|\r|\n)|("(?:[^"\r\n]|"")*")(?=[ \t\r\
 
 class WhitespaceTable(CsvTable):
     """A table of cells between runs of spaces and tabs. A cell with blanks in it has quotes around it."""
-
-    def __init__(self) -> None:
-        super().__init__(tabs=True)
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         for piece in with_a_record(
@@ -569,15 +542,11 @@ def _separate_quoted_by_tabs(content: bytes) -> bytes:
     parts, line_end = list[bytes](), b"\n"
     for end, quoted, plain in BLANK_SEPARATED_CELL.findall(content):
         if not end:
-            parts += [b"" if line_end else b"\t", quoted or _as_cell(plain)]
+            parts += [b"" if line_end else b"\t", quoted or (quoted_cell(plain) if plain.startswith(b'"') else plain)]
         else:
             parts += [b" " * (line_end == b"\r" and end == b"\n"), end]  # without it they were one end of line
         line_end = end
     return b"".join(parts)
-
-
-def _as_cell(text: bytes) -> bytes:
-    return quoted_cell(text) if text.startswith(b'"') else text
 
 
 # ---- what other formats that become CSV need, too

@@ -81,10 +81,10 @@ class WithoutTest:
             self.n_held_out += int(aside.sum())
             self.n_examples += len(aside)
             if aside.any():
-                part = _part_of(block, aside)
+                part = block.part(aside)
                 self._aside.append(TrainingBlock(part.X, _target(part), part.weight))
             if not aside.all():
-                yield _part_of(block, ~aside) if aside.any() else block
+                yield block.part(~aside) if aside.any() else block
 
     def close(self) -> None:
         """Delete the temporary file, and end the thread that reads it, which the frames of an error may hold."""
@@ -110,10 +110,8 @@ class WithoutTest:
             X = widened(block.X, n_features)
             codes, sets = block.target.codes, None
             if block.target.indicator is not None:
-                codes, sets = (
-                    np.arange(len(codes), dtype=np.int32),
-                    sp.csr_matrix(block.target.indicator, dtype=np.int64),
-                )
+                codes = np.arange(len(codes), dtype=np.int32)
+                sets = sp.csr_matrix(block.target.indicator, dtype=np.int64)
             yield Block(X, codes, block.target.classes, block.weight, self.files[0], None, sets=sets)
 
 
@@ -134,13 +132,6 @@ def _target(examples: "Table | Block") -> Target:
     if examples.classes is not None and sp.issparse(examples.y):
         return target_of(examples.y, examples.classes)
     return read_target(examples.y, examples.X.shape[0])
-
-
-def _part_of(block: Block, rows: np.ndarray) -> Block:
-    names = ("X", "codes", "weight", "lines", "keys")
-    parts: dict[str, Any] = {name: getattr(block, name) for name in names}
-    selected: dict[str, Any] = {name: part if part is None else part[rows] for name, part in parts.items()}
-    return block._replace(**selected)
 
 
 class TableStream:

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from perceptrons.data.arrow import coded, coded_lists, is_list, listed_features, one_chunk, strings, values_of
-from perceptrons.data.records import FULL, Key, Record, RecordForm, RecordFormat
+from perceptrons.data.records import FULL, Key, Record, RecordFormat
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import BadRecord, DataPath, describe_decoding_error
-from perceptrons.data.table_format import Cells, Faults, Layout
-from perceptrons.features.cells import Contents, RecordSchema, Roles
+from perceptrons.data.table_reader import Cells, Faults, Plan
+from perceptrons.features.cells import Contents, RecordSchema
 from perceptrons.features.values import LARGEST, Twice, is_label, shown
 
 NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
@@ -48,15 +48,15 @@ class JsonTable(RecordFormat):
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         return pieces(path, prompt, encoding=self.encoding)
 
-    def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> RecordForm:
-        return RecordForm(schema, _shape(keys, n, schema))
+    def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> ArrowSchema | None:
+        return _shape(keys, n, schema)
 
-    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        if layout is not None and layout.form.shape is not None:
-            cells = _read_fast(piece, *layout.form)
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        if plan is not None and plan.schema is not None and plan.form is not None:
+            cells = _read_fast(piece, plan.schema, plan.form)
             if cells is not None:
                 return cells
-        return super().cells(piece, roles, layout)
+        return super().cells(piece, plan)
 
 
 def _shape(keys: dict[str, Key], n: int, schema: RecordSchema) -> ArrowSchema | None:
@@ -195,34 +195,27 @@ def _cells(
 
 
 def _record(number: int, line: bytes) -> Record:
+    text, column = "", 1
     try:
         text = line.decode()
         value = DECODER.decode(text)
         if "\\u" in text:
             json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeDecodeError as error:
-        return Record(number, "", {}, BadRecord(number, describe_decoding_error(error), error.start + 1))
-    except UnicodeEncodeError:
-        message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
-        return Record(number, text, {}, BadRecord(number, message, max(text.lower().find("\\ud"), 0) + 1))
-    except json.JSONDecodeError as error:
-        message = f"this is not JSON ({error.msg}): correct or remove the line"
-        return Record(number, text, {}, BadRecord(number, message, error.colno))
-    except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
-        return Record(
-            number,
-            text,
-            {},
-            BadRecord(
-                number, "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"
-            ),
-        )
-    if not isinstance(value, dict):
+        if isinstance(value, dict):
+            return Record(number, text, value)
         message = (
             f'{shown(text.strip())} is not an object: write one per example, such as {{"label": 1, "height": 1.5}}'
         )
-        return Record(number, text, {}, BadRecord(number, message))
-    return Record(number, text, value)
+    except UnicodeDecodeError as error:
+        message, column = describe_decoding_error(error), error.start + 1
+    except UnicodeEncodeError:
+        message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
+        column = max(text.lower().find("\\ud"), 0) + 1
+    except json.JSONDecodeError as error:
+        message, column = f"this is not JSON ({error.msg}): correct or remove the line", error.colno
+    except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
+        message = "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"
+    return Record(number, text, {}, BadRecord(number, message, column))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

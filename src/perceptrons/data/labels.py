@@ -5,7 +5,7 @@ A format gives the distinct labels of a piece as texts; a tuple of texts stands 
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,13 +24,6 @@ COMMA = ","
 PRINTED = re.compile(r"[^\x00-\x20\x7f]{1,8}")
 
 
-def check_separator(separator: Any) -> None:
-    """Raise ValueError for what cannot stand between labels."""
-    if separator is not None and not (isinstance(separator, str) and PRINTED.fullmatch(separator)):
-        message = "give one to eight printable characters, such as ',' or '|', without spaces"
-        raise ValueError(f"label_separator={separator!r}: {message}.")
-
-
 def split_labels(text: str, separator: str) -> tuple[str, ...]:
     """Return the labels of a text, without the spaces around them; none of an empty one."""
     return tuple(part.strip() for part in text.split(separator)) if text.strip() else ()
@@ -46,10 +39,6 @@ def as_set(label: Label) -> tuple[str, ...]:
     return label if isinstance(label, tuple) else (label,) if label else ()
 
 
-def any_sets(labels: Iterable[Label]) -> bool:
-    return any(isinstance(label, tuple) for label in labels)
-
-
 def format_labels(label: Label) -> str:
     """Return a label or label set for a message: the first labels, quoted."""
     if isinstance(label, str):
@@ -58,24 +47,14 @@ def format_labels(label: Label) -> str:
     return f"{quoted}, ..." if len(label) > 3 else quoted or "none"
 
 
-class Members(NamedTuple):
-    """Label sets as numbers of distinct labels."""
-
-    labels: list[str]
-    sets: sp.csr_matrix  # int64 (sets, labels)
-
-
-def members(labels: Sequence[Label]) -> Members:
+def members(labels: Sequence[Label]) -> tuple[list[str], sp.csr_matrix]:
     """Return the distinct labels of these sets, and which each has; a label that a set names twice counts once."""
     number_of: dict[str, int] = {}
     parts = [[number_of.setdefault(name, len(number_of)) for name in as_set(label)] for label in labels]
-    return Members(list(number_of), _matrix(parts, len(number_of)))
-
-
-def _matrix(parts: list[list[int]], n_labels: int) -> sp.csr_matrix:
     starts = np.cumsum([0, *map(len, parts)])
     places = np.fromiter((place for part in parts for place in part), np.int32, int(starts[-1]))
-    return _once(sp.csr_matrix((np.ones(len(places), np.int64), places, starts), shape=(len(parts), n_labels)))
+    sets = sp.csr_matrix((np.ones(len(places), np.int64), places, starts), shape=(len(parts), len(number_of)))
+    return list(number_of), _once(sets)
 
 
 def _once(sets: sp.csr_matrix) -> sp.csr_matrix:
@@ -109,80 +88,73 @@ def target_of(y: sp.csr_matrix, classes: np.ndarray) -> Target:
     return Target(FILES, classes, np.zeros(y.shape[0], np.int32), y.astype(bool).toarray())
 
 
-class Several:
-    """Has every example one label, or any number? Asked, or decided by the first labels that are read.
+FEW_CLASSES = 20  # this number of classes is always accepted
 
-    asked: True or False, or None to see by the data. separator: what stands between labels in a text, if it was said,
-    which asks for several. of_model: was it a model that said so?
+
+class LabelReader:
+    """Labels as they are written, and as they are learned: one per example or several, whole numbers or strings.
+
+    Whole numbers are learned if all labels look like it, and several per example if one has several. A stream decides
+    both by its first block. While `wait` is set, labels stay as they are written until `settle`, so that a whole table
+    decides by all of its labels.
+
+    text: keep labels as strings. multilabel: may an example have several labels? None: see by the data. separator: what
+    stands between labels in a text, if the user gave it, which implies several. of_model: was it a model that said so?
     """
 
-    def __init__(self, asked: bool | None, separator: str | None, of_model: bool):
-        if asked not in (None, True, False):
-            raise ValueError(f"multilabel={asked!r}: give True, False or None.")
-        check_separator(separator)
-        if separator is not None and asked is False and not of_model:
+    def __init__(self, text: bool, multilabel: bool | None, separator: str | None, of_model: bool):
+        if multilabel not in (None, True, False):
+            raise ValueError(f"multilabel={multilabel!r}: give True, False or None.")
+        if separator is not None and not (isinstance(separator, str) and PRINTED.fullmatch(separator)):
+            message = "give one to eight printable characters, such as ',' or '|', without spaces"
+            raise ValueError(f"label_separator={separator!r}: {message}.")
+        if separator is not None and multilabel is False and not of_model:
             raise ValueError(
                 "label_separator is for several labels per example, but multilabel=False: leave one of them out."
             )
-        self.asked = True if separator is not None and asked is None else asked
-        self.now, self.separator, self._of_model = self.asked, separator, of_model
+        self.multilabel = True if separator is not None and multilabel is None else multilabel
+        self.several, self.separator, self._of_model = self.multilabel, separator, of_model
+        self.wait = False
+        self._text, self._settled = text, False  # by all labels that were read as a whole
+        self._whole: bool | None = None
 
     @property
     def model_gives_one(self) -> bool:
         """Are the files read for a model that was trained on one label per example?"""
-        return self._of_model and self.asked is False
+        return self._of_model and self.multilabel is False
 
     def recipe(self) -> dict[str, Any]:
-        """Return what a recipe of reading says of it."""
-        if not self.now:
+        """Return what a recipe of reading says of several labels."""
+        if not self.several:
             return {}
         return {"multilabel": True} | ({} if self.separator is None else {"label_separator": self.separator})
 
     def begin(self) -> None:
         """Labels are read from the beginning."""
-        self.now = self.now or self.asked
-
-    def decide(self, labels: Sequence[Label], wait: bool) -> bool:
-        """Return whether the examples of this block may have several labels. wait: later blocks may decide it."""
-        if self.now is None and labels and (any_sets(labels) or not wait):
-            self.now = any_sets(labels)
-        return bool(self.now)
-
-    def settle(self) -> None:
-        """All has been read."""
-        self.now = bool(self.now)
-
-    def why_not(self, label: Label) -> str:
-        """Return what is wrong with a label set where an example has one label."""
-        message = f"several labels, {format_labels(label)}" if label else "a list without a label"
-        if self._of_model:
-            return f"{message}, but the model was trained on one label per example: give one"
-        if self.asked is False:
-            return f"{message}, but multilabel=False means one label per example: give one"
-        return f"{message}, but earlier examples have one label each: give multilabel=True (--multilabel)"
-
-
-FEW_CLASSES = 20  # this number of classes is always accepted
-
-
-class Labels:
-    """Labels as they are written, and as they are learned: whole numbers if all of them look like it.
-
-    A stream decides by its first block. While `wait` is set, labels stay as they are written until `settle`, so that a
-    whole table decides by all of its labels.
-    """
-
-    def __init__(self, text: bool):
-        self.wait = False
-        self._text, self._settled = text, False  # by all labels that were read as a whole
-        self._whole: bool | None = None
-
-    def begin(self) -> None:
-        """Labels are read from the beginning."""
+        self.several = self.several or self.multilabel
         if not self._settled:
             self._whole = False if self._text else None
 
-    def read(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
+    def read(self, labels: list[Label]) -> tuple[np.ndarray, sp.csr_matrix | None, dict[int, str]]:
+        """Return the labels, the label sets if examples may have several, and what is wrong with some of them."""
+        has_sets = any(isinstance(label, tuple) for label in labels)
+        if self.several is None and labels and (has_sets or not self.wait):
+            self.several = has_sets
+        if not self.several:
+            sets = {number: self.why_not(label) for number, label in enumerate(labels) if isinstance(label, tuple)}
+            classes, faults = self.read_one_each(["" if isinstance(label, tuple) else label for label in labels])
+            return classes, None, faults | sets
+        texts, members_of = members(labels)
+        classes, faults = self.read_one_each(texts)
+        places = np.repeat(np.arange(members_of.shape[0]), np.diff(members_of.indptr))
+        bad = np.isin(members_of.indices, list(faults))
+        reasons = {int(place): faults[int(k)] for place, k in zip(places[bad], members_of.indices[bad], strict=True)}
+        if faults:
+            keep = np.setdiff1d(np.arange(len(classes)), list(faults))
+            classes, members_of = classes[keep], members_of[:, keep]
+        return *sorted_sets(classes, members_of), reasons
+
+    def read_one_each(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
         """Return the labels, and what is wrong with those that are none."""
         faults = {
             number: f"{no_label(text)}: add one, or remove the record"
@@ -202,34 +174,33 @@ class Labels:
                 )
         return whole_numbers(texts), faults
 
-    def read_sets(self, labels: list[Label]) -> tuple[np.ndarray, sp.csr_matrix, dict[int, str]]:
-        """Return the labels, the label sets, and what is wrong with sets, if examples may have several labels."""
-        texts, sets = members(labels)
-        classes, faults = self.read(texts)
-        places = np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))
-        bad = np.isin(sets.indices, list(faults))
-        reasons = {int(place): faults[int(k)] for place, k in zip(places[bad], sets.indices[bad], strict=True)}
-        if not faults:
-            return *sorted_sets(classes, sets), reasons
-        keep = np.setdiff1d(np.arange(len(classes)), list(faults))
-        return *sorted_sets(classes[keep], sets[:, keep]), reasons
+    def why_not(self, label: Label) -> str:
+        """Return what is wrong with a label set where an example has one label."""
+        message = f"several labels, {format_labels(label)}" if label else "a list without a label"
+        if self._of_model:
+            return f"{message}, but the model was trained on one label per example: give one"
+        if self.multilabel is False:
+            return f"{message}, but multilabel=False means one label per example: give one"
+        return f"{message}, but earlier examples have one label each: give multilabel=True (--multilabel)"
 
     def settle(self, blocks: list["Block"]) -> None:
-        """Decide by the labels of these blocks."""
+        """Decide by the labels of these blocks, which are all that have been read."""
         if self._whole is None:
             texts = {text for block in blocks if is_written(block.classes) for text in block.labels()}
             self._whole = all(map(WHOLE_NUMBER.fullmatch, texts)) if texts else None
-        self.wait, self._settled = False, self._whole is not None
+        self.wait, self._settled, self.several = False, self._whole is not None, bool(self.several)
 
-    def settled(self, block: "Block") -> "Block":
-        """Return a block whose labels were read before that was decided."""
-        if not self._whole or not is_written(block.classes):
+    def finished(self, block: "Block") -> "Block":
+        """Return a block that was read before it was known what others are."""
+        classes, sets = block.classes, block.sets
+        if classes is None or block.codes is None:
             return block
-        assert block.classes is not None
-        classes = whole_numbers(block.classes.tolist())
-        if block.sets is None:
-            return block._replace(classes=classes)
-        classes, sets = sorted_sets(classes, block.sets)
+        if self.several and sets is None:
+            classes, sets = sorted_sets(classes, sp.identity(len(classes), np.int64, "csr"))
+        if self._whole and is_written(classes):
+            classes = whole_numbers(classes.tolist())
+            if sets is not None:
+                classes, sets = sorted_sets(classes, sets)
         return block._replace(classes=classes, sets=sets)
 
 

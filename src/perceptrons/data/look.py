@@ -1,10 +1,8 @@
-"""Columns that give the label away: what they hold decides the label in every row, more often than chance would.
+"""Examines data before training: columns, missing values, labels, and likely problems.
 
-Such a column may be a very good feature, or was written after the label was known. Who looks at the data decides.
-
-Examines data before training: columns, missing values, labels, and likely problems.
-
-Rows are read by the reader that training uses, which also decides what each column is.
+Rows are read by the reader that training uses, which also decides what each column is. A column that decides the label
+in every row, more often than chance would, gives it away: it may be a very good feature, or was written after the label
+was known. Who looks at the data decides.
 """
 
 from collections import Counter
@@ -64,8 +62,8 @@ def leaks(contents: Contents, numbers: list[str], labels: CodedColumn, column_of
     """
     if len(np.unique(labels.codes)) < 2:
         return []
-    findings = [(name, _of_number(contents.numbers[:, place], labels)) for place, name in enumerate(numbers)]
-    findings += [(name, _of(column, labels)) for name, column in contents.categories.items()]
+    findings = [(name, _number_leak(contents.numbers[:, place], labels)) for place, name in enumerate(numbers)]
+    findings += [(name, _category_leak(column, labels)) for name, column in contents.categories.items()]
     suspicious: dict[str, list[str]] = {}
     for name, kind in findings:
         if kind is not None:
@@ -73,19 +71,19 @@ def leaks(contents: Contents, numbers: list[str], labels: CodedColumn, column_of
     return [Leak(name, min(hows, key=PLAIN.index)) for name, hows in suspicious.items()]
 
 
-def _of_number(values: np.ndarray, labels: CodedColumn) -> str | None:
+def _number_leak(values: np.ndarray, labels: CodedColumn) -> str | None:
     present = ~np.isnan(values)
     distinct, codes = np.unique(values, return_inverse=True)
     texts = [f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()]
     column = CodedColumn(codes.astype(np.int32), texts)
-    if (kind := _of(column, labels)) == "equals":
+    if (kind := _category_leak(column, labels)) == "equals":
         return kind
     if _separates(values[present], labels.codes[present], len(labels.distinct)):
         return "separates"
     return "missing" if _determines(present.astype(np.int32), labels.codes) else kind
 
 
-def _of(column: CodedColumn, labels: CodedColumn) -> str | None:
+def _category_leak(column: CodedColumn, labels: CodedColumn) -> str | None:
     """Return whether a column equals the label or determines it; None for neither."""
     if not _determines(column.codes + 1, labels.codes):
         return None
@@ -200,51 +198,40 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> DataSumma
         rows = np.arange(min(block.X.shape[0], at_most - n))
         n += block.X.shape[0]
         if len(rows):
-            blocks.append(block._replace(X=block.X[rows], codes=None if block.codes is None else block.codes[rows]))
+            blocks.append(block.part(rows))
         if n > at_most:
             break
     if not blocks:
         return None
-    if blocks[0].sets is not None:
-        return _with_sets(reader, blocks, text_labels, n > at_most)
-    y = np.concatenate([np.asarray(block.y) for block in blocks])
-    texts, codes = np.unique(y, return_inverse=True)
-    values = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
-    classes, number_of = np.unique(values, return_inverse=True)
-    labels = CodedColumn(number_of[codes].astype(np.int32), [str(label) for label in classes.tolist()])
-    more = n > at_most
-    if isinstance(blocks[0].X, UnpreparedRows):
-        assert isinstance(reader, TableReader)
-        assert reader.decided is not None
-        parts = [block.X.contents for block in blocks]
-        return _of_table(parts, reader.decided, labels, more)._replace(classes=classes.tolist())
-    X = concatenate_rows([block.X for block in blocks], reader.n_features)
-    equal = np.unique(row_hashes(X), return_inverse=True)[1]
-    return DataSummary(X.shape[0], more, labels.codes, classes.tolist(), equal, X=X)
-
-
-def _with_sets(reader: "Reader", blocks: list[Block], text_labels: bool, more: bool) -> DataSummary:
-    """Return the same where rows have several labels: every label set is a label, but for the counts."""
-    y, texts = joined_label_sets(blocks)
+    if several := blocks[0].sets is not None:  # every label set is a label, except where labels are counted
+        y, texts = joined_label_sets(blocks)
+        _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
+    else:
+        texts, codes = np.unique(np.concatenate([np.asarray(block.y) for block in blocks]), return_inverse=True)
     classes = as_labels(texts.tolist(), text_labels) if texts.dtype.kind == "U" else texts
-    _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
-    names = [", ".join(str(label) for label in classes[y[row].indices].tolist()) for row in first.tolist()]
+    if several:
+        names = [", ".join(str(label) for label in classes[y[row].indices].tolist()) for row in first.tolist()]
+    else:
+        classes, number_of = np.unique(classes, return_inverse=True)
+        codes, names = number_of[codes], [str(label) for label in classes.tolist()]
     labels = CodedColumn(codes.astype(np.int32), names)
     if isinstance(blocks[0].X, UnpreparedRows):
         assert isinstance(reader, TableReader)
         assert reader.decided is not None
-        summary = _of_table([block.X.contents for block in blocks], reader.decided, labels, more)
+        summary = _summarize_table([block.X.contents for block in blocks], reader.decided, labels, n > at_most)
     else:
         X = concatenate_rows([block.X for block in blocks], reader.n_features)
         equal = np.unique(row_hashes(X), return_inverse=True)[1]
-        summary = DataSummary(X.shape[0], more, labels.codes, [], equal, X=X)
-    counts = np.bincount(y.indices, minlength=len(classes)).tolist()
-    return summary._replace(classes=classes.tolist(), by_label=counts, leaks=())
+        summary = DataSummary(X.shape[0], n > at_most, labels.codes, [], equal, X=X)
+    summary = summary._replace(classes=classes.tolist())
+    if not several:
+        return summary
+    return summary._replace(by_label=np.bincount(y.indices, minlength=len(classes)).tolist(), leaks=())
 
 
-def _of_table(parts: list[Contents], decided: ColumnKinds, labels: CodedColumn, more: bool) -> DataSummary:
+def _summarize_table(parts: list[Contents], decided: ColumnKinds, labels: CodedColumn, more: bool) -> DataSummary:
     roles, n = decided.read, len(labels.codes)
-    contents = _joined(parts)
+    contents = _join_contents(parts)
     used = {*decided.roles.numbers, *decided.roles.categories, *decided.roles.texts}
     kinds = {column_facts.name: column_facts.kind for column_facts in decided.facts}
     place_of = {name: place for place, name in enumerate(roles.numbers)}
@@ -257,32 +244,32 @@ def _of_table(parts: list[Contents], decided: ColumnKinds, labels: CodedColumn, 
             counts = _histogram(contents.numbers[:, place_of[name]])
             columns.append(Column(facts, kind, name in used, counts, []))
         else:
-            columns.append(_of_strings(facts, kind, name in used, contents, decided))
+            columns.append(_describe_strings(facts, kind, name in used, contents, decided))
     keys = dict.fromkeys(text.partition("=")[0] for part in contents.lists for text in part.names)
-    columns += [_of_lists(name, contents) for name in keys if name not in kinds]
-    columns += [_of_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
+    columns += [_describe_lists(name, contents) for name in keys if name not in kinds]
+    columns += [_describe_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
     if roles.label is not None:
-        columns.append(_of_labels(roles.label, labels))
+        columns.append(_describe_labels(roles.label, labels))
     if decided.names:
         order = {name: place for place, name in enumerate(decided.names)}
         columns.sort(key=lambda column: order[column.facts.name])
-    derived, invalid = derive(_only(contents, roles.numbers, used), decided.derived, decided.missing.texts)
+    derived, invalid = derive(_select_columns(contents, roles.numbers, used), decided.derived, decided.missing.texts)
     flags = {name: contents.categories[name] for name in decided.derived.flags}
     plain = derived._replace(categories=derived.categories | flags)
     numbers = [*decided.roles.numbers, *decided.derived.numbers()]
     dated = [*decided.derived.numbers(), *decided.derived.categories()]
     column_of = {feature: name for name in decided.derived.dates for feature in dated if feature.startswith(f"{name}.")}
     suspicious = leaks(plain, numbers, labels, column_of)
-    hashes = np.concatenate([record_keys(_only(part, roles.numbers, used)) for part in parts])
+    hashes = np.concatenate([record_keys(_select_columns(part, roles.numbers, used)) for part in parts])
     equal = np.unique(hashes, return_inverse=True)[1]
     return DataSummary(n, more, labels.codes, [], equal, columns, leaks=suspicious, invalid=invalid)
 
 
-def _of_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, decided: ColumnKinds) -> Column:
+def _describe_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, decided: ColumnKinds) -> Column:
     """Return a column of strings: dates by time, others by their most frequent values."""
     column = contents.categories[facts.name]
     rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct)).tolist()
-    times = Counter(dict(zip(column.distinct, rows, strict=True))) + _in_lists(facts.name, contents)[0]
+    times = Counter(dict(zip(column.distinct, rows, strict=True))) + _count_in_lists(facts.name, contents)[0]
     frequent = [(text, n) for text, n in times.most_common()
                 if n and text.strip().lower() not in decided.missing.texts][:BINS]  # fmt: skip
     counts = [n for _, n in frequent]
@@ -295,15 +282,15 @@ def _of_strings(facts: ColumnFacts, kind: str, used: bool, contents: Contents, d
     return Column(facts, kind, used, _histogram(seconds[column.codes]), frequent[:SOME], span)
 
 
-def _of_lists(name: str, contents: Contents) -> Column:
+def _describe_lists(name: str, contents: Contents) -> Column:
     """Return a key of records that may have several values, or that only some records have."""
-    times, rows = _in_lists(name, contents)
+    times, rows = _count_in_lists(name, contents)
     common = tuple(value for value, _ in times.most_common(SOME))
     facts = ColumnFacts(name, "category", contents.n, contents.n - rows, len(times), examples=common)
     return Column(facts, "category", True, [n for _, n in times.most_common(BINS)], times.most_common(SOME))
 
 
-def _in_lists(name: str, contents: Contents) -> tuple[Counter[str], int]:
+def _count_in_lists(name: str, contents: Contents) -> tuple[Counter[str], int]:
     """Return how often values occur in the lists of a key, and in how many rows."""
     times, rows = Counter[str](), set[int]()
     for part in contents.lists:
@@ -315,7 +302,7 @@ def _in_lists(name: str, contents: Contents) -> tuple[Counter[str], int]:
     return times, len(rows)
 
 
-def _of_texts(name: str, texts: list[TextColumn], decided: ColumnKinds) -> Column:
+def _describe_texts(name: str, texts: list[TextColumn], decided: ColumnKinds) -> Column:
     times: Counter[bytes] = Counter()
     for content, begin, end in texts:
         text_bytes = content.tobytes()
@@ -326,7 +313,7 @@ def _of_texts(name: str, texts: list[TextColumn], decided: ColumnKinds) -> Colum
     return Column(ColumnFacts(name, "text", n, missing, distinct), "text", True, [], [])
 
 
-def _of_labels(name: str, labels: CodedColumn) -> Column:
+def _describe_labels(name: str, labels: CodedColumn) -> Column:
     counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
     frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
     facts = ColumnFacts(name, "label", len(labels.codes), 0, len(labels.distinct))
@@ -338,7 +325,7 @@ def _histogram(values: np.ndarray) -> list[int]:
     return np.histogram(present, BINS)[0].tolist() if len(present) else []
 
 
-def _joined(parts: list[Contents]) -> Contents:
+def _join_contents(parts: list[Contents]) -> Contents:
     """Return all cells but the texts."""
     begins = np.cumsum([0, *(part.n for part in parts)])
     lists = [
@@ -346,11 +333,11 @@ def _joined(parts: list[Contents]) -> Contents:
         for part, begin in zip(parts, begins.tolist(), strict=False)
         for column in part.lists
     ]
-    categories = {name: _joined_strings([part.categories[name] for part in parts]) for name in parts[0].categories}
+    categories = {name: _join_strings([part.categories[name] for part in parts]) for name in parts[0].categories}
     return Contents(np.concatenate([part.numbers for part in parts]), categories, lists, [])
 
 
-def _joined_strings(parts: list[CodedColumn]) -> CodedColumn:
+def _join_strings(parts: list[CodedColumn]) -> CodedColumn:
     number_of: dict[str, int] = {}
     codes = []
     for column in parts:
@@ -359,7 +346,7 @@ def _joined_strings(parts: list[CodedColumn]) -> CodedColumn:
     return CodedColumn(np.concatenate(codes), list(number_of))
 
 
-def _only(contents: Contents, numbers: list[str], used: set[str]) -> Contents:
+def _select_columns(contents: Contents, numbers: list[str], used: set[str]) -> Contents:
     """Return the cells of these columns."""
     places = [place for place, name in enumerate(numbers) if name in used]
     categories = {name: column for name, column in contents.categories.items() if name in used}

@@ -38,10 +38,10 @@ class ArrayReader(Reader):
         if part not in ("train", "test"):
             raise ValueError(f"part={part!r}: choose 'train' or 'test'.")
         self.format = "arrays" if isinstance(self.files[0], InMemory) else "npz"
-        self._part, self._fixed = part, n_features
+        self._part, self._model_width = part, n_features
 
     def recipe(self) -> Recipe:
-        return {"format": self.format, "text_labels": self.text_labels} | self._several.recipe()
+        return {"format": self.format, "text_labels": self.text_labels} | self._labels.recipe()
 
     def learned_state(self) -> LearnedState:
         return {"n_features": self.n_features}, {}
@@ -51,15 +51,15 @@ class ArrayReader(Reader):
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
         self._labels.begin()
-        self.n_features = self._fixed or 0
+        self.n_features = self._model_width or 0
         for path in self.files:
             self._begin_file(path)
-            block = self._block(path)
-            if not (self.many_classes or self._labels.wait or self._several.now) and block.codes is not None:
+            block = self._read_arrays(path)
+            if block.codes is not None and self._must_check_classes:
                 self._check_classes(path, block.labels(), len(block.codes))
             yield block, []
 
-    def _block(self, path: DataPath) -> Block:
+    def _read_arrays(self, path: DataPath) -> Block:
         X, y = _memory_arrays(path) if isinstance(path, InMemory) else _file_arrays(path, self._part)
         if y is None and self.need_labels:
             message = "there is no array of labels: save it as y next to X"
@@ -74,17 +74,15 @@ class ArrayReader(Reader):
         if 0 in X.shape:
             raise DataFileError(path, f"the examples have shape {X.shape}: the array is empty")
         if self.n_features and X.shape[1] != self.n_features:
-            whose = "the model has" if self._fixed else "earlier examples have"
-            message = (
-                f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features: give the same number"
-            )
-            raise DataFileError(path, message)
+            whose = "the model has" if self._model_width else "earlier examples have"
+            message = f"the examples have {X.shape[1]} columns, but {whose} {self.n_features} features"
+            raise DataFileError(path, f"{message}: give the same number")
         self.n_features = X.shape[1]
         _check_values(path, X)
         if y is not None and y.ndim == 2 and y.shape[1] > 1:
             return self._with_indicator(path, X, y)
         codes, classes = (None, None) if y is None else self._coded(path, y, X.shape[0])
-        return self._as_several(Block(X, codes, classes, None, path, None))
+        return self._labels.finished(Block(X, codes, classes, None, path, None))
 
     def _with_indicator(self, path: DataPath, X: Any, y: Any) -> Block:
         """Return a block whose examples may have several labels: their numbers are those of the columns of y."""
@@ -92,13 +90,11 @@ class ArrayReader(Reader):
         flags = sp.csr_matrix(y) if y.dtype.kind in "biuf" else sp.csr_matrix((0, 0))
         if flags.shape[0] != n or not np.isin(flags.data, (0, 1)).all():
             message = f"the labels have shape {y.shape} and are not all 0 or 1, or not for {n} examples"
-            raise DataFileError(
-                path,
-                f"{message}: a matrix of labels has one column per label, which is 1 where an example has the label",
-            )
-        if self._several.asked is False:
-            raise DataFileError(path, self._several.why_not(("0", "1")))
-        self._several.now = True
+            hint = "a matrix of labels has one column per label, which is 1 where an example has the label"
+            raise DataFileError(path, f"{message}: {hint}")
+        if self._labels.multilabel is False:
+            raise DataFileError(path, self._labels.why_not(("0", "1")))
+        self._labels.several = True
         sets = flags.astype(np.int64)
         sets.eliminate_zeros()
         classes = np.arange(y.shape[1])
@@ -112,7 +108,7 @@ class ArrayReader(Reader):
         codes = codes.astype(np.int32)
         if distinct.dtype.kind == "b":
             return codes, distinct
-        classes, faults = self._labels.read([str(label) for label in distinct.tolist()])
+        classes, faults = self._labels.read_one_each([str(label) for label in distinct.tolist()])
         for code, message in faults.items():
             raise DataFileError(path, f"label {int(np.argmax(codes == code))} (numbered from 0): {message}")
         return codes, classes
@@ -147,9 +143,8 @@ def _file_arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
             message = "not a complete npz file: write it with numpy.savez(path, X=X, y=y)"
             file.seek(0)
             if "pickle" in str(error) and file.read(2) == b"PK":  # else NumPy takes any file for a pickle
-                message = (
-                    "it contains Python objects, which are never loaded: save X as numbers, y as numbers or strings"
-                )
+                message = "it contains Python objects, which are never loaded"
+                message += ": save X as numbers, y as numbers or strings"
             raise DataFileError(path, message) from error
 
 

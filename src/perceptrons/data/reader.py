@@ -1,21 +1,19 @@
 """What readers of all formats share: blocks of examples in the order of the files, bad records, kinds of labels."""
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from perceptrons.data.labels import Label, Labels, Several, joined_label_sets, not_classes, sorted_sets
+from perceptrons.data.labels import LabelReader, joined_label_sets, not_classes
 from perceptrons.data.source import FilePart, Inputs, Piece, decoded_from, find_files, identity, only_once, pieces
 from perceptrons.data.table import (
     BadRecord,
     Block,
-    CodedLabels,
     DataFileError,
     DataPath,
     Identity,
@@ -31,13 +29,14 @@ from perceptrons.engine.streaming.threads import ahead, in_order
 from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
+from perceptrons.features.named_rows import Workspace, local_names
 from perceptrons.features.values import LearnedState, Recipe
 
 TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
 COMPLAINTS = 10  # messages about skipped records that are kept
 
 
-class Reader(ABC):
+class Reader:
     """Blocks of examples; iterate as often as you like, but once over standard input. `read` gives all as one table.
 
     The blocks are the same every time, whatever the number of threads. Threads keep reading while a block is used.
@@ -50,6 +49,7 @@ class Reader(ABC):
     request: Recipe  # the recipe before anything was read
     file_part: FilePart | None = None  # how much of every file is read, where several readers divide them; None: all
     no_features = "no example has any features: add at least one"
+    more_on_labels = False  # has the format more to say of a missing label than others?
     keyed = False  # are hashes of the records wanted?
     unprepared = False  # are the cells of tables wanted as they are, to look at?
     learn_from: Callable[[list[Block]], list[np.ndarray]] | None = None  # flags for the rows that are learned from
@@ -65,24 +65,40 @@ class Reader(ABC):
         self.on_error, self.text_labels, self.need_labels, self.prompt = on_error, text_labels, need_labels, prompt
         self.many_classes = many_classes  # may nearly every example have a label of its own?
         self.skipped, self.complaints = 0, list[str]()
-        self._seen: dict[DataPath, Identity | None] = {}
-        self._labels, self._several = Labels(text_labels), Several(multilabel, label_separator, of_model)
-        self._held: deque[Outcome] = deque()  # what `read` has read, and where it stopped
-        self._rest: Generator[Outcome, None, None] | None = None
+        self._identities: dict[DataPath, Identity | None] = {}
+        self._labels = LabelReader(text_labels, multilabel, label_separator, of_model)
+        self._buffered: deque[Outcome] = deque()  # what `read` has read, and where it stopped
+        self._remaining: Generator[Outcome, None, None] | None = None
 
     # ---- what a format says
 
-    @abstractmethod
-    def _outcomes(self) -> Generator[Outcome, None, None]:
-        """Yield the blocks from the beginning, each with the records among its lines that were skipped."""
-
-    @abstractmethod
     def recipe(self) -> Recipe:
-        """Keyword arguments of `stream` that read other files as these are read; fit for JSON."""
+        """Return the keyword arguments of `stream` that read other files as these are read; fit for JSON."""
+        raise NotImplementedError
+
+    def _begin(self) -> None:
+        """Forget what was learned of the files in an iteration before."""
+        raise NotImplementedError
+
+    def _parse(self, piece: Piece) -> ParsedPiece:
+        """Read a piece; runs in several threads at once, and changes nothing of the reader."""
+        raise NotImplementedError
+
+    def _matrix(self, parsed: ParsedPiece) -> Any:
+        """Return the rows of the piece as a matrix; runs in the order of the pieces."""
+        raise NotImplementedError
+
+    def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
+        """Return rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
+        return {}
+
+    def _describe_unlabelled(self, line: bytes) -> tuple[str, int]:
+        """Return what is wrong with a line that has no label, and the column; for formats with `more_on_labels`."""
+        raise NotImplementedError
 
     @property
     def notices(self) -> list[str]:
-        """What somebody should be told of the files, though they can be read."""
+        """Messages about the files, though they can be read."""
         return []
 
     def learned_state(self) -> LearnedState:
@@ -98,7 +114,7 @@ class Reader(ABC):
         check_recipe(self.recipe())
 
     def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        """What a format takes from a cache."""
+        """Take what a format has learned from a cache."""
         if self.columns is not None:
             columns = Columns.from_state(facts["columns"], arrays)
             if any(getattr(columns, name) != getattr(self.columns, name) for name in ("bits", "signed", "seed")):
@@ -130,17 +146,17 @@ class Reader(ABC):
 
     def _resumed(self) -> Generator[Outcome, None, None]:
         """Yield the blocks from the beginning; those that `read` has read already are not read again."""
-        if self._rest is None:
+        if self._remaining is None:
             self._labels.wait = False
             yield from self._outcomes()
             return
-        remaining, self._rest = self._rest, None
-        buffered, self._held = self._held, deque()
+        remaining, self._remaining = self._remaining, None
+        buffered, self._buffered = self._buffered, deque()
         self._settle_labels([block for block, _ in buffered if block is not None])
         with closing(remaining):
             while buffered:
                 block, skipped = buffered.popleft()
-                yield block if block is None else self._finished(block), skipped
+                yield block if block is None else self._finished([block])[0], skipped
             yield from remaining
 
     def read(self, limit: int | None = None) -> Table | None:
@@ -157,13 +173,13 @@ class Reader(ABC):
         DataFileError
             The first malformed record, or the lack of any example.
         """
-        if self._rest is None:
+        if self._remaining is None:
             self._labels.wait = True
-            self._rest, self._held = self._outcomes(), deque()
-        size, max_bytes = sum(n_bytes(block) for block, _ in self._held), int(TABLE_SHARE * memory())
+            self._remaining, self._buffered = self._outcomes(), deque()
+        size, max_bytes = sum(n_bytes(block) for block, _ in self._buffered), int(TABLE_SHARE * memory())
         try:
-            for outcome in self._rest:
-                self._held.append(outcome)
+            for outcome in self._remaining:
+                self._buffered.append(outcome)
                 size += n_bytes(outcome[0])
                 if limit is not None and size > limit:
                     return None
@@ -171,9 +187,13 @@ class Reader(ABC):
                     message = f"more than {max_bytes:,} bytes of parsed data, too much for the memory of this machine"
                     raise DataFileError(self.files[0], f"{message}: split them, or use perceptrons.data.stream")
         except BaseException:
-            self._rest, self._held = None, deque()
+            self._remaining, self._buffered = None, deque()
             raise
-        blocks, self._rest, self._held = [block for block, _ in self._held if block is not None], None, deque()
+        blocks, self._remaining, self._buffered = (
+            [block for block, _ in self._buffered if block is not None],
+            None,
+            deque(),
+        )
         if not blocks:
             raise self._nothing()
         self._settle_labels(blocks)
@@ -182,32 +202,17 @@ class Reader(ABC):
     def _settle_labels(self, blocks: list[Block]) -> None:
         """Decide by all labels of these blocks what the others are read as."""
         self._labels.settle(blocks)
-        self._several.settle()
-        if (
-            not self._several.now
-            and not self.many_classes
-            and (labels := {label for block in blocks for label in block.labels()})
-        ):
+        labels = {label for block in blocks for label in block.labels()} if self._must_check_classes else set()
+        if labels:
             self._check_classes(blocks[0].path, labels, sum(block.X.shape[0] for block in blocks))
 
-    def _finished(self, block: Block) -> Block:
-        """Return a block that was read before it was known what others are."""
-        return self._labels.settled(self._as_several(block))
-
-    def _finished_all(self, blocks: list[Block]) -> list[Block]:
-        """Return the same for all there are."""
-        return [self._labels.settled(self._as_several(block)) for block in blocks]
-
-    def _as_several(self, block: Block) -> Block:
-        """Return a block in which every example has one label, read before one had several."""
-        if not self._several.now or block.sets is not None or block.codes is None or block.classes is None:
-            return block
-        classes, sets = sorted_sets(block.classes, sp.identity(len(block.classes), np.int64, "csr"))
-        return block._replace(classes=classes, sets=sets)
+    def _finished(self, blocks: list[Block]) -> list[Block]:
+        """Return blocks that were read before it was known what others are."""
+        return [self._labels.finished(block) for block in blocks]
 
     def _joined(self, blocks: list[Block]) -> Table:
         """Return one table of blocks. The list is emptied meanwhile, so that no example is in memory twice for long."""
-        blocks[:] = self._finished_all(blocks)
+        blocks[:] = self._finished(blocks)
         sizes = [block.X.shape[0] for block in blocks]
         lines, keys = (joined([getattr(block, name) for block in blocks]) for name in ("lines", "keys"))
         y, classes = self._joined_labels(blocks)
@@ -249,6 +254,10 @@ class Reader(ABC):
             self.request,
         ]
 
+    @property
+    def _must_check_classes(self) -> bool:
+        return not (self.many_classes or self._labels.wait or self._labels.several)
+
     def _check_classes(self, path: DataPath, labels: Collection[Any], n: int) -> None:
         """Refuse labels that are not classes; asked once, of the first block or of the whole."""
         self.many_classes = True
@@ -257,48 +266,30 @@ class Reader(ABC):
             raise DataFileError(path, message)
 
     def _begin_file(self, path: DataPath) -> None:
-        if only_once(path) and path in self._seen:
+        if only_once(path) and path in self._identities:
             raise DataFileError(path, "it has already been read, and can be read only once: use a cache")
         self._identity(path)
 
     def _shared(self) -> Recipe:
         """Return the part of the recipe that all formats have: encoding, and whether examples have several labels."""
         encoding = {} if self.encoding is None else {"encoding": self.encoding}
-        return encoding | self._several.recipe()
+        return encoding | self._labels.recipe()
 
     def _identity(self, path: DataPath) -> Identity | None:
         now = identity(path)
-        if self._seen.setdefault(path, now) != now:
+        if self._identities.setdefault(path, now) != now:
             raise DataFileError(path, "the file has changed since it was first read: start again")
         return now
 
-
-class PieceReader(Reader):
-    """A reader of files that are cut into pieces, which several threads parse."""
-
-    @abstractmethod
-    def _parse(self, piece: Piece) -> ParsedPiece:
-        """Read a piece; runs in several threads at once, and changes nothing of the reader."""
-
-    @abstractmethod
-    def _matrix(self, parsed: ParsedPiece) -> Any:
-        """Return the rows of the piece as a matrix; runs in the order of the pieces."""
-
-    def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
-        """Return rows that do not go with the pieces before: what is wrong, and in which column; runs in order."""
-        return {}
-
-    @abstractmethod
-    def _begin(self) -> None:
-        """Forget what was learned of the files in an iteration before."""
+    # ---- pieces
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
+        """Yield the blocks from the beginning, each with the records among its lines that were skipped."""
         self.skipped, self.complaints = 0, []
         self._labels.begin()
-        self._several.begin()
         self._begin()
         line = 1
-        # who waits for a line must not wait for the next ones to fill the threads
+        # Do not prefetch interactive input.
         parsed_at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
         for piece, parsed in parsed_at_once or in_order(self._pieces(), self._parse):
             line = 1 if piece.first else line
@@ -320,17 +311,19 @@ class PieceReader(Reader):
         """Return the block, the records that were skipped, and the error that ends it, if one does."""
         unfit = self._unfit(parsed, piece)
         classes = codes = sets = None
-        if (labels := self._labels_of(parsed)) is not None:
-            codes = labels.numbers
-            if self._several.decide(labels.distinct, self._labels.wait):
-                classes, sets, wrong_labels = self._labels.read_sets(labels.distinct)
-            else:
-                classes, wrong_labels = self._one_each(labels.distinct)
+        labels = parsed.labels
+        if not self.need_labels and not self._labels.several:  # not every example needs to have one
+            has_other = labels is not None and any(not text or isinstance(text, tuple) for text in labels.distinct)
+            labels = None if has_other else labels
+        if labels is not None:
+            codes = labels.codes
+            classes, sets, wrong_labels = self._labels.read(labels.distinct)
             if wrong_labels:
                 rows = np.flatnonzero(np.isin(codes, list(wrong_labels))).tolist()
-                unlabelled = [row for row in rows if not labels.distinct[codes[row]]]
-                unfit = {row: (wrong_labels[int(codes[row])], labels.column) for row in rows} | unfit
-                unfit |= self._unlabelled(parsed, piece, unlabelled) if unlabelled else {}
+                unfit = {row: (wrong_labels[int(codes[row])], parsed.label_column) for row in rows} | unfit
+                unlabelled = [row for row in rows if self.more_on_labels and not labels.distinct[codes[row]]]
+                text_lines = piece.content[: piece.size].tobytes().split(b"\n") if unlabelled else []
+                unfit |= {row: self._describe_unlabelled(text_lines[parsed.lines[row]]) for row in unlabelled}
         bad = [*parsed.bad, *(BadRecord(int(parsed.lines[row]), *reason) for row, reason in unfit.items())]
         skipped, error = self._complain(piece, sorted(bad, key=lambda one: one.line), line)
         X, weight, keys = self._matrix(parsed), parsed.weight, parsed.keys
@@ -342,30 +335,9 @@ class PieceReader(Reader):
             parts = X, lines, weight, codes, keys
             X, lines, weight, codes, keys = (None if part is None else part[keep] for part in parts)
         block = Block(X, codes, classes, weight, piece.path, lines, keys, sets) if X.shape[0] else None
-        if (
-            not (self.many_classes or self._labels.wait or self._several.now)
-            and block is not None
-            and codes is not None
-        ):
+        if block is not None and codes is not None and self._must_check_classes:
             self._check_classes(piece.path, block.labels(), len(codes))
         return block, skipped, error
-
-    def _labels_of(self, parsed: ParsedPiece) -> CodedLabels | None:
-        """Return the labels; None if there are none, or if nobody needs them and not every example has one."""
-        labels = parsed.labels
-        if labels is None or self.need_labels or self._several.now:
-            return labels
-        return None if any(not text or isinstance(text, tuple) for text in labels.distinct) else labels
-
-    def _one_each(self, labels: list[Label]) -> tuple[np.ndarray, dict[int, str]]:
-        """Return the labels where every example has one, and what is wrong with those that are not."""
-        sets = {number: self._several.why_not(label) for number, label in enumerate(labels) if isinstance(label, tuple)}
-        classes, wrong_labels = self._labels.read(["" if isinstance(label, tuple) else label for label in labels])
-        return classes, wrong_labels | sets
-
-    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        """Return what is wrong with rows that have no label, where the format has more to say of it, and the column."""
-        return {}
 
     def _lines_before(self, path: DataPath) -> int:
         """Lines of the file that others read. Known only where something is wrong, as counting takes a reading."""
@@ -384,3 +356,25 @@ class PieceReader(Reader):
             if len(self.complaints) < COMPLAINTS:
                 self.complaints.append(str(error))
         return skipped, None
+
+
+def check_bits(hash_bits: int | None, columns: Columns) -> None:
+    """Raise ValueError for bits that are not those of the columns."""
+    if hash_bits is not None and hash_bits != (columns.bits or 0):
+        raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
+
+
+def read_labels(content: np.ndarray, spans: np.ndarray, workspace: Workspace) -> tuple[np.ndarray, list[str]]:
+    """Return which of the distinct texts of labels each row has. spans: where the label of each row begins and ends.
+
+    Bytes that are not UTF-8 become surrogates, which no label may have.
+    """
+    begin, end = np.ascontiguousarray(spans.T)
+    numbers, names = local_names(content, begin, end, workspace)
+    arena, ends = names.arena.tobytes(), names.ends.tolist()
+    return numbers, [arena[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
+
+
+def bad_records(piece: Piece, spans: np.ndarray, describe: Callable[[bytes], tuple[str, int]]) -> list[BadRecord]:
+    """Return the malformed lines of a piece. spans: the number of each, from 0, where it begins and where it ends."""
+    return [BadRecord(line, *describe(piece.content[a:b].tobytes())) for line, a, b in spans.tolist()]

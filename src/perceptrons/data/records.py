@@ -10,23 +10,22 @@ import numpy as np
 
 from perceptrons.data.source import InMemory, Piece
 from perceptrons.data.table import BadRecord, DataPath
-from perceptrons.data.table_format import (
+from perceptrons.data.table_reader import (
     USUAL_LABELS,
     Cells,
+    ColumnFormat,
     Faults,
-    Layout,
     Origin,
+    Plan,
     TableFormat,
     assign_roles,
+    check_names,
     empty_cells,
-    likely_labels,
-    locate_columns,
     text_columns,
 )
 from perceptrons.features.cells import NEVER, Collector, RecordSchema, Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.values import (
-    Missing,
     are_mostly_numbers,
     as_iso,
     did_you_mean,
@@ -59,15 +58,8 @@ class Key(NamedTuple):
     kinds: Counter[str]
 
 
-class RecordForm(NamedTuple):
-    """What is known of the records of a file."""
-
-    schema: RecordSchema
-    shape: Any = None  # the format's own
-
-
 class RecordFormat(TableFormat):
-    """Records whose keys are columns. What is known of keys is the form of the layout."""
+    """Records whose keys are columns. What is known of keys is the schema of the plan."""
 
     @abstractmethod
     def records(self, piece: Piece) -> list[Record]:
@@ -77,40 +69,37 @@ class RecordFormat(TableFormat):
     def n_lines(self, piece: Piece) -> int:
         """Return the number of lines of a piece."""
 
-    def find_columns(
-        self, piece: Piece, options: ColumnOptions, roles: Roles | None
-    ) -> tuple[Roles | None, Layout | None]:
+    def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan | None:
         records = [record for record in self.records(piece) if record.bad is None]
         if not records:
-            return roles, None
-        keys = _keys(records, options.missing_values)
+            return None
+        keys: dict[str, Key] = {}
+        for record in records:
+            for path, value, _ in leaves(record.value):
+                key = keys.setdefault(".".join(path), Key(set(), Counter()))
+                key.paths.add(path)
+                key.kinds[kind_in_table(value, options.missing_values)] += 1
         if roles is None:
             roles = _settle(Origin(piece.path, records[0].line + 1), keys, len(records), options)
         sparse = options.preparation is None and _is_sparse(keys, len(records), roles) and not roles.only_numbers
-        self._report_unknown(keys, roles, options, sparse)
-        missing = NEVER if sparse else options.missing_values
+        if options.other_keys is not None and not sparse:
+            self._report_unknown(keys, roles, options)
         several = roles.labels if options.need_labels or {*roles.labels} <= keys.keys() else []
         schema = RecordSchema(
-            roles.with_label_columns(several),
-            frozenset(options.ignore),
-            options.closed,
-            options.need_labels and not roles.labels,
-            sparse,
-            missing=missing,
-            several=options.several,
-        )
-        label = None if roles.label is None else 0
+            roles.with_label_columns(several), frozenset(options.ignore), options.closed,
+            options.need_labels and not roles.labels, sparse,
+            missing=NEVER if sparse else options.missing_values, several=options.several,
+        )  # fmt: skip
         form = self.form(keys, len(records), schema)
-        return roles, Layout([], label, [], [], [], form, sparse, several)
+        return Plan(roles, [], None if roles.label is None else 0, [], [], [], several, schema, form)
 
     def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> Any:
-        """Return what is known of n records, for `cells`."""
-        return RecordForm(schema)
+        """Return what else a format knows of n records, for `cells`."""
+        return None
 
-    def _report_unknown(self, keys: dict[str, Key], roles: Roles, options: ColumnOptions, sparse: bool) -> None:
+    def _report_unknown(self, keys: dict[str, Key], roles: Roles, options: ColumnOptions) -> None:
         """Keys that a model does not know are left out, but not in silence: one may be misspelt."""
-        if options.other_keys is None or sparse:
-            return
+        assert options.other_keys is not None
         known_names = {*roles.numbers, *roles.categories, *roles.texts, *options.ignore, roles.label, *roles.labels}
         lacking = [name for name in known_names if name and name not in keys]
         unknown = [name for name in keys if name not in known_names and name not in options.other_keys]
@@ -118,39 +107,25 @@ class RecordFormat(TableFormat):
             hint = did_you_mean(name, lacking) if number < MAX_HINTS else ""
             self.notices.setdefault(name, f"key {shown(name)} is unknown to the model and is left out{hint}")
 
-    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        records = self.records(piece)
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        records, n_lines = self.records(piece), self.n_lines(piece)
         bad = [record.bad for record in records if record.bad is not None]
         valid = [record for record in records if record.bad is None]
-        if layout is None:
-            return empty_cells(self.n_lines(piece), bad)
-        collector, faults = Collector(len(valid), layout.form.schema), Faults()
+        if plan is None:
+            return empty_cells(n_lines, bad)
+        assert plan.schema is not None
+        collector, faults = Collector(len(valid), plan.schema), Faults()
         for row, record in enumerate(valid):
             misfit = collector.take(row, record.value)
             if misfit is not None:
                 key = json.dumps(misfit.path[-1], ensure_ascii=False) if misfit.path else record.text
                 faults.add(row, record.text.find(key) + 1 or 1, misfit.message)
-        return Cells(
-            self.n_lines(piece),
-            np.fromiter((record.line for record in valid), np.int64),
-            collector.contents(),
-            collector.labels(),
-            faults,
-            bad,
-        )
-
-
-def _keys(records: list[Record], missing: Missing) -> dict[str, Key]:
-    keys: dict[str, Key] = {}
-    for record in records:
-        for path, value, _ in leaves(record.value):
-            key = keys.setdefault(".".join(path), Key(set(), Counter()))
-            key.paths.add(path)
-            key.kinds[kind_in_table(value, missing)] += 1
-    return keys
+        lines = np.fromiter((record.line for record in valid), np.int64)
+        return Cells(n_lines, lines, collector.contents(), collector.labels(), faults, bad)
 
 
 def _settle(origin: Origin, keys: dict[str, Key], n: int, options: ColumnOptions) -> Roles:
+    """Decide what keys are by the first n records."""
     names_with_values = [name for name, key in keys.items() if key.kinds.total() > key.kinds["null"]]
     requested = [*options.categories, *options.ignore]
     if options.numbers is not None:
@@ -159,9 +134,6 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, options: ColumnOptions
     if options.model is not None:
         requested += options.model.names or []
     names = list(dict.fromkeys([*names_with_values, *requested]))
-
-    def is_number(places: list[int]) -> list[bool]:
-        return [are_mostly_numbers(keys[names[place]].kinds) for place in places]
 
     if options.model is not None and options.model.names is None:
         raise origin.error(
@@ -172,7 +144,7 @@ def _settle(origin: Origin, keys: dict[str, Key], n: int, options: ColumnOptions
         usual = f"{', '.join(USUAL_LABELS[:-1])} or {USUAL_LABELS[-1]}"
         message = f"no key is called {usual}: name the key of the labels with label_column (--label-column)"
         raise origin.error(f"{message}; there are {listed(names_with_values, 10)}")
-    roles = assign_roles(origin, names, options, is_number, labels)
+    roles = assign_roles(origin, names, options, lambda place: are_mostly_numbers(keys[names[place]].kinds), labels)
     if options.optional is None or options.numbers is None:
         always = {name for name in names_with_values if keys[name].kinds.total() == n}
         every = _is_sparse(keys, n, roles)
@@ -225,8 +197,13 @@ def _batches(frame: Any) -> Iterator[Any]:
         yield frame.collect()
 
 
-class FrameTable(TableFormat):
+class FrameTable(ColumnFormat):
     """A frame of pandas or polars, or a table of pyarrow. A LazyFrame of polars is computed in batches."""
+
+    def __init__(self, format: str) -> None:
+        super().__init__(format)
+        self._categories = set[str]()
+        self._dates = dict[str, np.dtype]()  # the types of columns of dates, which become strings
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         assert isinstance(path, InMemory)
@@ -239,9 +216,7 @@ class FrameTable(TableFormat):
 
     def _frame_pieces(self, path: DataPath, frame: Any) -> Iterator[Piece]:
         names = list(getattr(frame, "column_names", frame.columns))
-        for name, times in Counter(map(str, names)).items():
-            if times > 1:
-                raise Origin(path).error(f"two columns have the name {shown(name)}: rename one")
+        check_names(Origin(path), [*map(str, names)])
         self._categories = {str(name) for name in names if str(getattr(frame[name], "dtype", "")) == "category"}
         columns = {str(name): np.asarray(frame[name]) for name in names}
         self._dates = {name: values.dtype for name, values in columns.items() if values.dtype.kind == "M"}
@@ -250,47 +225,45 @@ class FrameTable(TableFormat):
             part: Any = {name: values[begin : begin + ROWS] for name, values in columns.items()}
             yield Piece(path, part, min(ROWS, frame.shape[0] - begin), begin == 0)
 
-    def find_columns(
-        self, piece: Piece, options: ColumnOptions, roles: Roles | None
-    ) -> tuple[Roles | None, Layout | None]:
+    def _columns(self, piece: Piece) -> dict[str, np.ndarray]:
         columns: Any = piece.content
-        names, origin, self._need_labels = list(columns), Origin(piece.path), options.need_labels
-        self._several = options.several
-        if roles is None:
-            roles = assign_roles(
-                origin, names, options, lambda places: [self._is_number(names[place], columns) for place in places],
-                likely_labels(names),
-            )  # fmt: skip
-        layout = locate_columns(origin, names, roles, options)
-        for place in layout.used():
-            kind = self._dates.get(names[place], columns[names[place]].dtype)
-            dated = kind.kind == "M" and (options.infers_kinds or names[place] in options.categories)
-            if kind.kind in "mMcV" and not dated and place not in (layout.label, *layout.texts):
-                raise origin.error(f"column {shown(names[place])} holds {kind}, but {NOT_FEATURES}")
-        return roles, layout
+        return columns
 
-    def _is_number(self, name: str, columns: dict[str, np.ndarray]) -> bool:
+    def column_names(self, piece: Piece) -> list[str]:
+        return list(self._columns(piece))
+
+    def is_number(self, piece: Piece, name: str) -> bool:
         """Return whether a column holds numbers; in a column of objects, whether more than half of the values are."""
-        values = columns[name]
+        values = self._columns(piece)[name]
         if name in self._categories or values.dtype.kind != "O":
             return name not in self._categories and values.dtype.kind in "iuf"
         return are_mostly_numbers(Counter(kind_in_table(plain_value(value), self.missing) for value in values.tolist()))
 
-    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
-        assert roles is not None
-        assert layout is not None
-        columns: Any = piece.content
-        n, faults = piece.size, Faults()
+    def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan:
+        plan, columns = super().find_columns(piece, options, roles), self._columns(piece)
+        for place in plan.used():
+            name = plan.names[place]
+            kind = self._dates.get(name, columns[name].dtype)
+            is_date = kind.kind == "M" and (options.infers_kinds or name in options.categories)
+            if kind.kind in "mMcV" and not is_date and place not in (plan.label, *plan.texts):
+                raise Origin(piece.path).error(f"column {shown(name)} holds {kind}, but {NOT_FEATURES}")
+        assert plan.roles is not None
         schema = RecordSchema(
-            roles, frozenset(), closed=True, need_labels=self._need_labels and roles.label is not None, sparse=False,
-            missing=self.missing, several=self._several,
+            plan.roles.with_label_columns(plan.labels), frozenset(), closed=True, sparse=False, missing=self.missing,
+            need_labels=options.need_labels and plan.roles.label is not None, several=options.several,
         )  # fmt: skip
-        collector = Collector(n, schema)
-        for place in layout.used():
-            name = layout.names[place]
+        return plan._replace(schema=schema)
+
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        assert plan is not None
+        assert plan.schema is not None
+        columns, n, faults = self._columns(piece), piece.size, Faults()
+        collector = Collector(n, plan.schema)
+        for place in plan.used():
+            name = plan.names[place]
             for row, message in collector.put_column(name, columns[name]):
                 faults.add(row, place + 1, f"column {shown(name)}: {message}")
-        kinds = {columns[layout.names[place]].dtype for place in layout.numbers}
+        kinds = {columns[plan.names[place]].dtype for place in plan.numbers}
         contents = collector.contents(narrow=kinds == {np.dtype(np.float32)})
-        labels = None if layout.label is None else collector.labels()
+        labels = None if plan.label is None else collector.labels()
         return Cells(n, np.arange(n), contents, labels, faults, [])

@@ -37,11 +37,10 @@ class Sample(NamedTuple):
     def texts(self, reader: "Reader") -> "Originals | None":
         """Return the examples as people can read them, if their files hold texts."""
         source = reader.recipe()
-        if self.lines is None or not (source["format"] in AS_LINES or source.get("text_column")):
-            return None
-        if source["format"] in NO_LINES:
-            return None
-        return Originals(reader.files, self.of_file, self.lines, source)
+        has_texts = source["format"] in AS_LINES or (source.get("text_column") and source["format"] not in NO_LINES)
+        return (
+            Originals(reader.files, self.of_file, self.lines, source) if has_texts and self.lines is not None else None
+        )
 
 
 def first_examples(reader: "Reader", n_features: int, at_most: int, number: int | None = None) -> Sample | None:

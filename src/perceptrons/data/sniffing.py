@@ -22,7 +22,7 @@ from perceptrons.data.source import (
     standard_input,
 )
 from perceptrons.data.table import DataFileError
-from perceptrons.data.table_format import USUAL_LABELS
+from perceptrons.data.table_reader import USUAL_LABELS
 from perceptrons.features.values import NUMBER
 
 LOOK = 2**16  # bytes

@@ -159,11 +159,8 @@ def as_utf8(path: Path, content: bytes, encoding: str) -> bytes:
         ) from error
     nul = text.find("\0")
     if nul >= 0:
-        message = (
-            "a NUL byte, so this is not text, or it has another encoding, such as utf-16: give the encoding, or "
-            "remove the byte"
-        )
-        raise DataFileError(path, message, *_place(text[:nul]))
+        message = "a NUL byte, so this is not text, or it has another encoding, such as utf-16"
+        raise DataFileError(path, f"{message}: give the encoding, or remove the byte", *_place(text[:nul]))
     return content if encoding == "utf-8" else text.encode()
 
 
@@ -194,9 +191,8 @@ def _undecodable(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeDecodeError)
     bad_bytes = error.object[error.start : error.end]
     # a byte that could begin a character might become one together with those behind it
-    return "".join(
-        chr(0xDC00 + (byte if byte >= 0x80 and byte not in LEADS else 0xFF)) for byte in bad_bytes
-    ), error.end
+    codes = (0xDC00 + (byte if byte >= 0x80 and byte not in LEADS else 0xFF) for byte in bad_bytes)
+    return "".join(map(chr, codes)), error.end
 
 
 codecs.register_error("perceptrons.undecodable", _undecodable)
@@ -378,15 +374,10 @@ def opened(path: DataPath, file_part: FilePart | None = None, encoding: str | No
 
 @contextmanager
 def _bytes_of(path: DataPath, file_part: FilePart | None) -> Iterator[Any]:
-    if isinstance(path, OpenStream):
-        with _decompressed(path, path.bytes()) as file:
+    if path == STDIN or not isinstance(path, Path):
+        with _decompressed(path, path.bytes() if isinstance(path, OpenStream) else standard_input()) as file:
             yield file
         return
-    if path == STDIN:
-        with _decompressed(path, standard_input()) as file:
-            yield file
-        return
-    assert isinstance(path, Path)
     with path.open("rb", buffering=0) as raw:
         status_before = os.fstat(raw.fileno())
         source: Any = _decompressed(path, raw) if file_part is None else _Within(raw, *file_part.within(path))
@@ -424,10 +415,8 @@ def _decompressed(path: DataPath, raw: Any) -> Iterator[Any]:
     except (OSError, *BROKEN) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk's, not the compression's
             raise
-        message = (
-            f"not a complete {compression.name} file: compress it again, or remove {compression.ending} from its name"
-        )
-        raise DataFileError(path, message) from error
+        message = f"not a complete {compression.name} file: compress it again"
+        raise DataFileError(path, f"{message}, or remove {compression.ending} from its name") from error
 
 
 class Beginning(io.RawIOBase):
@@ -511,9 +500,8 @@ def pieces(
                 if not size:
                     return
                 if size >= LONGEST_LINE:
-                    raise DataFileError(
-                        path, f"a line of more than {LONGEST_LINE:,} bytes: this does not look like a file of lines"
-                    )
+                    message = f"a line of more than {LONGEST_LINE:,} bytes"
+                    raise DataFileError(path, f"{message}: this does not look like a file of lines")
                 content, size, ended = _read_behind(file, content[:size], 2 * size, ended, prompt)
             remainder = content[cut:size]
             begin = len(BOM) if first and content[: len(BOM)].tobytes() == BOM else 0

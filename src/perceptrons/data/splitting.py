@@ -162,9 +162,8 @@ def _split_off(
         return rows[np.sort(stay)], rows[np.sort(go)]
     codes = codes_of(at(y, rows))
     if np.bincount(codes).max() == 1:
-        raise ValueError(
-            f"Every class has only one example, so none can be held out for the {name} set: check the labels."
-        )
+        message = f"Every class has only one example, so none can be held out for the {name} set"
+        raise ValueError(f"{message}: check the labels.")
     stay, go = hold_out(codes, None, size / len(rows), *seed, keys=keys[rows])
     return rows[stay], rows[go]
 
@@ -260,10 +259,14 @@ def is_too_small(y: Any, share: float) -> bool:
 
 def copy_keys(X: Any) -> np.ndarray:
     """Return a number for every example, the same for equal ones."""
-    if sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
+    if _is_matrix(X):
         return row_hashes(X)
     numbers: dict[bytes, int] = {}
     return np.array([numbers.setdefault(example, len(numbers)) for example in example_bytes(X)], np.int64)
+
+
+def _is_matrix(X: Any) -> bool:
+    return sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf")
 
 
 def example_bytes(X: Any) -> Iterator[bytes]:
@@ -274,11 +277,10 @@ def example_bytes(X: Any) -> Iterator[bytes]:
         X = X.to_numpy()
     elif isinstance(X, list | tuple) and _is_table(X):
         X = np.asarray(X)
-    if not sp.issparse(X) and (not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf" or X.ndim != 2):
-        for x in X:
-            yield repr(as_python(x)).encode("utf-8", "surrogatepass")
-        return
-    yield from row_bytes(X)
+    if _is_matrix(X):
+        yield from row_bytes(X)
+    else:
+        yield from (repr(as_python(x)).encode("utf-8", "surrogatepass") for x in X)
 
 
 def as_python(value: Any) -> Any:

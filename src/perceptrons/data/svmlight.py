@@ -4,7 +4,6 @@ A label with commas, as 1,3, stands for several; a line that begins with a pair 
 """
 
 import re
-import threading
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
@@ -13,12 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.data.labels import COMMA, is_encodable, split_all
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.reader import Reader, bad_records, read_labels
 from perceptrons.data.source import PIECE, Inputs, Piece
-from perceptrons.data.table import BadRecord, CodedLabels, ParsedPiece, describe_decoding_error, texts_of
+from perceptrons.data.table import BadRecord, ParsedPiece, describe_decoding_error
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
-from perceptrons.features.named_rows import Workspace, local_names
+from perceptrons.features.cells import CodedColumn
+from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.values import LARGEST, NUMBER, LearnedState, Recipe, is_label, shown, what_is_wrong
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
@@ -31,7 +31,7 @@ TOO_LARGE = f"index {{}} is too large (at most {LARGEST_INDEX}): renumber the fe
 OR_COMMAS = "or use --format csv, if these are comma-separated values"
 
 
-class SvmlightReader(PieceReader):
+class SvmlightReader(Reader):
     """Reads svmlight files. Repeated indices both stand, and so add up.
 
     zero_based: do indices count from 0? None: they do if a 0 occurs in the first block, and else count from 1, as
@@ -40,6 +40,7 @@ class SvmlightReader(PieceReader):
     """
 
     format = "svmlight"
+    more_on_labels = True
     no_features = f"no line has any features: write them as index:value after the label; {OR_COMMAS}"
 
     def __init__(
@@ -59,15 +60,15 @@ class SvmlightReader(PieceReader):
             raise ValueError(f"n_features={n_features!r}: give a whole number of at least 0.")
         if dtype not in ("float32", "float64"):
             raise ValueError(f"dtype={dtype!r}: give 'float32' or 'float64'.")
-        self.hash_bits, self._fixed, self.dtype = hash_bits, n_features, dtype
-        self._asked = True if hash_bits else zero_based
-        self._rooms = threading.local()
+        self.hash_bits, self._model_width, self.dtype = hash_bits, n_features, dtype
+        self._requested_zero_based = True if hash_bits else zero_based
+        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
-        self.zero_based = self._asked
+        self.zero_based = self._requested_zero_based
         self._has_queries = False  # has a file qid:n in its first piece?
-        self.n_features = 2**self.hash_bits if self.hash_bits else self._fixed or 0
+        self.n_features = 2**self.hash_bits if self.hash_bits else self._model_width or 0
 
     def recipe(self) -> Recipe:
         return {
@@ -99,12 +100,10 @@ class SvmlightReader(PieceReader):
             yield piece
 
     def _parse(self, piece: Piece) -> ParsedPiece:
-        if not hasattr(self._rooms, "words"):
-            self._rooms.words = Workspace()
         with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
-            buffers = self._room(piece.size, np.int32)
+            buffers = self._new_buffers(piece.size, np.int32)
             if (counts := scan_svmlight(piece.content, piece.size, buffers))[0] < 0:
-                buffers = self._room(piece.size, np.int64)
+                buffers = self._new_buffers(piece.size, np.int64)
                 counts = scan_svmlight(piece.content, piece.size, buffers)
         n_lines, n_rows, n_values, n_bad, n_open = counts
         values, columns, starts = (
@@ -113,10 +112,7 @@ class SvmlightReader(PieceReader):
             buffers.starts[: n_rows + 1].copy(),
         )
         lines, label_spans = buffers.lines[:n_rows].copy(), buffers.labels[:n_rows]
-        bad = [
-            BadRecord(line, *_describe_line(piece.content[first:last].tobytes()))
-            for line, first, last in buffers.bad[:n_bad].tolist()
-        ]
+        bad = bad_records(piece, buffers.bad[:n_bad], _describe_line)
         for place, first, last in buffers.opened[:n_open].tolist():
             values[place] = float(piece.content[first:last].tobytes())
         if n_open and len(huge := np.flatnonzero(~(np.abs(values) <= LARGEST))):
@@ -127,38 +123,33 @@ class SvmlightReader(PieceReader):
             values, columns = (part[np.repeat(keep, sizes)] for part in (values, columns))
             starts = np.append(0, np.cumsum(sizes[keep])).astype(starts.dtype)
             lines, label_spans = lines[keep], label_spans[keep]
-        begin, end = np.ascontiguousarray(label_spans.T)
-        numbers, names = local_names(piece.content, begin, end, self._rooms.words)
-        labels = CodedLabels(numbers, split_all(texts_of(names), COMMA))
+        codes, texts = read_labels(piece.content, label_spans, self._workspaces.words)
+        labels = CodedColumn(codes, split_all(texts, COMMA))
         return ParsedPiece(n_lines, lines, labels, (values, columns, starts), None, bad)
 
-    def _room(self, size: int, index_type: Any) -> Found:
+    def _new_buffers(self, size: int, index_type: Any) -> Found:
         """Room for what a piece may hold; for the values so that they need not be copied."""
-        buffers = getattr(self._rooms, "kept", None)
+        buffers = getattr(self._workspaces, "kept", None)
         if buffers is None or len(buffers[-1]) <= size // 4:
             values, lines = max(size, PIECE) // 4 + 1, max(size, PIECE) + 1  # a line may be empty
-            buffers = self._rooms.kept = (
-                np.empty(lines + 1, np.int32),
-                np.empty((lines, 2), np.int64),
-                np.empty(lines, np.int64),
-                np.empty((lines, 3), np.int64),
-                np.empty((values, 3), np.int64),
-            )
+            shapes = (lines, 2), lines, (lines, 3), (values, 3)
+            buffers = (np.empty(lines + 1, np.int32), *(np.empty(shape, np.int64) for shape in shapes))
+            self._workspaces.kept = buffers
         room = max(size, PIECE) // 4 + 1
         return Found(np.empty(room, self.dtype), np.empty(room, index_type), *buffers)
 
     def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
         columns = parsed.rows[1]
-        if not len(columns) and self._several.model_gives_one:
+        if not len(columns) and self._labels.model_gives_one:
             return _separated_by_commas(parsed)
-        if not self.zero_based and self._asked is None and len(columns) and int(columns.min()) == 0:
+        if not self.zero_based and self._requested_zero_based is None and len(columns) and int(columns.min()) == 0:
             self._count_from_zero(parsed)
         elif self.zero_based is None and len(columns):
             self.zero_based = False
         least = 0 if self.zero_based else 1
         max_index, too_large = LARGEST_INDEX, TOO_LARGE
-        if self._fixed is not None:
-            max_index = self._fixed - 1 + least
+        if self._model_width is not None:
+            max_index = self._model_width - 1 + least
             too_large = (
                 f"index {{}}, but the model has features {least} to {max_index}: remove it, or train on data that "
                 "include it"
@@ -174,7 +165,7 @@ class SvmlightReader(PieceReader):
 
     def _count_from_zero(self, parsed: ParsedPiece) -> None:
         """An index is 0: do indices count from 0? While a whole table is read, the blocks before follow."""
-        if not _has_zero(parsed, self._several.asked is not False):
+        if not _has_zero(parsed, self._labels.multilabel is not False):
             self.zero_based = bool(self.zero_based)
         elif self.zero_based is None:
             self.zero_based = True
@@ -183,23 +174,20 @@ class SvmlightReader(PieceReader):
 
     def _count_all_from_zero(self) -> None:
         """The blocks that a table is made of, up to here, were counted from 1: count them from 0 if there is room."""
-        blocks = [block for block, _ in self._held if block is not None]
+        blocks = [block for block, _ in self._buffered if block is not None]
         highest = max((int(block.X.indices.max(initial=-1)) for block in blocks), default=-1)
-        if self._fixed is not None and highest + 1 >= self._fixed:
+        if self._model_width is not None and highest + 1 >= self._model_width:
             return
-        self.zero_based = self._asked = True  # also if it is read again, from the beginning
-        if self._fixed is None:
+        self.zero_based = self._requested_zero_based = True  # also if it is read again, from the beginning
+        if self._model_width is None:
             self.n_features += 1
-        for place, (block, skipped) in enumerate(self._held):
+        for place, (block, skipped) in enumerate(self._buffered):
             if block is not None:
                 block.X.indices += 1
-                self._held[place] = block._replace(X=widened(block.X, self.n_features)), skipped
+                self._buffered[place] = block._replace(X=widened(block.X, self.n_features)), skipped
 
-    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {
-            row: _describe_missing_label(_example(lines[parsed.lines[row]].decode("utf-8", "replace"))) for row in rows
-        }
+    def _describe_unlabelled(self, line: bytes) -> tuple[str, int]:
+        return _describe_missing_label(_example(line.decode("utf-8", "replace")))
 
     def _feature_names(self) -> list[str] | None:
         """Return names that say that indices count from 0."""
@@ -212,7 +200,7 @@ class SvmlightReader(PieceReader):
             columns = (columns & (self.n_features - 1)).astype(np.int32, copy=False)
         elif not self.zero_based:
             columns -= 1
-        if self._fixed is None and not self.hash_bits:
+        if self._model_width is None and not self.hash_bits:
             self.n_features = max(self.n_features, min(int(columns.max(initial=-1)) + 1, LARGEST_INDEX + 1))
         return sp.csr_matrix((values, columns, starts), shape=(len(starts) - 1, self.n_features), copy=False)
 
@@ -222,7 +210,7 @@ def _has_zero(parsed: ParsedPiece, several: bool) -> bool:
     _, columns, starts = parsed.rows
     rows = np.searchsorted(starts, np.flatnonzero(columns == 0), side="right") - 1
     assert parsed.labels is not None
-    texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.numbers[rows])]
+    texts = [parsed.labels.distinct[number] for number in np.unique(parsed.labels.codes[rows])]
     return any(several if isinstance(text, tuple) else is_label(text) and is_encodable(text) for text in texts)
 
 
@@ -236,7 +224,7 @@ def _separated_by_commas(parsed: ParsedPiece) -> dict[int, tuple[str, int]]:
     commas = [
         number for number, label in enumerate(parsed.labels.distinct) if isinstance(label, tuple) and len(label) > 1
     ]
-    return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.numbers, commas)).tolist(), (message, 1))
+    return dict.fromkeys(np.flatnonzero(np.isin(parsed.labels.codes, commas)).tolist(), (message, 1))
 
 
 def _pair(starts: np.ndarray, lines: np.ndarray, piece: Piece, place: int) -> tuple[int, re.Match[str]]:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.labels import Label, not_classes, target_of
+from perceptrons.data.labels import not_classes, target_of
 from perceptrons.engine.training.matrices import stack_csr, widened
 from perceptrons.engine.wording import short
 from perceptrons.features import Columns
-from perceptrons.features.named_rows import Names
+from perceptrons.features.cells import CodedColumn
 from perceptrons.features.values import Recipe
 
 
@@ -141,8 +141,7 @@ class Table:
     @property
     def n_bytes(self) -> int:
         """The memory that the features take."""
-        parts = (self.X.data, self.X.indices, self.X.indptr) if sp.issparse(self.X) else (self.X,)
-        return sum(part.nbytes for part in parts)
+        return _nbytes_of(self.X)
 
     def teach(self, model: Any) -> None:
         """Let a fitted model read other files as these were read, as after `fit_stream`."""
@@ -251,19 +250,16 @@ class Block(NamedTuple):
             return self.sets[self.codes]
         return None if self.codes is None or self.classes is None else self.classes[self.codes]
 
+    def part(self, rows: np.ndarray) -> "Block":
+        """Return only these examples."""
+        values = {name: getattr(self, name) for name in ("X", "codes", "weight", "lines", "keys")}
+        return self._replace(**{name: value[rows] for name, value in values.items() if value is not None})
+
     def labels(self) -> list[Any]:
         """Return the distinct labels of the examples."""
         if self.sets is not None and self.codes is not None and self.classes is not None:
             return self.classes[np.unique(self.sets[np.unique(self.codes)].indices)].tolist()
         return [] if self.codes is None or self.classes is None else self.classes[np.unique(self.codes)].tolist()
-
-
-class CodedLabels(NamedTuple):
-    """A column of strings: which distinct one each example has. A tuple stands for several labels, or none."""
-
-    numbers: np.ndarray  # int32 (examples,)
-    distinct: list[Label]
-    column: int = 1  # where in a record they stand
 
 
 class BadRecord(NamedTuple):
@@ -290,24 +286,21 @@ class ParsedPiece(NamedTuple):
 
     n_lines: int
     lines: np.ndarray  # int64: of each example, within the piece, from 0
-    labels: CodedLabels | None
+    labels: CodedColumn | None  # a tuple stands for several labels, or none
     rows: Any  # the format's own
     weight: np.ndarray | None
     bad: list[BadRecord]
     keys: np.ndarray | None = None
+    label_column: int = 1  # where in a record the labels stand
 
 
 def n_bytes(block: Block | None) -> int:
     """Return the size of the examples and labels of a block in memory."""
-    if block is None:
-        return 0
-    X = block.X
-    parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
-    sets = [] if block.sets is None else [block.sets.data, block.sets.indices, block.sets.indptr]
-    return sum(part.nbytes for part in (*parts, *sets, block.codes) if part is not None)
+    return 0 if block is None else sum(map(_nbytes_of, (block.X, block.sets, block.codes)))
 
 
-def texts_of(names: Names) -> list[str]:
-    """Return distinct names as strings; bytes that are not UTF-8 become surrogates, which no label may have."""
-    arena, ends = names.arena.tobytes(), names.ends.tolist()
-    return [arena[ends[k] : ends[k + 1]].decode("utf-8", "surrogateescape") for k in range(len(ends) - 1)]
+def _nbytes_of(X: Any) -> int:
+    """Return the memory that an array or a sparse matrix takes; 0 for None."""
+    if sp.issparse(X):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return 0 if X is None else X.nbytes

@@ -155,24 +155,13 @@ class TableFeatures(TransformerMixin, BaseEstimator):
                 raise ValueError(f"{name}={value!r}: give names, as strings in a list.")
 
     def _read(self, X: Any) -> Any:
-        from perceptrons.data import stream
+        from perceptrons.data import read
 
         self._check()
         table = _table(X)
-        reader = stream(
-            table, prepare=True, labelled=False, need_labels=False, scale=self.scale, on_missing=self.on_missing,
-            missing=self.missing, categories=self.categories, ignore=self.ignore, keep=self.keep,
-            text_column=self.text_column, text=self.text, interactions=self.interactions, powers=self.powers,
-            hash_bits=self.hash_bits,
-        )  # fmt: skip
-        table_read = reader.read()
-        assert table_read is not None
-        assert table_read.columns is not None
-        self.source_, self.columns_, self.left_out_ = (
-            table_read.source,
-            table_read.columns.as_frozen(),
-            table_read.notices,
-        )
+        result = read(table, prepare=True, labelled=False, need_labels=False, **self.get_params(deep=False))
+        assert result.columns is not None
+        self.source_, self.columns_, self.left_out_ = result.source, result.columns.as_frozen(), result.notices
         if hasattr(table, "shape"):
             self.n_features_in_ = table.shape[1]
             if not isinstance(table, ArrayColumns):
@@ -180,7 +169,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
                 self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
         else:
             self.n_features_in_ = len({name for record in table for name in record})
-        return table_read.X
+        return result.X
 
     def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> "TableFeatures":
         """Set the container of what `transform` returns, as for scikit-learn's transformers.

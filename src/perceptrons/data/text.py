@@ -17,24 +17,23 @@ from sklearn.base import clone
 
 from perceptrons.data import source
 from perceptrons.data.labels import COMMA, Label, split_all
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.reader import Reader, bad_records, check_bits, read_labels
 from perceptrons.data.source import Inputs, Piece, opened
 from perceptrons.data.table import (
     BadRecord,
-    CodedLabels,
     DataFileError,
     DataPath,
     Identity,
     ParsedPiece,
     Source,
     describe_decoding_error,
-    texts_of,
 )
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
 from perceptrons.engine.wording import count
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.named_rows import Workspaces, assemble, cut_text, local_names
+from perceptrons.features.cells import CodedColumn
+from perceptrons.features.named_rows import Workspaces, assemble, cut_text
 from perceptrons.features.values import LearnedState, Recipe
 
 SPACES = b" \t\n\v\f\r\0"
@@ -44,7 +43,7 @@ BETWEEN = re.compile(r"[ \t-\r\0]+__label__")
 IN_WORDS, BEFORE_TAB, IN_FILES = FORMS = ("fasttext", "tab", "files")
 
 
-class LabelledTextReader(PieceReader):
+class LabelledTextReader(Reader):
     """Reads lines of text in UTF-8 that have a label each.
 
     text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for
@@ -55,6 +54,7 @@ class LabelledTextReader(PieceReader):
     """
 
     format = "text"
+    more_on_labels = True
 
     def __init__(
         self,
@@ -75,21 +75,20 @@ class LabelledTextReader(PieceReader):
         if hash_bits is not None:
             self.text.set_params(bits=hash_bits or None)
         if columns is not None:
-            if hash_bits is not None and hash_bits != (columns.bits or 0):
-                raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
+            check_bits(hash_bits, columns)
             self.text.set_params(bits=columns.bits, signed=columns.signed, seed=columns.seed)
         elif self.text.bits is None and self.text.min_count > 1:
             raise ValueError(
                 "min_count needs to count the words of all texts first, but a stream is read once: leave it out."
             )
         self._rule = self.text.rule()
-        self._given, self._asked = columns, form
-        self._rooms = Workspaces()
+        self._given_columns, self._requested_form = columns, form
+        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
-        self.form = self._asked
-        self.columns = self.text.new_columns() if self._given is None else self._given
+        self.form = self._requested_form
+        self.columns = self.text.new_columns() if self._given_columns is None else self._given_columns
         self.n_features = self.columns.n_columns
 
     def recipe(self) -> Recipe:
@@ -124,26 +123,21 @@ class LabelledTextReader(PieceReader):
         content, label_content = piece.content, piece.content
         if n_inside:
             content, label_content = _remove_labels(content, buffers.inside[:n_inside], buffers.labels)
-        begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
-        numbers, names = local_names(label_content, begin, end, self._rooms.labels)
-        labels = CodedLabels(numbers, self._split(texts_of(names), is_fasttext))
+        codes, label_texts = read_labels(label_content, buffers.labels[:n_rows], self._workspaces.labels)
+        labels = CodedColumn(codes, self._split(label_texts, is_fasttext))
         begin, end = np.ascontiguousarray(buffers.texts[:n_rows].T)
-        local = cut_text(content, begin, end, self._rule, self._rooms.words)
-        bad = [
-            BadRecord(line, *_describe_line(piece.content[first:last].tobytes(), is_fasttext))
-            for line, first, last in buffers.bad[:n_bad].tolist()
-        ]
+        local = cut_text(content, begin, end, self._rule, self._workspaces.words)
+        bad = bad_records(piece, buffers.bad[:n_bad], lambda line: _describe_line(line, is_fasttext))
         return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, local, None, bad)
 
     def _split(self, texts: list[str], is_fasttext: bool) -> list[Label]:
         """Return texts that hold several labels as sets."""
         if is_fasttext:
             return [tuple(BETWEEN.split(text)) if MARK in text and BETWEEN.search(text) else text for text in texts]
-        return split_all(texts, self._several.separator or COMMA) if self._several.asked else list(texts)
+        return split_all(texts, self._labels.separator or COMMA) if self._labels.multilabel else list(texts)
 
-    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {row: _describe_line(lines[parsed.lines[row]], self.form == IN_WORDS) for row in rows}
+    def _describe_unlabelled(self, line: bytes) -> tuple[str, int]:
+        return _describe_line(line, self.form == IN_WORDS)
 
     def _matrix(self, parsed: ParsedPiece) -> Any:
         assert self.columns is not None
@@ -288,12 +282,12 @@ def _below(folder: Path, label: str) -> list[str]:
     return sorted(paths_found)
 
 
-class FileTexts(NamedTuple):
-    """The texts of some files in a piece, one behind the other: text k is content[ends[k]:ends[k + 1]]."""
+class FileText(NamedTuple):
+    """What is in one of the files of a piece."""
 
-    ends: list[int]
-    labels: list[str | None]
-    unread: dict[int, str]  # files that could not be read whole, and why
+    content: bytes
+    label: str | None
+    problem: str | None  # why the file could not be read whole
 
 
 class TextFilesReader(LabelledTextReader):
@@ -320,36 +314,38 @@ class TextFilesReader(LabelledTextReader):
         for path in self.files:
             self._begin_file(path)
             members = path.members if isinstance(path, Folder) else [Member("", None)]
-            parts: list[tuple[bytes, str | None, str | None]] = []
-            size, first = 0, True
+            texts, size, first = list[FileText](), 0, True
             for number, member in enumerate(members, 1):
                 content, problem = _content(path.member(number) if isinstance(path, Folder) else path, self.encoding)
-                if parts and size + len(content) > source.PIECE:
-                    yield _join_texts(path, parts, first)
-                    parts, size, first = [], 0, False
-                parts.append((content, member.label, problem))
+                if texts and size + len(content) > source.PIECE:
+                    yield _join_texts(path, texts, first)
+                    texts, size, first = [], 0, False
+                texts.append(FileText(content, member.label, problem))
                 size += len(content)
-            if parts:
-                yield _join_texts(path, parts, first)
+            if texts:
+                yield _join_texts(path, texts, first)
 
     def _parse(self, piece: Piece) -> ParsedPiece:
         texts = piece.details
-        assert isinstance(texts, FileTexts)
+        assert isinstance(texts, list)
         bad = []
-        for k, label in enumerate(texts.labels):
-            message = texts.unread.get(k) or _describe_bytes(piece.content[texts.ends[k] : texts.ends[k + 1]].tobytes())
+        for k, (content, label, problem) in enumerate(texts):
+            message = problem or _describe_bytes(content)
             if message is None and label is None and self.need_labels:
                 message = NO_CLASS_FOLDER
             if message is not None:
                 bad.append(BadRecord(k, message))
-        lines = np.setdiff1d(np.arange(len(texts.labels)), [record.line for record in bad])
-        ends, label_names = np.array(texts.ends), [texts.labels[k] for k in lines.tolist()]
+        lines = np.setdiff1d(np.arange(len(texts)), [record.line for record in bad])
+        ends, label_names = (
+            np.cumsum([0, *(len(text.content) for text in texts)]),
+            [texts[k].label for k in lines.tolist()],
+        )
         labels, distinct = None, dict[str, int]()
         if all(label is not None for label in label_names):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
-            labels = CodedLabels(codes, list(distinct))
-        local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._rooms.words)
-        return ParsedPiece(len(texts.labels), lines, labels, local, None, bad)
+            labels = CodedColumn(codes, list(distinct))
+        local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._workspaces.words)
+        return ParsedPiece(len(texts), lines, labels, local, None, bad)
 
 
 def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:
@@ -367,13 +363,8 @@ def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:
     return b"".join(parts).removeprefix(b"\xef\xbb\xbf"), None
 
 
-def _join_texts(path: DataPath, parts: list[tuple[bytes, str | None, str | None]], first: bool) -> Piece:
-    content = np.frombuffer(b"".join([*(part for part, _, _ in parts), bytes(ROOM)]), np.uint8)
-    texts = FileTexts(
-        ends=np.cumsum([0, *(len(part) for part, _, _ in parts)]).tolist(),
-        labels=[label for _, label, _ in parts],
-        unread={k: problem for k, (_, _, problem) in enumerate(parts) if problem is not None},
-    )
+def _join_texts(path: DataPath, texts: list[FileText], first: bool) -> Piece:
+    content = np.frombuffer(b"".join([*(text.content for text in texts), bytes(ROOM)]), np.uint8)
     return Piece(path, content, len(content) - ROOM, first, texts)
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.labels import COMMA, split_all
-from perceptrons.data.reader import PieceReader
+from perceptrons.data.reader import Reader, bad_records, check_bits, read_labels
 from perceptrons.data.source import Inputs, Piece
-from perceptrons.data.table import BadRecord, CodedLabels, ParsedPiece, texts_of
+from perceptrons.data.table import ParsedPiece
 from perceptrons.engine.hashing import SECRET
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.interactions import (
@@ -38,6 +38,7 @@ from perceptrons.engine.scan.numbers import SPACE
 from perceptrons.engine.scan.vw import BAR, LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
 from perceptrons.engine.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
+from perceptrons.features.cells import CodedColumn
 from perceptrons.features.named_rows import (
     Names,
     Workspaces,
@@ -56,8 +57,8 @@ HEX = re.compile(rb"\\x([0-9a-fA-F]{2})")
 Term = tuple[int, ...]  # first bytes of namespaces
 
 
-class Made(NamedTuple):
-    """Rows with their interactions."""
+class FeatureRows(NamedTuple):
+    """Rows of numbered features, with their interactions if there are any."""
 
     starts: np.ndarray
     numbers: np.ndarray
@@ -71,9 +72,9 @@ class Interactions:
     """Products of features of two (`quadratic`) or three (`cubic`) namespaces, each given by their first letters."""
 
     def __init__(self, quadratic: Any, cubic: Any):
-        self.given = {"quadratic": _listed(quadratic, "quadratic"), "cubic": _listed(cubic, "cubic")}
+        self.given = {"quadratic": _check_terms(quadratic, "quadratic"), "cubic": _check_terms(cubic, "cubic")}
         terms = [_term(text, name) for name, texts in self.given.items() for text in texts]
-        self.terms = tuple(filtered(terms))
+        self.terms = tuple(distinct_terms(terms))
 
     def __bool__(self) -> bool:
         return bool(self.terms)
@@ -85,29 +86,21 @@ class Interactions:
         """Yield the piece in parts of whole lines that make no more features than fit into a block."""
         cuts = np.empty(np.count_nonzero(piece.content[: piece.size] == 10) + 1, np.int64)
         begin, first = 0, piece.first
-        for end in cuts[
-            : cut_lines(piece.content, piece.size, _as_array(self.terms), FEATURES_PER_PIECE, cuts)
-        ].tolist():
+        n = cut_lines(piece.content, piece.size, _as_array(self.terms), FEATURES_PER_PIECE, cuts)
+        for end in cuts[:n].tolist():
             yield Piece(piece.path, piece.content[begin:], end - begin, first)
             begin, first = end, False
 
-    def make(
-        self,
-        starts: np.ndarray,
-        numbers: np.ndarray,
-        values: np.ndarray,
-        names: Names,
-        hashes: np.ndarray,
-        wants_names: bool,
-    ) -> Made:
-        """Return rows of numbered features, and behind them their interactions. named: are the names of all needed?"""
+    def make(self, rows: FeatureRows, wants_names: bool) -> FeatureRows:
+        """Return the rows with their interactions behind their features. wants_names: are the names of all needed?"""
+        starts, numbers, values, names, hashes, _ = rows
         plain = Plain(starts, numbers, values, np.empty(len(hashes), np.uint8), hashes)
         spaces_of(names.arena, names.ends, plain.spaces)
-        terms, groups = _in_order(self.terms, bytes(np.unique(plain.spaces))), _room(starts)
+        terms, groups = _in_order(self.terms, bytes(np.unique(plain.spaces))), _new_groups(starts)
         counts = np.empty(len(starts) - 1)
         count_products(plain, terms, groups, counts)
         skip = counts > MAX_FEATURES_PER_ROW
-        products = _products(plain, int(counts[~skip].sum()))
+        products = _new_products(plain, int(counts[~skip].sum()))
         n, used = multiply(plain, terms, groups, skip, products, SECRET)
         numbers_made, parts, names = products.numbers[:n], products.parts[:used], _escaped(names)
         faults = {row: _too_many(counts[row]) for row in np.flatnonzero(skip).tolist()}
@@ -117,22 +110,21 @@ class Interactions:
         extra = numbers_made[numbers_made >= len(hashes)] - len(hashes)
         hashes = np.concatenate([hashes, products.hashes[:used]])
         if not wants_names:
-            return Made(products.starts, numbers_made, products.values[:n], _unnamed(len(hashes)), hashes, faults)
+            return FeatureRows(
+                products.starts, numbers_made, products.values[:n], _unnamed(len(hashes)), hashes, faults
+            )
         names = _with_products(names, parts, extra)
         if len(starts) > 2:
             order = order_of_coming(numbers_made, len(hashes))
-            names, hashes, numbers_made = (
-                renumbered(names, order),
-                hashes[order],
-                np.argsort(order).astype(np.int32)[numbers_made],
-            )
-        return Made(products.starts, numbers_made, products.values[:n], names, hashes, faults)
+            names, hashes = renumbered(names, order), hashes[order]
+            numbers_made = np.argsort(order).astype(np.int32)[numbers_made]
+        return FeatureRows(products.starts, numbers_made, products.values[:n], names, hashes, faults)
 
 
 # ---- which there are
 
 
-def _listed(terms: Any, name: str) -> list[str]:
+def _check_terms(terms: Any, name: str) -> list[str]:
     texts = [] if terms is None else [terms] if isinstance(terms, str) else list(terms)
     for text in texts:
         if not isinstance(text, str):
@@ -151,7 +143,7 @@ def _term(text: str, name: str) -> Term:
     return term
 
 
-def filtered(terms: Iterable[Term]) -> list[Term]:
+def distinct_terms(terms: Iterable[Term]) -> list[Term]:
     """Each once, whatever the order of its letters: the first by the alphabet, as VW has it.
 
     One that has a letter twice, and another, is sorted, so that those of one namespace stand side by side.
@@ -163,21 +155,19 @@ def filtered(terms: Iterable[Term]) -> list[Term]:
     return list(kept_terms.values())
 
 
-def expanded(terms: Iterable[Term], spaces: bytes) -> list[Term]:
+def expand_wildcards(terms: Iterable[Term], spaces: bytes) -> list[Term]:
     """Without wildcards, which stand for all namespaces that begin with a printed character of ASCII."""
     printed, results = [space for space in sorted(spaces) if SPACE <= space <= LAST_PRINTED], list[Term]()
     for term in terms:
         for spaces_of_term in combinations_with_replacement(printed, term.count(WILDCARD)):
-            letters = iter(
-                spaces_of_term if len(spaces_of_term) < 3 else spaces_of_term[::-1]
-            )  # as VW has two, and three
+            letters = iter(spaces_of_term if len(spaces_of_term) < 3 else spaces_of_term[::-1])  # as VW has them
             results.append(tuple(next(letters) if space == WILDCARD else space for space in term))
-    return filtered(results)
+    return distinct_terms(results)
 
 
 @lru_cache(maxsize=64)
 def _in_order(terms: tuple[Term, ...], spaces: bytes) -> Terms:
-    terms_array = _as_array(sorted(expanded(terms, spaces), key=lambda term: term[0]))
+    terms_array = _as_array(sorted(expand_wildcards(terms, spaces), key=lambda term: term[0]))
     return Terms(terms_array, np.searchsorted(terms_array[:, 0], np.arange(257)))
 
 
@@ -188,13 +178,13 @@ def _as_array(terms: Iterable[Term]) -> np.ndarray:
 # ---- what they make
 
 
-def _room(starts: np.ndarray) -> Groups:
+def _new_groups(starts: np.ndarray) -> Groups:
     longest = int(np.diff(starts).max(initial=0))
     counts, begins, met = (np.zeros(256, kind) for kind in (np.int64, np.int64, np.uint8))
     return Groups(counts, begins, met, np.empty(longest, np.int32), np.empty(longest, np.float32))
 
 
-def _products(plain: Plain, max_products: int) -> Products:
+def _new_products(plain: Plain, max_products: int) -> Products:
     n = len(plain.numbers) + max_products
     return Products(
         starts=np.empty(len(plain.starts), np.int64),
@@ -257,7 +247,7 @@ BITS = 18  # as VW has it
 WEIGHTS = SMALLEST_WEIGHT, LARGEST_WEIGHT  # of an example, if it is not 0
 
 
-class VwReader(PieceReader):
+class VwReader(Reader):
     """Reads Vowpal Wabbit's text files.
 
     Features are hashed as VW's --hash strings does; values are float32, those of 0 left out, those of one column added
@@ -268,6 +258,7 @@ class VwReader(PieceReader):
     """
 
     format = "vw"
+    more_on_labels = True
 
     def __init__(
         self,
@@ -280,18 +271,19 @@ class VwReader(PieceReader):
         **shared: Any,
     ):
         super().__init__(paths, **shared)
-        self._given = columns
+        self._given_columns = columns
         if columns is not None:
-            if hash_bits is not None and hash_bits != (columns.bits or 0):
-                raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
+            check_bits(hash_bits, columns)
             hash_bits = columns.bits or 0
         self.hash_bits = BITS if hash_bits is None else hash_bits
         self._interactions = Interactions(quadratic, cubic)
-        self._rooms = Workspaces()
+        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
-        self.columns = Columns(self.hash_bits or None, signed=False) if self._given is None else self._given
+        self.columns = (
+            Columns(self.hash_bits or None, signed=False) if self._given_columns is None else self._given_columns
+        )
         self.n_features = self.columns.n_columns
 
     def recipe(self) -> Recipe:
@@ -307,21 +299,17 @@ class VwReader(PieceReader):
             buffers, counts = self._scanned(piece)
             n_lines, n_rows, n_values, n_bad, n_weighted = counts
             ends = buffers.ends[: n_values + 1]
-            numbers, names = local_names(buffers.names, ends[:-1], ends[1:], self._rooms.words)
+            numbers, names = local_names(buffers.names, ends[:-1], ends[1:], self._workspaces.words)
             hashes = np.empty(len(names.counts), np.uint32)
             hash_features(names.arena, names.ends, buffers.prefix, hashes)
-            rows = Made(buffers.starts[: n_rows + 1], numbers, buffers.values[:n_values], names, hashes, {})
+            rows = FeatureRows(buffers.starts[: n_rows + 1], numbers, buffers.values[:n_values], names, hashes, {})
             if self._interactions:
                 assert self.columns is not None
-                rows = self._interactions.make(*rows[:-1], wants_names=not (self.columns.frozen and self.columns.bits))
-        begin, end = np.ascontiguousarray(buffers.labels[:n_rows].T)
-        of_rows, distinct = local_names(piece.content, begin, end, self._rooms.labels)
-        labels = CodedLabels(of_rows, split_all(texts_of(distinct), COMMA))
+                rows = self._interactions.make(rows, wants_names=not (self.columns.frozen and self.columns.bits))
+        codes, texts = read_labels(piece.content, buffers.labels[:n_rows], self._workspaces.labels)
+        labels = CodedColumn(codes, split_all(texts, COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
-        bad = [
-            BadRecord(line, *describe_line(piece.content[first:last].tobytes(), *WEIGHTS))
-            for line, first, last in buffers.bad[:n_bad].tolist()
-        ]
+        bad = bad_records(piece, buffers.bad[:n_bad], describe_line)
         return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, rows, weight, bad)
 
     def _scanned(self, piece: Piece) -> tuple[Found, tuple[int, ...]]:
@@ -346,12 +334,8 @@ class VwReader(PieceReader):
     def _unfit(self, parsed: ParsedPiece, piece: Piece) -> dict[int, tuple[str, int]]:
         return {row: (message, 1) for row, message in parsed.rows.wrong.items()}
 
-    def _unlabelled(self, parsed: ParsedPiece, piece: Piece, rows: list[int]) -> dict[int, tuple[str, int]]:
-        lines = piece.content[: piece.size].tobytes().split(b"\n")
-        return {
-            row: _describe_missing_label(lines[parsed.lines[row]].decode("utf-8", "replace").partition("|")[0])
-            for row in rows
-        }
+    def _describe_unlabelled(self, line: bytes) -> Fault:
+        return _describe_missing_label(line.decode("utf-8", "replace").partition("|")[0])
 
     def _matrix(self, parsed: ParsedPiece) -> Any:
         starts, numbers, values, names, hashes, _ = parsed.rows
@@ -361,13 +345,13 @@ class VwReader(PieceReader):
         return assemble_values(starts, numbers, values, name_columns, self.n_features)
 
 
-def describe_line(content: bytes, least: float, max_value: float) -> Fault:
+def describe_line(content: bytes) -> Fault:
     """Return what is wrong with a malformed line, and the column, numbered from 1."""
     text = content.decode("utf-8", "surrogateescape").rstrip("\r")
     head, bar, body = text.partition("|")
     if not bar:
         return "there is no | in the line: write the features after it, such as 1 |words good news:2", 1
-    for message, place in chain(_of_head(head, least, max_value), _of_body(body, len(head) + 1)):
+    for message, place in chain(_head_faults(head), _body_faults(body, len(head) + 1)):
         return message, place + 1
     return "not of the form label |namespace feature:value ...: correct or remove the line", 1
 
@@ -381,7 +365,7 @@ def _describe_missing_label(head: str) -> Fault:
     return LABEL, 1
 
 
-def _of_head(head: str, least: float, max_value: float) -> Iterator[Fault]:
+def _head_faults(head: str) -> Iterator[Fault]:
     for bad in re.finditer("[\t\r]", head):
         yield f"{shown(bad[0])} before the |: separate label, importance and tag by spaces", bad.start()
     parts = list(re.finditer("[^ ]+", head))
@@ -399,8 +383,8 @@ def _of_head(head: str, least: float, max_value: float) -> Iterator[Fault]:
             message = f"{shown(word[0])} is in the place of the {name} but is not a number: begin a tag with '"
         elif name == "base" and not _is_zero(word[0]):
             message = f"base {shown(word[0])} is not 0: initial predictions are not supported, so remove it"
-        elif name == "importance" and not (_is_zero(word[0]) or least <= float(word[0]) <= max_value):
-            message = f"importance {shown(word[0])} is not 0 or from {least:g} to {max_value:g}"
+        elif name == "importance" and not (_is_zero(word[0]) or WEIGHTS[0] <= float(word[0]) <= WEIGHTS[1]):
+            message = f"importance {shown(word[0])} is not 0 or from {WEIGHTS[0]:g} to {WEIGHTS[1]:g}"
             message += ": correct it, or remove the line"
         else:
             continue
@@ -417,14 +401,14 @@ def _is_zero(number: str) -> bool:
     return not re.search("[1-9]", re.split("[eE]", number)[0])
 
 
-def _of_body(body: str, begin: int) -> Iterator[Fault]:
+def _body_faults(body: str, begin: int) -> Iterator[Fault]:
     parts = body.split("|")
     for place, part in enumerate(parts):
-        yield from _of_namespace(part, begin, place + 1 == len(parts))
+        yield from _namespace_faults(part, begin, place + 1 == len(parts))
         begin += len(part) + 1
 
 
-def _of_namespace(part: str, begin: int, last: bool) -> Iterator[Fault]:
+def _namespace_faults(part: str, begin: int, last: bool) -> Iterator[Fault]:
     for bad in re.finditer("\r", part):
         yield "there is a carriage return inside the line: remove it, or write a newline", begin + bad.start()
     scale, parts = 1.0, re.finditer("[^ \t]+", part)
@@ -435,23 +419,23 @@ def _of_namespace(part: str, begin: int, last: bool) -> Iterator[Fault]:
         if len(namespace.encode("utf-8", "surrogateescape")) > LONGEST_NAMESPACE:
             yield f"a namespace of more than {LONGEST_NAMESPACE} bytes: give it a shorter name", begin
         if colon:
-            message = _of_number(value, 1.0)
+            message = _describe_number(value, 1.0)
             if message:
                 yield message, begin + len(namespace) + 1
                 return
             scale = float(value)
     for word in parts:
         name, colon, value = word[0].partition(":")
-        message = None if not colon else _of_value(value, scale, word.end() == len(part) and not last)
+        message = None if not colon else _describe_value(value, scale, word.end() == len(part) and not last)
         if not colon and abs(scale) > LARGEST:
             message = f"scale {scale:g} is too large (at most {LARGEST:.0e}): scale the values"
         if message:
             yield message, begin + word.start() + len(name) + 1
 
 
-def _of_value(value: str, scale: float, touches: bool) -> str | None:
+def _describe_value(value: str, scale: float, touches: bool) -> str | None:
     if not re.match(r"[A-Za-z_\x80-\U0010ffff]", value) or NOT_FINITE.fullmatch(value):
-        return _of_number(value, scale)
+        return _describe_number(value, scale)
     if touches:
         return f"{shown(value)} is a word that touches the |, so VW reads it as part of it: put a space between them"
     if re.fullmatch(r"[eE]-?[0-9]*", value) or re.match("(?i)nan|inf", value):
@@ -459,7 +443,7 @@ def _of_value(value: str, scale: float, touches: bool) -> str | None:
     return None
 
 
-def _of_number(text: str, scale: float) -> str | None:
+def _describe_number(text: str, scale: float) -> str | None:
     if not text:
         return "there is no number after the colon: add it, or remove the feature"
     if NOT_FINITE.fullmatch(text):

@@ -21,9 +21,8 @@ from perceptrons.data.csv import header_of
 from perceptrons.data.records import ROWS, FrameTable
 from perceptrons.data.source import WHOLE_SHARE, Piece, read_bytes
 from perceptrons.data.table import DataFileError, DataPath
-from perceptrons.data.table_format import Cells, Layout
+from perceptrons.data.table_reader import Cells, Plan
 from perceptrons.engine.training.memory import memory
-from perceptrons.features.cells import Roles
 
 MAX_ROWS = 2**20  # of a sheet, as in Excel
 CELL_BYTES = 32  # of a cell in calamine's memory
@@ -47,11 +46,6 @@ Row = list[Any]
 class XlsxTable(FrameTable):
     """The first sheet of a workbook, with a header in its first row. Dates are strings such as 2024-05-17."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._categories = set[str]()
-        self._dates = dict[str, np.dtype]()  # dates are strings already
-
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         rows = _rows(path)
         line, first = next(rows, (0, []))
@@ -71,9 +65,9 @@ class XlsxTable(FrameTable):
         if pending or is_first:
             yield _piece(path, names, pending, is_first)
 
-    def cells(self, piece: Piece, roles: Roles | None, layout: Layout | None) -> Cells:
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
         columns: Any = piece.content
-        cells = super().cells(piece, roles, layout)
+        cells = super().cells(piece, plan)
         return cells._replace(lines=columns.lines, n_lines=0)  # the row numbers of the sheet
 
 
