@@ -4,7 +4,8 @@ import asyncio
 import math
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -118,11 +119,6 @@ def check_installed(client: Any) -> None:
             )
 
 
-def threads_of(client: Any) -> int:
-    """Return the number of threads that the cluster has now."""
-    return sum(client.nthreads().values())
-
-
 def sent(workers: "Workers", value: Any, size: int, copies: int) -> Any:
     """Return what to pass to tasks: the value itself, or a future of it if its copies would be large."""
     return value if size * copies <= MAX_BYTES_IN_TASKS else scattered(workers, value, broadcast=True)
@@ -152,16 +148,11 @@ def scattered(workers: "Workers", value: Any, broadcast: bool = False) -> Any:
 
 def gathered(workers: "Workers", futures: Any, **options: Any) -> Any:
     """Return what `client.gather` returns, but warn while the cluster has no workers."""
-    waiting = gathering(workers, futures, **options)
-    while True:
-        try:
-            next(waiting)
-        except StopIteration as end:
-            return end.value
+    return deque(gathering(workers, futures, **options), maxlen=1).pop()
 
 
-def gathering(workers: "Workers", futures: Any, **options: Any) -> Generator[None, None, Any]:
-    """Gather as `gathered` does, and yield several times a second meanwhile, so that the caller can do other things."""
+def gathering(workers: "Workers", futures: Any, **options: Any) -> Iterator[Any]:
+    """Yield None several times a second, so that the caller can do other things; at last what `gathered` returns."""
     client = workers.client
     gather = client.gather(futures, asynchronous=True, **options)
     result = asyncio.run_coroutine_threadsafe(gather, client.loop.asyncio_loop)
@@ -174,11 +165,11 @@ def gathering(workers: "Workers", futures: Any, **options: Any) -> Generator[Non
                 if result.done():
                     raise  # a task raised it
             workers.check()
-            yield
+            yield None
     finally:
         result.cancel()
     workers.note_presence()
-    return values
+    yield values
 
 
 class Workers:

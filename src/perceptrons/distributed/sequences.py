@@ -7,19 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.distributed.clients import Workers, gathered, scattered
-from perceptrons.distributed.mixing import AnyWeights, PassNumber
+from perceptrons.distributed.clients import Workers, gathered
+from perceptrons.distributed.mixing import AnyWeights, CommonWeights, PassNumber
 from perceptrons.distributed.shards import (
     PreparedModel,
     Shards,
     aligned,
     are_files,
     assign_examples,
-    check_memory,
-    compute,
     find_files_of_worker,
     is_collection,
     number_of_shards,
+    read_partitions,
     refuse_options,
 )
 from perceptrons.engine.passes.chain import ChainRule, Limits
@@ -125,7 +124,7 @@ class SequencesPart:
         """Learn from the sequences once, in a new order. This changes the weights and `rng`."""
         yield from self._fit(weights).visit(visiting_order(self.n_train, self.train, self.setup.shuffle, rng))
 
-    def accuracy(self, weights: AnyWeights) -> tuple[float, ...]:
+    def accuracy(self, common: CommonWeights) -> tuple[float, ...]:
         """Return the accuracy on the held-out tokens, and their number.
 
         If phrases are scored, also return how many there are, were found, and are right.
@@ -133,7 +132,7 @@ class SequencesPart:
         assert self.held_out is not None
         if not len(self.held_out):
             return 0.0, 0.0
-        accuracy, phrases = self._fit(weights).judged()
+        accuracy, phrases = self._fit(common.to_weights()).judged()
         n = float(np.diff(self.tokens.starts)[self.held_out].sum())
         return (accuracy, n) if phrases is None else (accuracy, n, phrases.n_true, phrases.n_found, phrases.n_right)
 
@@ -183,9 +182,7 @@ def _prepare_here(
         NumberedSequences.of(tokens, target.codes, selected if len(assigned) > 1 else None, shard)
         for shard, selected in enumerate(assigned)
     ]
-    check_memory(client, max(part.columns.nbytes + part.ends.nbytes for part in parts))
-    workers = Workers(client)
-    data = Shards(client, [[scattered(workers, part)] for part in parts], parts)
+    data = Shards.of_local(client, parts, max(part.columns.nbytes + part.ends.nbytes for part in parts))
     return data, _prepared(estimator, setup, [n, len(target.codes), target.classes.tolist()])
 
 
@@ -204,17 +201,9 @@ def _prepare_on_workers(
             for i in range(n_shards)
         ]
     else:
-        from dask import delayed
-
         refuse_options(reading)
         blocks = X.to_delayed(optimize_graph=False)
-        n_shards = number_of_shards(client, shards, len(blocks), "one per partition")
-        make = delayed(_read_pairs, pure=False)
-        tasks = [
-            [make(blocks[b], untrained, features, (i, k)) for k, b in enumerate(group.tolist())]
-            for i, group in enumerate(np.array_split(np.arange(len(blocks)), n_shards))
-        ]
-        parts = compute(client, tasks)
+        parts = read_partitions(client, shards, _read_pairs, [blocks], untrained, features)
     data = Shards(client, parts)
     by_shard: list[list[SequenceFacts]] = data.facts()
     facts = [part for shard in by_shard for part in shard]
@@ -317,6 +306,4 @@ def _prepared(estimator: SequencePerceptron, setup: ChainSetup, fingerprint: Any
     no_rows = Sparse(np.empty(0, setup.learner.dtype), np.empty(0, np.int32), np.zeros(1, np.int64))
     no_tokens, no_codes = Tokens(no_rows, np.zeros(1, np.int64)), np.empty(0, np.int32)
     fit = ChainFit(learner_of(estimator), no_tokens, no_codes, setup.limits, setup.rule, estimator.combine, None)
-    return PreparedModel(
-        setup, (), fit, bool(estimator.early_stopping), fingerprint, messages={}, has_weights=False
-    )  # fmt: skip
+    return PreparedModel(setup, (), fit, fingerprint, messages={}, has_weights=False)
