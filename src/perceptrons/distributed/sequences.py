@@ -72,28 +72,26 @@ class RawSequences(NamedTuple):
 
 
 class NumberedSequences(NamedTuple):
-    """Sequences of this machine, whose features are numbered. values: of the features; None: all are 1."""
+    """Sequences of this machine, whose features are numbered. Values that are all 1 are sent as one number."""
 
-    values: np.ndarray | None
-    columns: np.ndarray
-    ends: np.ndarray  # the features of token t are ends[t]:ends[t + 1]
-    starts: np.ndarray
+    tokens: Tokens
     codes: np.ndarray
     place: tuple[int, int]
 
     @classmethod
     def of(cls, tokens: Tokens, codes: np.ndarray, selected: np.ndarray | None, shard: int) -> "NumberedSequences":
         """Return some of the sequences; None: all of them."""
-        all_are_1 = tokens.rows.values.strides == (0,)
+        values = tokens.rows.values[:1] if tokens.rows.values.strides == (0,) else None
         if selected is not None:
             tokens, codes = tokens.sequences(selected), codes[tokens_of(tokens.starts, selected)[0]]
-        (values, columns, ends), starts = tokens
-        return cls(None if all_are_1 else values, columns, ends, starts, codes, (shard, 0))
+        rows = tokens.rows if values is None else tokens.rows._replace(values=values)
+        return cls(tokens._replace(rows=rows), codes, (shard, 0))
 
     def ready(self, setup: ChainSetup, _: Any) -> "SequencesPart":
-        values = ones(len(self.columns), setup.learner.dtype) if self.values is None else aligned(self.values)
-        rows = Sparse(values, aligned(self.columns), aligned(self.ends))
-        return SequencesPart(Tokens(rows, aligned(self.starts)), aligned(self.codes), self.place, setup)
+        (values, columns, ends), starts = self.tokens
+        values = aligned(values) if len(values) == len(columns) else ones(len(columns), setup.learner.dtype)
+        rows = Sparse(values, aligned(columns), aligned(ends))
+        return SequencesPart(Tokens(rows, aligned(starts)), aligned(self.codes), self.place, setup)
 
 
 class SequencesPart:
@@ -182,7 +180,7 @@ def _prepare_here(
         NumberedSequences.of(tokens, target.codes, selected if len(assigned) > 1 else None, shard)
         for shard, selected in enumerate(assigned)
     ]
-    data = Shards.of_local(client, parts, max(part.columns.nbytes + part.ends.nbytes for part in parts))
+    data = Shards.of_local(client, parts, max(sum(array.nbytes for array in part.tokens.rows[1:]) for part in parts))
     return data, _prepared(estimator, setup, [n, len(target.codes), target.classes.tolist()])
 
 
