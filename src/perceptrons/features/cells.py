@@ -14,7 +14,6 @@ from perceptrons.engine.streaming.blocks import mixed, row_hashes
 from perceptrons.features.values import (
     LARGEST,
     Missing,
-    as_iso,
     did_you_mean,
     is_label,
     kind_of,
@@ -126,8 +125,9 @@ class Roles(NamedTuple):
         return f"{number}=" if self.texts else number
 
     @property
-    def number_names(self) -> list[str]:
-        return [self.as_feature(name) for name in self.numbers] if self.texts else self.numbers
+    def features(self) -> list[str]:
+        """Return the names of the numbers, categories and texts."""
+        return [*self.numbers, *self.categories, *self.texts]
 
     @property
     def only_numbers(self) -> bool:
@@ -276,11 +276,6 @@ class Collector:
             value = float(value) if WRITTEN_NUMBER.fullmatch(value) else value
         return np.nan if missing and value is None else _number(value)
 
-    def feature_columns(self) -> list[str]:
-        """Return the names of the numbers, categories and texts."""
-        roles = self.schema.roles
-        return [*roles.numbers, *roles.categories, *roles.texts]
-
     def put_column(self, name: str, values: np.ndarray) -> Iterator[tuple[int, str]]:
         """Put the values of a column where they belong; yield the row of each that does not fit, and why."""
         role, place = self.role_of[name]
@@ -308,11 +303,6 @@ class Collector:
 
     def labels(self) -> CodedColumn | None:
         return None if self.schema.roles.label is None else self._labels.coded()
-
-
-def column_values(column: Any) -> np.ndarray:
-    """Return the values of a column of a frame; dates as strings."""
-    return as_iso(np.asarray(column))
 
 
 def _number(value: object) -> float:

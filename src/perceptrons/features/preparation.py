@@ -19,7 +19,7 @@ import numpy as np
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, Roles
 from perceptrons.features.rows import PreparedCells, SingleColumn, one_hot
 from perceptrons.features.term_weights import TermWeights
-from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, shown
+from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, require, shown
 
 if TYPE_CHECKING:
     from perceptrons.features.column_options import ColumnOptions
@@ -577,29 +577,29 @@ class Preparation:
     @classmethod
     def from_dict(cls, facts: Any) -> "Preparation":
         """Return the preparation that `as_dict` wrote. Raises ValueError for what it cannot have written."""
-        _require(isinstance(facts, Mapping), "a preparation")
+        require(isinstance(facts, Mapping), "a preparation")
         optional = {"term_weights", *OF_PRODUCTS}  # not in files of earlier versions, and not in all of later ones
-        _require(facts.keys() - optional == cls().as_dict().keys(), "all that a preparation has")
+        require(facts.keys() - optional == cls().as_dict().keys(), "all that a preparation has")
         for name in (*Derived._fields, "names", "indicators", "missing"):
             value = facts[name]
-            _require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"names in {name}")
-        _require(facts["scale"] in SCALES[1:], "a scale")
-        _require(type(facts["fill"]) is bool and type(facts["beside_words"]) is bool, "flags")
+            require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"names in {name}")
+        require(facts["scale"] in SCALES[1:], "a scale")
+        require(type(facts["fill"]) is bool and type(facts["beside_words"]) is bool, "flags")
         derived = Derived(*(tuple(facts[name]) for name in Derived._fields))
         names, indicators, made = tuple(facts["names"]), facts["indicators"], tuple(derived.numbers())
-        _require(len(set(names)) == len(names) and names[len(names) - len(made) :] == made,
+        require(len(set(names)) == len(names) and names[len(names) - len(made) :] == made,
                  "numbers that differ, derived ones last")  # fmt: skip
-        _require({*derived.timed} <= {*derived.dates} and {*indicators} <= {*names}, "columns that there are")
-        _require(len({*indicators}) == len(indicators), "every indicator once")
+        require({*derived.timed} <= {*derived.dates} and {*indicators} <= {*names}, "columns that there are")
+        require(len({*indicators}) == len(indicators), "every indicator once")
         fills, centres, scales = (_numbers(facts[name], len(names), name) for name in NUMBERS)
-        _require(bool((scales > 0).all()), "scales above 0")
+        require(bool((scales > 0).all()), "scales above 0")
         powers, pairs, weights = facts["powers"], facts["pairs"], facts.get("term_weights")
-        _require(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
+        require(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
         are_pairs = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
-        _require(are_pairs and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
+        require(are_pairs and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
         products = Products(powers, tuple((first, second) for first, second in pairs))
         distinct = {frozenset(pair) for pair in products.pairs if pair[0] != pair[1]}
-        _require(len(distinct) == len(products.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
+        require(len(distinct) == len(products.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(facts["missing"]), facts["fill"])
         preparation = cls(
             facts["scale"], words, derived, names, fills, centres, scales, tuple(indicators), products,
@@ -610,7 +610,7 @@ class Preparation:
             return preparation
         n = len(preparation.product_names)
         centres, scales = (_numbers(facts.get(name), n, name) for name in OF_PRODUCTS)
-        _require(bool((scales > 0).all()), "scales of products above 0")
+        require(bool((scales > 0).all()), "scales of products above 0")
         return replace(preparation, product_centres=centres, product_scales=scales)
 
 
@@ -734,13 +734,8 @@ def number_chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
 
 
 def _numbers(values: Any, n: int, name: str) -> np.ndarray:
-    _require(isinstance(values, list) and len(values) == n, f"a number in {name} for every column")
-    _require(all(type(value) in (int, float) for value in values), f"numbers in {name}")
+    require(isinstance(values, list) and len(values) == n, f"a number in {name} for every column")
+    require(all(type(value) in (int, float) for value in values), f"numbers in {name}")
     array = np.array(values, np.float64)
-    _require(bool((np.abs(array) <= LARGEST).all()), f"finite numbers in {name}")
+    require(bool((np.abs(array) <= LARGEST).all()), f"finite numbers in {name}")
     return array
-
-
-def _require(condition: bool, expected: str) -> None:
-    if not condition:
-        raise ValueError(f"expected {expected}")
