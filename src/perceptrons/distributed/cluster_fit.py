@@ -18,9 +18,7 @@ from perceptrons.distributed.clients import (
     check_installed,
     cluster_errors,
     connected,
-    gathering,
     is_near,
-    sent,
 )
 from perceptrons.distributed.mixing import (
     PassNumber,
@@ -276,7 +274,7 @@ class MixedFit(Trainee):
             try:
                 self._submit()
                 submitted = time.perf_counter()
-                for results in gathering(self.data.workers, self._sums, direct=is_near(self.client)):
+                for results in self.data.workers.gathering(self._sums, direct=is_near(self.client)):
                     if results is None:
                         n_finished = sum(future.status == "finished" for future in self._passes)
                         self._notify(n_finished, time.perf_counter() - submitted)
@@ -307,7 +305,7 @@ class MixedFit(Trainee):
         weights = self.learner.weights
         start: Any = weights if self.is_lone else common_weights(weights)
         size = sum(part.nbytes for part in view(weights)[1:5]) if self.is_lone else start.nbytes
-        start = sent(self.data.workers, start, size, len(self.data))
+        start = self.data.workers.send(start, size, len(self.data))
         number = PassNumber(self._epoch, is_first=len(self.earlier) + len(self.outcome.history) == 1)
         ordered, passes = [], list[Any]()
         for parts, state in zip(self.data.parts, self.random_states, strict=True):
@@ -335,7 +333,11 @@ class MixedFit(Trainee):
         weights = self.learner.weights
         with Uninterrupted():
             if self.is_lone:
-                _copy_weights(results[0].weights, weights)
+                if isinstance(weights, Weights):  # in place: the average of an epoch ago knows these arrays
+                    for name, array in results[0].weights.arrays.items():
+                        np.copyto(weights.arrays[name], array)
+                else:
+                    weights.restore(results[0].weights.snapshot())
                 reports = [results[0].report]
             else:
                 change = add_changes(results)
@@ -402,12 +404,3 @@ class MixedFit(Trainee):
             "shards": len(self.data), "mixing": self.mixing, "orders": self.random_states, "done": is_done,
             "about": json.loads(json.dumps(self.prepared.fingerprint)),
         })  # fmt: skip
-
-
-def _copy_weights(source: Any, target: Any) -> None:
-    """Copy weights into the arrays of others."""
-    if isinstance(target, Weights):
-        for name, array in source.arrays.items():
-            np.copyto(target.arrays[name], array)
-    else:
-        target.restore(source.snapshot())

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from perceptrons.data import stream
 from perceptrons.data.source import FilePart, can_be_shared
-from perceptrons.distributed.clients import Workers, gathered
+from perceptrons.distributed.clients import Workers
 from perceptrons.distributed.mixing import AnyWeights, CommonWeights, PassNumber
 from perceptrons.distributed.shards import (
     PreparedModel,
@@ -409,7 +409,7 @@ def _shards_of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: A
 
 def _shards_of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
     """Let the workers read files: each shard some of them, or a part of each file if there are fewer files."""
-    inspected = gathered(Workers(client), client.submit(_inspect_files, files, reading, pure=False))
+    inspected = Workers(client).gather(client.submit(_inspect_files, files, reading, pure=False))
     names, recipe, is_divisible, notices = inspected
     limit, reason = MAX_SHARDS, "on any cluster"
     if not is_divisible:
@@ -501,17 +501,17 @@ def prepare(
         raise ValueError("lengths is for sequences, and a Perceptron does not have any: leave it out.")
     data = make_shards(client, estimator, X, y, sample_weight, shards, reading)
     with data.forgotten_on_error():
-        prepared = _prepare_model(estimator, data.facts(), classes, is_warm)
-        notices = {"notices": data.notices} if data.notices else {}
-        return data, prepared._replace(messages=prepared.messages | notices)
+        return data, _prepare_model(estimator, data.facts(), classes, is_warm, data.notices)
 
 
-def _prepare_model(estimator: Perceptron, by_shard: list[list[RowFacts]], classes: Any, is_warm: bool) -> PreparedModel:
+def _prepare_model(
+    estimator: Perceptron, by_shard: list[list[RowFacts]], classes: Any, is_warm: bool, notices: Sequence[str]
+) -> PreparedModel:
     """Create the model, or make room in it, for everything that the parts contain."""
     parts = [part for shard in by_shard for part in shard]
     facts, are_from_files = reduce(RowFacts.plus, parts), parts[0].fingerprint is not None
-    if not are_from_files and len({part.n_features for part in parts}) > 1:
-        widths = sorted({part.n_features for part in parts})
+    widths = sorted({part.n_features for part in parts})
+    if not are_from_files and len(widths) > 1:
         raise ValueError(f"Partitions have different numbers of features, {widths[0]} and {widths[-1]}.")
     known, is_multilabel = _classes(facts, classes), facts.form != "single"
     columns, mappings = _merge_columns([shard[0] for shard in by_shard])
@@ -546,20 +546,22 @@ def _prepare_model(estimator: Perceptron, by_shard: list[list[RowFacts]], classe
     if are_from_files:
         estimator.source_, estimator.columns_ = parts[0].recipe, columns
     fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
-    bare = _without_weights(learner)
-    setup = LinearSetup(bare, d, np.dtype(dtype), method, class_weight, fraction, bool(estimator.shuffle))
-    no_examples = Examples(examples.rows, examples.y, None, examples.problems)
+    setup = LinearSetup(
+        _without_weights(learner), d, np.dtype(dtype), method, class_weight, fraction, bool(estimator.shuffle)
+    )
     fingerprint = [
         [[part.n, part.n_features, [part.classes.tolist(), part.by_class.tolist()], part.fingerprint] for part in shard]
         for shard in by_shard
     ]
-    skipped = {"skipped": facts.n_skipped, "complaints": facts.complaints[:MAX_COMPLAINTS]} if facts.n_skipped else {}
+    messages: dict[str, Any] = {"notices": list(notices)} if notices else {}
+    if facts.n_skipped:
+        messages = {"skipped": facts.n_skipped, "complaints": facts.complaints[:MAX_COMPLAINTS]} | messages
     return PreparedModel(
         setup=setup,
         mappings=mappings,
-        fit=LinearFit(learner, no_examples, method, estimator.combine, None, None),
+        fit=LinearFit(learner, examples._replace(by_label=None), method, estimator.combine, None, None),
         fingerprint=fingerprint,
-        messages=skipped,
+        messages=messages,
         has_weights=facts.has_weights,
     )
 

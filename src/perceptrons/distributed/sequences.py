@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.distributed.clients import Workers, gathered
+from perceptrons.distributed.clients import Workers
 from perceptrons.distributed.mixing import AnyWeights, CommonWeights, PassNumber
 from perceptrons.distributed.shards import (
     PreparedModel,
@@ -192,7 +192,7 @@ def _prepare_on_workers(
     features = learner_of(estimator).features if is_warm else features_for(estimator, [])
     untrained = SequencePerceptron(**estimator.get_params(deep=False))
     if are_files(X):
-        names = gathered(Workers(client), client.submit(find_files_of_worker, X, pure=False))
+        names = Workers(client).gather(client.submit(find_files_of_worker, X, pure=False))
         n_shards = number_of_shards(client, shards, len(names), "one per file")
         parts = [
             [client.submit(_read_files, names[i::n_shards], reading, untrained, features, (i, 0), pure=False)]
@@ -216,7 +216,7 @@ def _prepare_on_workers(
     if estimator.hash_bits is None:
         for future in [future for shard in data.raw for future in shard]:
             common_features = client.submit(_add_features, common_features, future, learner.dtype, pure=False)
-        learner.features = gathered(data.workers, common_features)
+        learner.features = data.workers.gather(common_features)
     learner.meet_features()
     estimator.n_features_in_ = learner.n_features
     fingerprint = [[[part.n, part.classes.tolist(), part.fingerprint] for part in shard] for shard in by_shard]

@@ -10,15 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.source import STDIN, find_files
-from perceptrons.distributed.clients import (
-    MAX_ATTEMPTS,
-    ClusterError,
-    Workers,
-    check_scheduler,
-    gathered,
-    scattered,
-    sent,
-)
+from perceptrons.distributed.clients import MAX_ATTEMPTS, ClusterError, Workers, check_scheduler
 from perceptrons.engine.training.epochs import Trainee
 
 MAX_SHARE_OF_MEMORY = 0.6  # of a worker, for a shard of an array
@@ -46,7 +38,7 @@ class Shards:
         self.workers = Workers(client)
         self.parts: list[list[Any]] = []
         self.n = 0  # examples to learn from
-        self.notices = list(notices)  # about files, for the user
+        self.notices = notices  # about files, for the user
         self._setup: Any = None
         self._mappings: Sequence[Any] = ()
 
@@ -61,7 +53,7 @@ class Shards:
                 "memory: use more shards, or give files or a dask collection, which are read block by block."
             )
         workers = Workers(client)
-        return cls(client, [[scattered(workers, part)] for part in parts], parts)
+        return cls(client, [[workers.scatter(part)] for part in parts], parts)
 
     def __len__(self) -> int:
         return len(self.raw)
@@ -82,7 +74,7 @@ class Shards:
         if self.local:
             return [[part.facts()] for part in self.local]
         tasks = [[self.client.submit(M.facts, part, pure=False) for part in shard] for shard in self.raw]
-        by_shard = gathered(self.workers, tasks)
+        by_shard = self.workers.gather(tasks)
         for shard, facts in enumerate(by_shard):
             nonempty = [k for k, part in enumerate(facts) if part.n] or [0]
             self.raw[shard] = [self.raw[shard][k] for k in nonempty]
@@ -105,8 +97,8 @@ class Shards:
         for attempts_left in reversed(range(MAX_ATTEMPTS)):
             parts = [part for shard in self.parts for part in shard]
             try:
-                more = [sent(self.workers, argument, sizeof(argument), len(parts)) for argument in arguments]
-                return gathered(self.workers, [self.client.submit(function, part, *more, pure=False) for part in parts])
+                more = [self.workers.send(argument, sizeof(argument), len(parts)) for argument in arguments]
+                return self.workers.gather([self.client.submit(function, part, *more, pure=False) for part in parts])
             except CancelledError as error:
                 self.restore(error, attempts_left)
         raise AssertionError  # restore raises an error when no attempt is left
@@ -120,7 +112,7 @@ class Shards:
             ) from error
         for shard, part in enumerate(self.local):
             if self.parts[shard][0].status in ("cancelled", "lost", "error"):
-                self.raw[shard] = [scattered(self.workers, part)]
+                self.raw[shard] = [self.workers.scatter(part)]
                 self.parts[shard] = self._ready_parts(shard)
 
     def forget(self) -> None:
@@ -130,7 +122,7 @@ class Shards:
         if self.on_disk and self.client.status == "running":
             parts = [part for shard in self.parts or self.raw for part in shard if part is not None]
             tasks = [self.client.submit(M.forget, part, pure=False) for part in parts if part.status == "finished"]
-            gathered(self.workers, tasks, errors="skip")
+            self.workers.gather(tasks, errors="skip")
         self.parts = self.raw = []
 
     def _ready_parts(self, shard: int) -> list[Any]:
