@@ -33,13 +33,6 @@ MIXED = {
 }
 
 
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed")
-    with distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
-        yield client
-
-
 @pytest.mark.parametrize("case", MIXED)
 def test_a_checkpoint_of_a_cluster_that_does_not_say_where_to_go_on_is_refused(case, client, tmp_path):
     path = tmp_path / "run.checkpoint"

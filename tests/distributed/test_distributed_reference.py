@@ -55,12 +55,6 @@ settings = pytest.mark.parametrize("setting", SETTINGS)
 mixings = pytest.mark.parametrize("mixing", MIXINGS)
 
 
-@pytest.fixture(scope="module")
-def client():
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as opened:
-        yield opened
-
-
 # ---- what the tests share
 
 

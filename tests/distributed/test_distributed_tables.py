@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from dask.distributed import Client
 from numpy.testing import assert_allclose
 
 from perceptrons import distributed
@@ -14,12 +13,6 @@ from tests.support.lecture import rosenblatt
 
 EPOCHS, SIZE = 3, 30
 CODES = {"ham": 0, "spam": 1, "odd": 2}
-
-
-@pytest.fixture(scope="module")
-def client():
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as opened:
-        yield opened
 
 
 def parts(folder, form, columns=None):

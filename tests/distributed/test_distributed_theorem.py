@@ -5,7 +5,6 @@ import math
 import dask.array as da
 import numpy as np
 import pytest
-from dask.distributed import Client
 
 from perceptrons import distributed
 from perceptrons.theory import mistake_bound
@@ -15,12 +14,6 @@ from tests.support.tiers import slow
 
 MIXINGS = ("mistakes", "uniform")
 WIDEST = 16
-
-
-@pytest.fixture(scope="module")
-def client():
-    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as opened:
-        yield opened
 
 
 class Case:

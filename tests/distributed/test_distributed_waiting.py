@@ -94,12 +94,12 @@ def test_fit_says_that_there_are_no_workers_and_resumes_when_they_come_back(give
 def test_workers_that_go_while_data_are_read_are_missed_too(place, data, monkeypatch):
     calm = fit(Perceptron(**SETTINGS), *as_collections(*data), place.client, shards=2)
 
-    def computed(client, asked):
+    def read_without_workers(*arguments):
         place.take_away()
-        return before(client, asked)
+        return read_partitions(*arguments)
 
-    before = rows.compute
-    monkeypatch.setattr(rows, "compute", computed)
+    read_partitions = rows.read_partitions
+    monkeypatch.setattr(rows, "read_partitions", read_without_workers)
     model = fit(Perceptron(**SETTINGS), *as_collections(*data), place.client, shards=2)
     assert np.array_equal(model.coef_, calm.coef_)
     assert "no workers" in place.said[0]

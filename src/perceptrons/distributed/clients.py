@@ -4,7 +4,8 @@ import asyncio
 import math
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -118,16 +119,6 @@ def check_installed(client: Any) -> None:
             )
 
 
-def threads_of(client: Any) -> int:
-    """Return the number of threads that the cluster has now."""
-    return sum(client.nthreads().values())
-
-
-def sent(workers: "Workers", value: Any, size: int, copies: int) -> Any:
-    """Return what to pass to tasks: the value itself, or a future of it if its copies would be large."""
-    return value if size * copies <= MAX_BYTES_IN_TASKS else scattered(workers, value, broadcast=True)
-
-
 def is_near(client: Any) -> bool | None:
     """Return True if workers can certainly be reached without the scheduler, or None to let Dask decide."""
     from distributed import LocalCluster
@@ -135,54 +126,8 @@ def is_near(client: Any) -> bool | None:
     return True if isinstance(client.cluster, LocalCluster) else None
 
 
-def scattered(workers: "Workers", value: Any, broadcast: bool = False) -> Any:
-    """Send a value to a worker, or to all, and return its future. Try again if a worker dies meanwhile."""
-    client = workers.client
-    for attempts_left in reversed(range(MAX_ATTEMPTS)):
-        workers.wait()
-        try:
-            return client.scatter([value], broadcast=broadcast, hash=False, direct=is_near(client))[0]
-        except (OSError, KeyError, ValueError) as error:  # what Dask raises when a worker disappears
-            check_scheduler(client, error)
-            if not attempts_left:
-                raise ClusterError(f"Data cannot be sent to the workers: {error!r}") from error
-            time.sleep(TICK_SECONDS)
-    raise AssertionError
-
-
-def gathered(workers: "Workers", futures: Any, **options: Any) -> Any:
-    """Return what `client.gather` returns, but warn while the cluster has no workers."""
-    waiting = gathering(workers, futures, **options)
-    while True:
-        try:
-            next(waiting)
-        except StopIteration as end:
-            return end.value
-
-
-def gathering(workers: "Workers", futures: Any, **options: Any) -> Generator[None, None, Any]:
-    """Gather as `gathered` does, and yield several times a second meanwhile, so that the caller can do other things."""
-    client = workers.client
-    gather = client.gather(futures, asynchronous=True, **options)
-    result = asyncio.run_coroutine_threadsafe(gather, client.loop.asyncio_loop)
-    try:
-        while True:
-            try:
-                values = result.result(timeout=TICK_SECONDS)
-                break
-            except TimeoutError:
-                if result.done():
-                    raise  # a task raised it
-            workers.check()
-            yield
-    finally:
-        result.cancel()
-    workers.note_presence()
-    return values
-
-
 class Workers:
-    """Watches whether the cluster has workers. Waits for one with warnings, but not forever."""
+    """Exchanges data with the workers. Waits with warnings while there are none, but not forever."""
 
     def __init__(self, client: Any, clock: Callable[[], float] = time.monotonic):
         self.client, self._clock = client, clock
@@ -229,6 +174,46 @@ class Workers:
             self.check(timeout)
             time.sleep(TICK_SECONDS)
         self.note_presence()
+
+    def send(self, value: Any, size: int, copies: int) -> Any:
+        """Return what to pass to tasks: the value itself, or a future of it if its copies would be large."""
+        return value if size * copies <= MAX_BYTES_IN_TASKS else self.scatter(value, broadcast=True)
+
+    def scatter(self, value: Any, broadcast: bool = False) -> Any:
+        """Send a value to a worker, or to all, and return its future. Try again if a worker dies meanwhile."""
+        for attempts_left in reversed(range(MAX_ATTEMPTS)):
+            self.wait()
+            try:
+                return self.client.scatter([value], broadcast=broadcast, hash=False, direct=is_near(self.client))[0]
+            except (OSError, KeyError, ValueError) as error:  # what Dask raises when a worker disappears
+                check_scheduler(self.client, error)
+                if not attempts_left:
+                    raise ClusterError(f"Data cannot be sent to the workers: {error!r}") from error
+                time.sleep(TICK_SECONDS)
+        raise AssertionError
+
+    def gather(self, futures: Any, **options: Any) -> Any:
+        """Return what `client.gather` returns, but warn while the cluster has no workers."""
+        return deque(self.gathering(futures, **options), maxlen=1).pop()
+
+    def gathering(self, futures: Any, **options: Any) -> Iterator[Any]:
+        """Yield None several times a second, so that the caller can do other things; at last what `gather` returns."""
+        gather = self.client.gather(futures, asynchronous=True, **options)
+        result = asyncio.run_coroutine_threadsafe(gather, self.client.loop.asyncio_loop)
+        try:
+            while True:
+                try:
+                    values = result.result(timeout=TICK_SECONDS)
+                    break
+                except TimeoutError:
+                    if result.done():
+                        raise  # a task raised it
+                self.check()
+                yield None
+        finally:
+            result.cancel()
+        self.note_presence()
+        yield values
 
     def _warn(self, text: str) -> None:
         """Warn with the time of day in the text, because Python shows the same text only once."""

@@ -3,11 +3,12 @@
 import copy
 import json
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import nullcontext
+from functools import reduce
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,28 +18,19 @@ from perceptrons.distributed.clients import (
     check_installed,
     cluster_errors,
     connected,
-    gathering,
     is_near,
-    sent,
 )
 from perceptrons.distributed.mixing import (
-    Change,
     PassNumber,
     PassReport,
     RandomState,
-    RunningPass,
-    accuracy,
     add_changes,
     apply_scale,
-    begin_pass,
     common_weights,
-    continue_pass,
-    finish_pass,
-    has_mistakes,
+    learn_part,
     mix,
     mixing_weights,
     view,
-    whole_pass,
 )
 from perceptrons.distributed.mixing_theorem import bound_of_run
 from perceptrons.distributed.shards import PreparedModel, Shards
@@ -151,49 +143,42 @@ def fit(
             "leave one of them out."
         )
     CHECKS[type(estimator)](estimator)
-    options = MixingOptions(mixing, None if epochs is None else int(epochs), checkpoint, watch)
     with connected(client) as client, cluster_errors():
         check_installed(client)
         with nullcontext() if checkpoint is None else checkpoint.alone():
-            _fit(
-                estimator, options, client, X, y, shards, sample_weight=sample_weight, classes=classes,
-                lengths=lengths, reading=reading,
-            )  # fmt: skip
+            with unchanged_on_error(estimator):
+                place = None if checkpoint is None else _resumed_place(checkpoint, estimator)
+                is_warm = place is not None or (estimator.warm_start and has_learned(estimator))
+                if not is_warm:
+                    estimator._forget()
+                if place is not None and shards is None:
+                    shards = place["shards"]
+                data, prepared = PREPARE[type(estimator)](
+                    client, estimator, X, y, shards, is_warm=is_warm, sample_weight=sample_weight, classes=classes,
+                    lengths=lengths, reading=reading,
+                )  # fmt: skip
+                with data.forgotten_on_error():
+                    if place is not None:
+                        _check_same_run(place, len(data), mixing, prepared.fingerprint)
+                    data.prepare(prepared.setup, prepared.mappings)
+            try:
+                MixedFit(estimator, data, prepared, place, mixing, epochs, checkpoint, watch).run()
+            finally:
+                data.forget()
     if epochs is None:
         estimator._warn_unless_finished()
     return estimator
 
 
-class MixingOptions(NamedTuple):
-    """The options of one call of `fit` that do not depend on the data."""
-
-    mixing: Mixing
-    epochs: int | None
-    checkpoint: Checkpoint | None
-    watch: Watch | None
-
-
-def _fit(estimator: Any, options: MixingOptions, client: Any, X: Any, y: Any, shards: int | None, **more: Any) -> None:
-    with unchanged_on_error(estimator):
-        place = None if options.checkpoint is None else options.checkpoint.begin(estimator)
-        is_warm = place is not None or (estimator.warm_start and has_learned(estimator))
-        if not is_warm:
-            estimator._forget()
-        if place is not None:
-            if "orders" not in place:
-                what = "this is a checkpoint of a run on one machine: resume it there, or start again"
-                raise ValueError(f"{place['path']}: {what}.")
-            check_mixed_place(place)
-            shards = place["shards"] if shards is None else shards
-        data, prepared = PREPARE[type(estimator)](client, estimator, X, y, shards, is_warm=is_warm, **more)
-        with data.forgotten_on_error():
-            if place is not None:
-                _check_same_run(place, len(data), options.mixing, prepared.fingerprint)
-            data.prepare(prepared.setup, prepared.mappings)
-    try:
-        MixedFit(estimator, data, prepared, options, place).run()
-    finally:
-        data.forget()
+def _resumed_place(checkpoint: Checkpoint, estimator: Any) -> dict[str, Any] | None:
+    """Restore the model of the run to resume, and return where it stopped; None if there is nothing to resume."""
+    place = checkpoint.begin(estimator)
+    if place is not None:
+        if "orders" not in place:
+            what = "this is a checkpoint of a run on one machine: resume it there, or start again"
+            raise ValueError(f"{place['path']}: {what}.")
+        check_mixed_place(place)
+    return place
 
 
 def _check_same_run(place: dict[str, Any], shards: int, mixing: str, fingerprint: Any) -> None:
@@ -216,24 +201,24 @@ class MixedFit(Trainee):
     """
 
     def __init__(
-        self, estimator: Any, data: Shards, prepared: PreparedModel, options: MixingOptions,
-        place: dict[str, Any] | None,
+        self, estimator: Any, data: Shards, prepared: PreparedModel, place: dict[str, Any] | None, mixing: Mixing,
+        epochs: int | None, checkpoint: Checkpoint | None, watch: Watch | None,
     ):  # fmt: skip
-        self.estimator, self.data, self.prepared, self.options = estimator, data, prepared, options
-        self.client, self.learner, self.outcome = data.client, learner_of(estimator), Outcome()
+        self.estimator, self.data, self.prepared, self.client = estimator, data, prepared, data.client
+        self.mixing, self.epochs, self.checkpoint, self.watch = mixing, epochs, checkpoint, watch
+        self.learner, self.outcome = learner_of(estimator), Outcome()
         self.earlier = [] if place is None else [dict(row) for row in estimator.history_]  # of the resumed run
         self.is_over = place is not None and place["done"]
-        self.is_uniform = options.mixing == "uniform"
         self.is_lone = len(data) == 1  # one shard, whose pass is that of one machine
-        first = self.learner.rng.bit_generator.state
-        seed, epochs = self.learner.seed, self.learner.epochs
-        self.random_states: list[RandomState] = [first] + [
-            np.random.default_rng([seed, shard, epochs]).bit_generator.state for shard in range(1, len(data))
+        learner = self.learner
+        self.random_states: list[RandomState] = [learner.rng.bit_generator.state] + [
+            np.random.default_rng([learner.seed, shard, learner.epochs]).bit_generator.state
+            for shard in range(1, len(data))
         ]
         if place is not None and place["orders"]:
             self.random_states = place["orders"]
         if not self.is_lone:
-            apply_scale(self.learner.weights)
+            apply_scale(learner.weights)
         self._passes: list[Any] = []  # futures
         self._sums: list[Any] = []  # futures of the changes that this machine adds up
 
@@ -241,19 +226,18 @@ class MixedFit(Trainee):
 
     def run(self) -> None:
         """Train until a stopping rule applies, and describe the run in the attributes of the estimator."""
-        model, options = self.estimator, self.options
-        epochs_left = int(options.epochs or model.max_iter) - len(self.earlier)
+        model = self.estimator
+        epochs_left = int(self.epochs or model.max_iter) - len(self.earlier)
         plan = model._plan()._replace(max_iter=max(1, epochs_left))
-        plan = plan if options.epochs is None else plan._replace(tol=None)
-        if self.is_over and (model.stop_reason_ in AT_REST or epochs_left < 1):
-            self._describe_run()
-        else:
-            holds_out = self.prepared.holds_out
+        plan = plan if self.epochs is None else plan._replace(tol=None)
+        if not (self.is_over and (model.stop_reason_ in AT_REST or epochs_left < 1)):
+            holds_out = bool(model.early_stopping)
             try:
                 model._run(self, self.data.n, None, holds_out, plan=plan, orders=False, outcome=self.outcome)
             finally:
                 with Uninterrupted():
                     self._end()
+        self._describe_run()
         if isinstance(model, Perceptron):  # the theorem does not cover sequences, which have very many rivals
             model.mixing_bound_ = bound_of_run(model, self.data, self.prepared.has_weights)
 
@@ -268,12 +252,12 @@ class MixedFit(Trainee):
         self._describe_run()
         if hasattr(model, "source_") and history:  # as after fit_stream
             model.progress_ = [(history[0]["examples"], history[0]["mistakes"])]
-        if self.options.checkpoint is not None and history:
+        if self.checkpoint is not None and history:
             self._save(self.outcome, is_done=reason in (*AT_REST, "max_iter", "tol"), is_counted=True)
 
     def _describe_run(self) -> None:
         model = self.estimator
-        model.n_shards_, model.mixing_, model.mixing_bound_ = len(self.data), self.options.mixing, None
+        model.n_shards_, model.mixing_, model.mixing_bound_ = len(self.data), self.mixing, None
 
     # ---- an epoch
 
@@ -282,14 +266,19 @@ class MixedFit(Trainee):
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Make one pass over every shard, then mix. Meanwhile, empty counts let Ctrl-C and time limits work."""
-        checkpoint, history = self.options.checkpoint, self.outcome.history
-        if checkpoint is not None and len(history) > 1 and checkpoint.due():
+        history = self.outcome.history
+        if self.checkpoint is not None and len(history) > 1 and self.checkpoint.due():
             self._save(Outcome(history[:-1]), is_done=False)
         began = time.perf_counter()
         for attempts_left in reversed(range(MAX_ATTEMPTS)):
             try:
                 self._submit()
-                results = yield from self._results()
+                submitted = time.perf_counter()
+                for results in self.data.workers.gathering(self._sums, direct=is_near(self.client)):
+                    if results is None:
+                        n_finished = sum(future.status == "finished" for future in self._passes)
+                        self._notify(n_finished, time.perf_counter() - submitted)
+                        yield Counts()
                 break
             except CancelledError as error:
                 self.data.restore(error, attempts_left)
@@ -301,71 +290,59 @@ class MixedFit(Trainee):
         history[-1]["shards"] = {
             **{name: [getattr(report.counts, name) for report in reports] for name in counts},
             "seconds": [report.seconds for report in reports],
-            "weights": mixing_weights(reports, self.is_uniform),
+            "weights": mixing_weights(reports, self.mixing == "uniform"),
         }
-        seconds, total = time.perf_counter() - began, Counts()
-        for report in reports:
-            total = total.plus(report.counts)
-        yield total
+        seconds = time.perf_counter() - began
+        yield reduce(Counts.plus, [report.counts for report in reports])
         self._notify(len(self.data), seconds)
 
     def _submit(self) -> None:
-        """Submit the passes over all shards, and the sums of their changes if there are many."""
+        """Submit the passes over all shards, and the sums of their changes if there are many.
+
+        A shard has a task per block, which starts from the end of the one before. All first blocks are one message to
+        the scheduler, then all second ones.
+        """
         weights = self.learner.weights
         start: Any = weights if self.is_lone else common_weights(weights)
         size = sum(part.nbytes for part in view(weights)[1:5]) if self.is_lone else start.nbytes
-        start = sent(self.data.workers, start, size, len(self.data))
+        start = self.data.workers.send(start, size, len(self.data))
         number = PassNumber(self._epoch, is_first=len(self.earlier) + len(self.outcome.history) == 1)
-        if all(len(parts) == 1 for parts in self.data.parts):
-            n, parts = len(self.data), [parts[0] for parts in self.data.parts]
-            arguments = [start] * n, self.random_states, parts, [number] * n, [self.is_uniform] * n
-            passes = self.client.map(whole_pass, *arguments, pure=False)  # one message for all
-        else:
-            passes = [self._submit_pass(start, shard, number) for shard in range(len(self.data))]
+        ordered, passes = [], list[Any]()
+        for parts, state in zip(self.data.parts, self.random_states, strict=True):
+            if self.prepared.setup.shuffle and not number.is_first and len(parts) > 1:
+                rng = np.random.default_rng()
+                rng.bit_generator.state = state
+                parts, state = [parts[k] for k in rng.permutation(len(parts))], rng.bit_generator.state
+            ordered.append(parts)
+            passes.append(state)
+        for k in range(max(map(len, ordered))):
+            shards = [shard for shard, parts in enumerate(ordered) if len(parts) > k]
+            own = ((ordered[shard][k], passes[shard], len(ordered[shard]) == k + 1) for shard in shards)
+            same = ([value] * len(shards) for value in (number, start, self.mixing == "uniform"))
+            tasks = self.client.map(learn_part, *zip(*own, strict=True), *same, pure=False)
+            for shard, task in zip(shards, tasks, strict=True):
+                passes[shard] = task
         self._passes = passes
         while len(passes) > MAX_SUMMANDS:
             groups = [passes[i : i + MAX_SUMMANDS] for i in range(0, len(passes), MAX_SUMMANDS)]
             passes = self.client.map(add_changes, groups, pure=False)
         self._sums = passes
 
-    def _submit_pass(self, start: Any, shard: int, number: PassNumber) -> Any:
-        """Submit the pass over a shard: one task per block, which starts from the end of the one before."""
-        parts, state, submit = self.data.parts[shard], self.random_states[shard], self.client.submit
-        order = np.arange(len(parts))
-        if self.prepared.setup.shuffle and not number.is_first and len(parts) > 1:
-            rng = np.random.default_rng()
-            rng.bit_generator.state = state
-            order, state = rng.permutation(len(parts)), rng.bit_generator.state
-        running = submit(begin_pass, start, state, parts[order[0]], number, pure=False)
-        for k in order[1:].tolist():
-            running = submit(continue_pass, running, parts[k], number, pure=False)
-        return running if self.is_lone else submit(finish_pass, running, start, self.is_uniform, pure=False)
-
-    def _results(self) -> Generator[Counts, None, list[Any]]:
-        """Wait for the workers, and return what they computed."""
-        began = time.perf_counter()
-        waiting = gathering(self.data.workers, self._sums, direct=is_near(self.client))
-        while True:
-            try:
-                next(waiting)
-            except StopIteration as end:
-                return end.value
-            n_finished = sum(future.status == "finished" for future in self._passes)
-            self._notify(n_finished, time.perf_counter() - began)
-            yield Counts()
-
-    def _take(self, results: list[Any]) -> tuple[PassReport, ...]:
+    def _take(self, results: list[Any]) -> Sequence[PassReport]:
         """Make the results the common weights, and return the reports of all shards."""
         weights = self.learner.weights
         with Uninterrupted():
             if self.is_lone:
-                running: RunningPass = results[0]
-                _copy_weights(running.weights, weights)
-                reports: tuple[PassReport, ...] = (running.report,)
+                if isinstance(weights, Weights):  # in place: the average of an epoch ago knows these arrays
+                    for name, array in results[0].weights.arrays.items():
+                        np.copyto(weights.arrays[name], array)
+                else:
+                    weights.restore(results[0].weights.snapshot())
+                reports = [results[0].report]
             else:
-                change: Change = add_changes(results)
+                change = add_changes(results)
                 mix(weights, change)
-                reports = change.reports
+                reports = list(change.reports)
             self.learner.changed()
         return reports
 
@@ -376,6 +353,8 @@ class MixedFit(Trainee):
 
     def judge(self, row: dict[str, Any]) -> float:
         """Return the early-stopping score on the held-out examples, computed on the workers, and add it to `row`."""
+        from dask.utils import M
+
         weights = copy.deepcopy(self.learner.weights)
         w, rest = self.learner.predicting(self.estimator.combine)
         if isinstance(weights, Weights):
@@ -384,8 +363,8 @@ class MixedFit(Trainee):
             weights.arrays["clock"][:, SCALE] = 1.0
         else:
             weights.w, weights.arcs = w, rest
-        scores = [part for part in self.data.ask(accuracy, common_weights(weights)) if part[1]]
-        mean = sum(share * n for share, n, *_ in scores) / sum(n for _, n, *_ in scores)
+        scores = [part for part in self.data.ask(M.accuracy, common_weights(weights)) if part[1]]
+        mean = sum(fraction * n for fraction, n, *_ in scores) / sum(n for _, n, *_ in scores)
         row["validation_accuracy"] = scores[0][0] if len(scores) == 1 else mean
         if len(scores[0]) == 2:
             return row["validation_accuracy"]
@@ -396,39 +375,32 @@ class MixedFit(Trainee):
         return self.prepared.fit.change()
 
     def settled(self, row: dict[str, Any]) -> str:
+        from dask.utils import M
+
         reason = self.prepared.fit.settled(row)
         if reason == "converged" and getattr(self.estimator, "zero_score", None) == "correct":
-            return "stuck" if any(self.data.ask(has_mistakes, common_weights(self.learner.weights))) else reason
+            return "stuck" if any(self.data.ask(M.has_mistakes, common_weights(self.learner.weights))) else reason
         return reason
 
     # ---- messages and checkpoints
 
     def _notify(self, n_finished: int, seconds: float) -> None:
-        if self.options.watch is not None:
+        if self.watch is not None:
             row = self.outcome.history[-1]
             shards = row.get("shards", {})
             counts = {name: shards[name] for name in ("examples", "mistakes", "updates") if name in shards}
             state = {"epoch": row["epoch"], "shards": len(self.data), "done": n_finished, "seconds": seconds}
-            self.options.watch(state | counts | self.prepared.messages)
+            self.watch(state | counts | self.prepared.messages)
 
     def _save(self, outcome: Outcome, is_done: bool, is_counted: bool = False) -> None:
         """Write a checkpoint of the model as it is after these epochs. is_counted: its counters include them."""
-        assert self.options.checkpoint is not None
+        assert self.checkpoint is not None
         model = copy.copy(self.estimator)
         set_learner(model, copy.copy(self.learner))
         if not is_counted:
             learner_of(model).trained(outcome)
         model._tell(Outcome(self.earlier + outcome.history, outcome.stop_reason, outcome.returned_to))
-        self.options.checkpoint.write(model, {
-            "shards": len(self.data), "mixing": self.options.mixing, "orders": self.random_states, "done": is_done,
+        self.checkpoint.write(model, {
+            "shards": len(self.data), "mixing": self.mixing, "orders": self.random_states, "done": is_done,
             "about": json.loads(json.dumps(self.prepared.fingerprint)),
         })  # fmt: skip
-
-
-def _copy_weights(source: Any, target: Any) -> None:
-    """Copy weights into the arrays of others."""
-    if isinstance(target, Weights):
-        for name, array in source.arrays.items():
-            np.copyto(target.arrays[name], array)
-    else:
-        target.restore(source.snapshot())

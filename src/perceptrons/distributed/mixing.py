@@ -285,9 +285,7 @@ class PassNumber(NamedTuple):
 class Part(Protocol):
     """A block of the examples of a shard, on a worker: `RowsPart`, `FilesPart` or `SequencesPart`."""
 
-    @property
-    def n(self) -> int:
-        """Return the number of examples."""
+    n: int  # examples
 
     @property
     def n_train(self) -> int:
@@ -296,7 +294,7 @@ class Part(Protocol):
     def visits(self, weights: AnyWeights, rng: np.random.Generator, number: PassNumber) -> Iterator[Counts]:
         """Learn from the examples once, in a new order. This changes the weights and `rng`."""
 
-    def accuracy(self, weights: AnyWeights) -> tuple[float, ...]:
+    def accuracy(self, common: CommonWeights) -> tuple[float, ...]:
         """Return the accuracy of weights on the held-out examples, and their number; then counts of phrases, if any."""
 
 
@@ -307,44 +305,26 @@ class RunningPass(NamedTuple):
     report: PassReport
 
 
-def begin_pass(start: CommonWeights | AnyWeights, state: RandomState, part: Part, number: PassNumber) -> RunningPass:
-    """Make the pass over the first block of a shard. A lone shard starts from the weights with their average."""
-    weights = start.to_weights() if isinstance(start, CommonWeights) else copy.deepcopy(start)
-    return _learn(weights, PassReport(Counts(), 0.0, state), part, number)
+def learn_part(
+    part: Part, before: RunningPass | RandomState, is_last: bool, number: PassNumber,
+    start: CommonWeights | AnyWeights, is_uniform: bool,
+) -> RunningPass | Change:  # fmt: skip
+    """Make the pass over one block of a shard, and return the change after the last one.
 
-
-def continue_pass(running: RunningPass, part: Part, number: PassNumber) -> RunningPass:
-    """Make the pass over one more block."""
-    return _learn(copy.deepcopy(running.weights), running.report, part, number)
-
-
-def _learn(weights: AnyWeights, report: PassReport, part: Part, number: PassNumber) -> RunningPass:
-    """Learn from a block. This changes the weights, which must be a copy: Dask may run the task again."""
+    start: the common weights; a lone shard starts from the weights with their average, and returns all of them.
+    before: the pass over the blocks before this one, or the random state for the first block.
+    """
+    if isinstance(before, RunningPass):
+        weights, (total, seconds, state) = copy.deepcopy(before.weights), before.report  # Dask may run the task again
+    else:
+        weights = start.to_weights() if isinstance(start, CommonWeights) else copy.deepcopy(start)
+        total, seconds, state = Counts(), 0.0, before
     began = time.perf_counter()
-    total, seconds, state = report
     rng = np.random.default_rng()
     rng.bit_generator.state = state
     for counts in part.visits(weights, rng, number):
         total = total.plus(counts)
-    seconds += time.perf_counter() - began
-    return RunningPass(weights, PassReport(total, seconds, rng.bit_generator.state))
-
-
-def finish_pass(running: RunningPass, start: CommonWeights, is_uniform: bool) -> Change:
-    return change_of_pass(start, running.weights, running.report, is_uniform)
-
-
-def whole_pass(
-    start: CommonWeights | AnyWeights, state: RandomState, part: Part, number: PassNumber, is_uniform: bool
-) -> Change | RunningPass:
-    """Make the pass over a shard of one block. The result for a lone shard has all of its weights."""
-    running = begin_pass(start, state, part, number)
-    return finish_pass(running, start, is_uniform) if isinstance(start, CommonWeights) else running
-
-
-def accuracy(part: Part, start: CommonWeights) -> tuple[float, ...]:
-    return part.accuracy(start.to_weights())
-
-
-def has_mistakes(part: Any, start: CommonWeights) -> bool:
-    return part.has_mistakes(start.to_weights())
+    report = PassReport(total, seconds + time.perf_counter() - began, rng.bit_generator.state)
+    if is_last and isinstance(start, CommonWeights):
+        return change_of_pass(start, weights, report, is_uniform)
+    return RunningPass(weights, report)

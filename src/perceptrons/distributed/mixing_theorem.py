@@ -65,15 +65,13 @@ class MixingBound:
     def explain(self) -> str:
         """Return the comparison as a sentence."""
         times = f"{self.shards} times " if self.mixing == "uniform" and self.shards > 1 else ""
+        verdict = ", as the theorem says."
+        if not self.holds:
+            verdict = ": more than the theorem allows, so the model was trained on other data."
         return (
             f"{self.made:,} epoch{'s' * (self.made != 1)} with updates, at most {self.epochs:,} possible: "
             f"{times}(R / gamma)^2 with the radius R = {self.radius:.4g} and the margin gamma = {self.margin:.4g} of "
-            "the final weights"
-            + (
-                ", as the theorem says."
-                if self.holds
-                else ": more than the theorem allows, so the model was trained on other data."
-            )
+            f"the final weights{verdict}"
         )
 
 
@@ -177,17 +175,15 @@ def radius_and_margins(part: LinearPart, units: list[np.ndarray], constant: floa
     d = units[0].shape[-1] - (constant > 0) if units else 0
     for block in part.blocks():
         rows, y = block.examples.rows, block.examples.y
-        n = len(y)
-        per_row = max(1, rows.values.size // max(1, n)) if isinstance(rows, Sparse) else max(1, d)
         X: Any = rows.values
+        n, values_per_row = len(y), max(1, X.size // max(1, len(y)))
         if isinstance(rows, Sparse):
             X = sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=(n, d), copy=False)
-        size = max(1, MAX_NUMBERS_AT_ONCE // per_row)
+        size = max(1, MAX_NUMBERS_AT_ONCE // values_per_row)
         for begin in range(0, n, size):
-            chunk = X[begin : begin + size]
+            chunk, codes = X[begin : begin + size], y[begin : begin + size]
             if sp.issparse(chunk):
                 chunk.sum_duplicates()
-            codes = y[begin : begin + size]
             codes = (codes > 0).astype(np.int32) if units and units[0].ndim == 1 else codes
             Z = augmented(Examples(chunk, codes, np.arange(2)), constant)
             radius = max(radius, safe_radius(Z.X))

@@ -34,20 +34,18 @@ def predict(model: Any, X: Any) -> Any:
     """
     _check(model)
     if isinstance(model, SequencePerceptron):
-        return _bag(X).map_partitions(_predict_list, _shared(model))
+        return _bag(X).map_partitions(_of_list, _shared(model), "predict")
     form = learner_of(model).form
-    if form == "single":
-        return _by_block(model, X, _predict, model.classes_.dtype, 0)
     if form in ("array", "sparse"):
         return _by_block(model, X, _predict, np.dtype(np.intp), len(model.classes_))
-    return _by_block(model, X, _predict, np.dtype(object), 0)
+    return _by_block(model, X, _predict, model.classes_.dtype if form == "single" else np.dtype(object), 0)
 
 
 def decision_function(model: Any, X: Any) -> Any:
     """Return the scores for a dask array or dataframe as a lazy dask array; for a bag of sequences, a bag of arrays."""
     _check(model)
     if isinstance(model, SequencePerceptron):
-        return _bag(X).map_partitions(_scores_list, _shared(model))
+        return _bag(X).map_partitions(_of_list, _shared(model), "decision_function")
     learner = learner_of(model)
     width = len(learner.classes) if len(learner.classes) > 2 or learner.scheme == "labels" else 0
     return _by_block(model, X, _scores, np.dtype(learner.dtype), width)
@@ -136,12 +134,8 @@ def _scores(model: Any, X: Any) -> np.ndarray:
     return model.decision_function(X)
 
 
-def _predict_list(sequences: Any, model: Any) -> list[Any]:
-    return model.predict(list(sequences))
-
-
-def _scores_list(sequences: Any, model: Any) -> list[Any]:
-    return model.decision_function(list(sequences))
+def _of_list(sequences: Any, model: Any, method: str) -> list[Any]:
+    return getattr(model, method)(list(sequences))
 
 
 def _count_right(model: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:

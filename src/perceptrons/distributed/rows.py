@@ -2,7 +2,6 @@
 
 import copy
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from pathlib import Path
@@ -13,20 +12,19 @@ import scipy.sparse as sp
 
 from perceptrons.data import stream
 from perceptrons.data.source import FilePart, can_be_shared
-from perceptrons.distributed.clients import Workers, gathered, scattered
-from perceptrons.distributed.mixing import AnyWeights, PassNumber
+from perceptrons.distributed.clients import Workers
+from perceptrons.distributed.mixing import AnyWeights, CommonWeights, PassNumber
 from perceptrons.distributed.shards import (
     PreparedModel,
     Shards,
     aligned,
     are_files,
     assign_examples,
-    check_memory,
-    compute,
     find_files_of_worker,
     is_collection,
     number_of_shards,
     partitions,
+    read_partitions,
     refuse_options,
 )
 from perceptrons.engine.streaming.blocks import blocks_of
@@ -75,6 +73,15 @@ class RowFacts(NamedTuple):
     complaints: tuple[str, ...] = ()
     has_weights: bool = False
     moments: Moments = Moments()  # of all examples, or of the first block of files
+
+    @classmethod
+    def of(cls, X: Any, target: Target, weight: np.ndarray | None, names: list[str] | None = None) -> "RowFacts":
+        weight = None if weight is None else np.asarray(weight, np.float64)
+        by_class = np.bincount(target.codes, weights=weight, minlength=len(target.classes)).astype(np.float64)
+        return cls(
+            X.shape[0], X.shape[1], target.classes, by_class, target.form, X.dtype, sp.issparse(X), names,
+            has_weights=weight is not None, moments=moments(as_rows(X), weight),
+        )  # fmt: skip
 
     def plus(self, other: "RowFacts") -> "RowFacts":
         """Return the facts about both parts together."""
@@ -154,33 +161,21 @@ class SplitBlock(NamedTuple):
         return float(len(self.held_out) if weight is None else weight[self.held_out].sum())
 
 
-class LinearPart(ABC):
+class LinearPart:
     """Labelled rows of a shard on a worker, in one or several blocks, ready to learn from."""
 
-    setup: LinearSetup | None
+    setup: LinearSetup
+    n: int  # examples
+    n_blocks: int
     has_weight = True  # False: all examples have the weight 0
 
-    @property
-    @abstractmethod
-    def n(self) -> int:
-        """Return the number of examples."""
-
-    @property
-    @abstractmethod
-    def n_blocks(self) -> int:
-        """Return the number of blocks."""
-
-    @abstractmethod
-    def _split_blocks(self, order: np.ndarray) -> Iterator[SplitBlock]:
-        """Return the blocks with these numbers, in this order."""
-
-    def blocks(self) -> Iterator[SplitBlock]:
-        return self._split_blocks(np.arange(self.n_blocks))
+    def blocks(self, order: np.ndarray | None = None) -> Iterator[SplitBlock]:
+        """Return the blocks with these numbers, in this order; by default all of them."""
+        raise NotImplementedError
 
     @property
     def n_train(self) -> int:
         """Return the number of examples to learn from; the others are held out."""
-        assert self.setup is not None
         if not self.setup.fraction or not self.has_weight:
             return self.n
         return sum(block.n_train for block in self.blocks())
@@ -190,20 +185,19 @@ class LinearPart(ABC):
 
         The first pass of a run takes the blocks in their order; later passes take them in a random one.
         """
-        assert self.setup is not None
         if not self.has_weight:
             yield Counts(self.n)
             return
         n, shuffle = self.n_blocks, self.setup.shuffle
         order = np.arange(n) if number.is_first or not shuffle or n == 1 else rng.permutation(n)
-        for block in self._split_blocks(order):
+        for block in self.blocks(order):
             fit = self.setup.fit(weights, block)
             fit.begin_epoch(number.epoch)
             yield from fit.visit(visiting_order(block.n_train, block.train, shuffle, rng))
 
-    def accuracy(self, weights: AnyWeights) -> tuple[float, float]:
+    def accuracy(self, common: CommonWeights) -> tuple[float, float]:
         """Return the accuracy of weights on the held-out examples, and how many there are, by weight."""
-        assert self.setup is not None
+        weights = common.to_weights()
         scores = [
             (self.setup.fit(weights, block).accuracy(), block.weight_held_out)
             for block in self.blocks()
@@ -214,9 +208,9 @@ class LinearPart(ABC):
             return scores[0]
         return (sum(accuracy * n for accuracy, n in scores) / total if total else 0.0), total
 
-    def has_mistakes(self, weights: AnyWeights) -> bool:
+    def has_mistakes(self, common: CommonWeights) -> bool:
         """Return whether weights predict one of the training examples wrongly."""
-        assert self.setup is not None
+        weights = common.to_weights()
         return any(self.setup.fit(weights, block).contradicted() for block in self.blocks())
 
 
@@ -230,13 +224,7 @@ class RawRows(NamedTuple):
     place: tuple[int, int]
 
     def facts(self) -> RowFacts:
-        n, target = self.X.shape[0], self.target
-        weight = None if self.weight is None else np.asarray(self.weight, np.float64)
-        by_class = np.bincount(target.codes, weights=weight, minlength=len(target.classes)).astype(np.float64)
-        return RowFacts(
-            n, self.X.shape[1], target.classes, by_class, target.form, self.X.dtype, sp.issparse(self.X), self.names,
-            has_weights=weight is not None, moments=moments(as_rows(self.X), weight),
-        )  # fmt: skip
+        return RowFacts.of(self.X, self.target, self.weight, self.names)
 
     def ready(self, setup: LinearSetup, _: Any) -> "RowsPart":
         return RowsPart(self, setup)
@@ -271,8 +259,8 @@ class RowsPart(LinearPart):
     n_blocks = 1
 
     def __init__(self, raw: RawRows, setup: LinearSetup):
-        self.setup, self._n = setup, raw.X.shape[0]
-        self.has_weight = self._n > 0 and (raw.weight is None or bool(np.any(raw.weight)))
+        self.setup, self.n = setup, raw.X.shape[0]
+        self.has_weight = self.n > 0 and (raw.weight is None or bool(np.any(raw.weight)))
         self._block = setup.split(raw.X, raw.target, raw.weight, raw.place) if self.has_weight else None
 
     def __sizeof__(self) -> int:
@@ -282,11 +270,7 @@ class RowsPart(LinearPart):
         examples = self._block.examples
         return sum(a.nbytes for a in (*examples.rows, examples.y, examples.weight) if a is not None)
 
-    @property
-    def n(self) -> int:
-        return self._n
-
-    def _split_blocks(self, order: np.ndarray) -> Iterator[SplitBlock]:
+    def blocks(self, order: np.ndarray | None = None) -> Iterator[SplitBlock]:
         return iter(() if self._block is None else (self._block,))
 
 
@@ -298,10 +282,10 @@ class FilesPart(LinearPart):
 
     def __init__(self, files: list[str], reading: dict[str, Any], shard: int, token: str, share: FilePart | None):
         self.files, self.reading, self.shard, self.token, self.share = files, reading, shard, token, share
-        self.setup: LinearSetup | None = None
         self.mapping: np.ndarray | None = None  # from the numbers of the named features here to the common ones
         self._cache: Cache | None = None
-        self._facts = self._read()
+        self._facts, self.n_blocks = self._read()
+        self.n = self._facts.n
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_cache": None}
@@ -318,46 +302,39 @@ class FilesPart(LinearPart):
         part._facts = self._facts._replace(columns=None)
         return part
 
-    @property
-    def n(self) -> int:
-        return self._facts.n
-
-    @property
-    def n_blocks(self) -> int:
-        return self._open().n_blocks
-
-    def _split_blocks(self, order: np.ndarray) -> Iterator[SplitBlock]:
-        assert self.setup is not None
+    def blocks(self, order: np.ndarray | None = None) -> Iterator[SplitBlock]:
+        order = np.arange(self.n_blocks) if order is None else order
         for block, number in zip(self._open().reading(order), order.tolist(), strict=True):
             X = block.X if self.mapping is None else move_columns(block.X, self.mapping, self.setup.n_features)
             yield self.setup.split(X, block.target, block.weight, (self.shard, number))
 
-    def _read(self) -> RowFacts:
-        """Read the files into the cache."""
+    def _read(self) -> tuple[RowFacts, int]:
+        """Read the files into the cache. Return the facts about them, and the number of blocks."""
         from distributed import get_worker
 
         reader = stream(*self.files, **self.reading)
         reader.file_part = self.share
         self.path = Path(get_worker().local_directory) / f"perceptrons-{self.token}-{self.shard}.cache"
         cache = Cache(ArrayFile.create(self.path))
-        facts = RawRows(sp.csr_matrix((0, 0)), NO_TARGET, None, None, (self.shard, 0)).facts()
+        facts = RowFacts.of(sp.csr_matrix((0, 0)), NO_TARGET, None)
         try:
             for block in cache.writing(blocks_of(reader, "")):
-                more = RawRows(block.X, block.target, block.weight, None, (self.shard, 0)).facts()
+                more = RowFacts.of(block.X, block.target, block.weight)
                 facts = facts.plus(more)._replace(moments=facts.moments if facts.n else more.moments)
             cache.keep(self.token, *reader.learned_state())
         finally:
             cache.file.close()
-        return facts._replace(
+        facts = facts._replace(
             fingerprint=reader.fingerprint()[0], recipe=reader.recipe(), columns=reader.columns,
             n_skipped=reader.skipped, complaints=tuple(reader.complaints),
         )  # fmt: skip
+        return facts, cache.n_blocks
 
     def _open(self) -> Cache:
         if self._cache is None:
             reopened = Cache.reopen(self.path, self.token)
             if reopened is None:
-                facts = self._read()
+                facts, _ = self._read()
                 if (facts.fingerprint, facts.n) != (self._facts.fingerprint, self._facts.n):
                     raise ValueError(
                         f"{', '.join(map(str, self.files))}: the file has changed since training began: start again."
@@ -412,39 +389,27 @@ def _shards_of_arrays(client: Any, estimator: Perceptron, X: Any, y: Any, weight
     assigned: Sequence[Any] = [slice(None)]
     if n_shards > 1:
         assigned = assign_examples(X.shape[0], n_shards, seed_of(estimator))
-    raw = []
-    for shard, rows in enumerate(assigned):
-        indicator = None if target.indicator is None else target.indicator[rows]
-        labels = target._replace(codes=target.codes[rows], indicator=indicator)
-        weights = None if weight is None else weight[rows]
-        raw.append(RawRows(X[rows], labels, weights, _feature_names(model), (shard, 0)))
-    check_memory(client, max(_n_bytes(rows.X) for rows in raw))
-    workers = Workers(client)
-    return Shards(client, [[scattered(workers, rows)] for rows in raw], raw)
+    names = _feature_names(model)
+    raw = [
+        RawRows(X[rows], target.part(rows), None if weight is None else weight[rows], names, (shard, 0))
+        for shard, rows in enumerate(assigned)
+    ]
+    return Shards.of_local(client, raw, max(_n_bytes(rows.X) for rows in raw))
 
 
 def _shards_of_collection(client: Any, estimator: Any, X: Any, y: Any, weight: Any, shards: int | None) -> Shards:
     """Make shards of consecutive partitions of a dask array or dataframe, which stay where they are."""
-    from dask import delayed
-
     if y is None:
         raise ValueError("y=None: labels are required, as a dask array or series with the partitions of X.")
-    blocks = [partitions(X, "X"), partitions(y, "y", X)]
-    n = len(blocks[0])
-    blocks.append([None] * n if weight is None else partitions(weight, "sample_weight", X))
-    groups = np.array_split(np.arange(n), number_of_shards(client, shards, n, "one per partition"))
+    columns = [partitions(X, "X"), partitions(y, "y", X)]
+    columns.append([None] * len(columns[0]) if weight is None else partitions(weight, "sample_weight", X))
     untrained = Perceptron(**estimator.get_params())
-    make = delayed(raw_rows, pure=False)
-    tasks = [
-        [make(*(column[b] for column in blocks), untrained, (shard, k)) for k, b in enumerate(group.tolist())]
-        for shard, group in enumerate(groups)
-    ]
-    return Shards(client, compute(client, tasks))
+    return Shards(client, read_partitions(client, shards, raw_rows, columns, untrained))
 
 
 def _shards_of_files(client: Any, files: Any, shards: int | None, reading: dict[str, Any]) -> Shards:
     """Let the workers read files: each shard some of them, or a part of each file if there are fewer files."""
-    inspected = gathered(Workers(client), client.submit(_inspect_files, files, reading, pure=False))
+    inspected = Workers(client).gather(client.submit(_inspect_files, files, reading, pure=False))
     names, recipe, is_divisible, notices = inspected
     limit, reason = MAX_SHARDS, "on any cluster"
     if not is_divisible:
@@ -536,17 +501,17 @@ def prepare(
         raise ValueError("lengths is for sequences, and a Perceptron does not have any: leave it out.")
     data = make_shards(client, estimator, X, y, sample_weight, shards, reading)
     with data.forgotten_on_error():
-        prepared = _prepare_model(estimator, data.facts(), classes, is_warm)
-        notices = {"notices": data.notices} if data.notices else {}
-        return data, prepared._replace(messages=prepared.messages | notices)
+        return data, _prepare_model(estimator, data.facts(), classes, is_warm, data.notices)
 
 
-def _prepare_model(estimator: Perceptron, by_shard: list[list[RowFacts]], classes: Any, is_warm: bool) -> PreparedModel:
+def _prepare_model(
+    estimator: Perceptron, by_shard: list[list[RowFacts]], classes: Any, is_warm: bool, notices: Sequence[str]
+) -> PreparedModel:
     """Create the model, or make room in it, for everything that the parts contain."""
     parts = [part for shard in by_shard for part in shard]
     facts, are_from_files = reduce(RowFacts.plus, parts), parts[0].fingerprint is not None
-    if not are_from_files and len({part.n_features for part in parts}) > 1:
-        widths = sorted({part.n_features for part in parts})
+    widths = sorted({part.n_features for part in parts})
+    if not are_from_files and len(widths) > 1:
         raise ValueError(f"Partitions have different numbers of features, {widths[0]} and {widths[-1]}.")
     known, is_multilabel = _classes(facts, classes), facts.form != "single"
     columns, mappings = _merge_columns([shard[0] for shard in by_shard])
@@ -581,21 +546,22 @@ def _prepare_model(estimator: Perceptron, by_shard: list[list[RowFacts]], classe
     if are_from_files:
         estimator.source_, estimator.columns_ = parts[0].recipe, columns
     fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
-    bare = _without_weights(learner)
-    setup = LinearSetup(bare, d, np.dtype(dtype), method, class_weight, fraction, bool(estimator.shuffle))
-    no_examples = Examples(examples.rows, examples.y, None, examples.problems)
+    setup = LinearSetup(
+        _without_weights(learner), d, np.dtype(dtype), method, class_weight, fraction, bool(estimator.shuffle)
+    )
     fingerprint = [
         [[part.n, part.n_features, [part.classes.tolist(), part.by_class.tolist()], part.fingerprint] for part in shard]
         for shard in by_shard
     ]
-    skipped = {"skipped": facts.n_skipped, "complaints": facts.complaints[:MAX_COMPLAINTS]} if facts.n_skipped else {}
+    messages: dict[str, Any] = {"notices": list(notices)} if notices else {}
+    if facts.n_skipped:
+        messages = {"skipped": facts.n_skipped, "complaints": facts.complaints[:MAX_COMPLAINTS]} | messages
     return PreparedModel(
         setup=setup,
         mappings=mappings,
-        fit=LinearFit(learner, no_examples, method, estimator.combine, None, None),
-        holds_out=bool(estimator.early_stopping),
+        fit=LinearFit(learner, examples._replace(by_label=None), method, estimator.combine, None, None),
         fingerprint=fingerprint,
-        messages=skipped,
+        messages=messages,
         has_weights=facts.has_weights,
     )
 

@@ -7,19 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.distributed.clients import Workers, gathered, scattered
-from perceptrons.distributed.mixing import AnyWeights, PassNumber
+from perceptrons.distributed.clients import Workers
+from perceptrons.distributed.mixing import AnyWeights, CommonWeights, PassNumber
 from perceptrons.distributed.shards import (
     PreparedModel,
     Shards,
     aligned,
     are_files,
     assign_examples,
-    check_memory,
-    compute,
     find_files_of_worker,
     is_collection,
     number_of_shards,
+    read_partitions,
     refuse_options,
 )
 from perceptrons.engine.passes.chain import ChainRule, Limits
@@ -73,28 +72,26 @@ class RawSequences(NamedTuple):
 
 
 class NumberedSequences(NamedTuple):
-    """Sequences of this machine, whose features are numbered. values: of the features; None: all are 1."""
+    """Sequences of this machine, whose features are numbered. Values that are all 1 are sent as one number."""
 
-    values: np.ndarray | None
-    columns: np.ndarray
-    ends: np.ndarray  # the features of token t are ends[t]:ends[t + 1]
-    starts: np.ndarray
+    tokens: Tokens
     codes: np.ndarray
     place: tuple[int, int]
 
     @classmethod
     def of(cls, tokens: Tokens, codes: np.ndarray, selected: np.ndarray | None, shard: int) -> "NumberedSequences":
         """Return some of the sequences; None: all of them."""
-        all_are_1 = tokens.rows.values.strides == (0,)
+        values = tokens.rows.values[:1] if tokens.rows.values.strides == (0,) else None
         if selected is not None:
             tokens, codes = tokens.sequences(selected), codes[tokens_of(tokens.starts, selected)[0]]
-        (values, columns, ends), starts = tokens
-        return cls(None if all_are_1 else values, columns, ends, starts, codes, (shard, 0))
+        rows = tokens.rows if values is None else tokens.rows._replace(values=values)
+        return cls(tokens._replace(rows=rows), codes, (shard, 0))
 
     def ready(self, setup: ChainSetup, _: Any) -> "SequencesPart":
-        values = ones(len(self.columns), setup.learner.dtype) if self.values is None else aligned(self.values)
-        rows = Sparse(values, aligned(self.columns), aligned(self.ends))
-        return SequencesPart(Tokens(rows, aligned(self.starts)), aligned(self.codes), self.place, setup)
+        (values, columns, ends), starts = self.tokens
+        values = aligned(values) if len(values) == len(columns) else ones(len(columns), setup.learner.dtype)
+        rows = Sparse(values, aligned(columns), aligned(ends))
+        return SequencesPart(Tokens(rows, aligned(starts)), aligned(self.codes), self.place, setup)
 
 
 class SequencesPart:
@@ -125,7 +122,7 @@ class SequencesPart:
         """Learn from the sequences once, in a new order. This changes the weights and `rng`."""
         yield from self._fit(weights).visit(visiting_order(self.n_train, self.train, self.setup.shuffle, rng))
 
-    def accuracy(self, weights: AnyWeights) -> tuple[float, ...]:
+    def accuracy(self, common: CommonWeights) -> tuple[float, ...]:
         """Return the accuracy on the held-out tokens, and their number.
 
         If phrases are scored, also return how many there are, were found, and are right.
@@ -133,7 +130,7 @@ class SequencesPart:
         assert self.held_out is not None
         if not len(self.held_out):
             return 0.0, 0.0
-        accuracy, phrases = self._fit(weights).judged()
+        accuracy, phrases = self._fit(common.to_weights()).judged()
         n = float(np.diff(self.tokens.starts)[self.held_out].sum())
         return (accuracy, n) if phrases is None else (accuracy, n, phrases.n_true, phrases.n_found, phrases.n_right)
 
@@ -183,9 +180,7 @@ def _prepare_here(
         NumberedSequences.of(tokens, target.codes, selected if len(assigned) > 1 else None, shard)
         for shard, selected in enumerate(assigned)
     ]
-    check_memory(client, max(part.columns.nbytes + part.ends.nbytes for part in parts))
-    workers = Workers(client)
-    data = Shards(client, [[scattered(workers, part)] for part in parts], parts)
+    data = Shards.of_local(client, parts, max(sum(array.nbytes for array in part.tokens.rows[1:]) for part in parts))
     return data, _prepared(estimator, setup, [n, len(target.codes), target.classes.tolist()])
 
 
@@ -197,24 +192,16 @@ def _prepare_on_workers(
     features = learner_of(estimator).features if is_warm else features_for(estimator, [])
     untrained = SequencePerceptron(**estimator.get_params(deep=False))
     if are_files(X):
-        names = gathered(Workers(client), client.submit(find_files_of_worker, X, pure=False))
+        names = Workers(client).gather(client.submit(find_files_of_worker, X, pure=False))
         n_shards = number_of_shards(client, shards, len(names), "one per file")
         parts = [
             [client.submit(_read_files, names[i::n_shards], reading, untrained, features, (i, 0), pure=False)]
             for i in range(n_shards)
         ]
     else:
-        from dask import delayed
-
         refuse_options(reading)
         blocks = X.to_delayed(optimize_graph=False)
-        n_shards = number_of_shards(client, shards, len(blocks), "one per partition")
-        make = delayed(_read_pairs, pure=False)
-        tasks = [
-            [make(blocks[b], untrained, features, (i, k)) for k, b in enumerate(group.tolist())]
-            for i, group in enumerate(np.array_split(np.arange(len(blocks)), n_shards))
-        ]
-        parts = compute(client, tasks)
+        parts = read_partitions(client, shards, _read_pairs, [blocks], untrained, features)
     data = Shards(client, parts)
     by_shard: list[list[SequenceFacts]] = data.facts()
     facts = [part for shard in by_shard for part in shard]
@@ -229,7 +216,7 @@ def _prepare_on_workers(
     if estimator.hash_bits is None:
         for future in [future for shard in data.raw for future in shard]:
             common_features = client.submit(_add_features, common_features, future, learner.dtype, pure=False)
-        learner.features = gathered(data.workers, common_features)
+        learner.features = data.workers.gather(common_features)
     learner.meet_features()
     estimator.n_features_in_ = learner.n_features
     fingerprint = [[[part.n, part.classes.tolist(), part.fingerprint] for part in shard] for shard in by_shard]
@@ -317,6 +304,4 @@ def _prepared(estimator: SequencePerceptron, setup: ChainSetup, fingerprint: Any
     no_rows = Sparse(np.empty(0, setup.learner.dtype), np.empty(0, np.int32), np.zeros(1, np.int64))
     no_tokens, no_codes = Tokens(no_rows, np.zeros(1, np.int64)), np.empty(0, np.int32)
     fit = ChainFit(learner_of(estimator), no_tokens, no_codes, setup.limits, setup.rule, estimator.combine, None)
-    return PreparedModel(
-        setup, (), fit, bool(estimator.early_stopping), fingerprint, messages={}, has_weights=False
-    )  # fmt: skip
+    return PreparedModel(setup, (), fit, fingerprint, messages={}, has_weights=False)

@@ -10,16 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.data.source import STDIN, find_files
-from perceptrons.distributed.clients import (
-    MAX_ATTEMPTS,
-    ClusterError,
-    Workers,
-    check_scheduler,
-    gathered,
-    scattered,
-    sent,
-    threads_of,
-)
+from perceptrons.distributed.clients import MAX_ATTEMPTS, ClusterError, Workers, check_scheduler
 from perceptrons.engine.training.epochs import Trainee
 
 MAX_SHARE_OF_MEMORY = 0.6  # of a worker, for a shard of an array
@@ -31,26 +22,38 @@ class PreparedModel(NamedTuple):
     setup: Any  # what every part has to know: a `LinearSetup` or a `ChainSetup`
     mappings: Sequence[Any]  # one per shard, or none
     fit: Trainee  # the model without examples, for its norm and its stopping rules
-    holds_out: bool  # examples, to score on
     fingerprint: Any  # tells whether the data have changed
     messages: dict[str, Any]  # of files, for `watch`: skipped records, complaints and notices
     has_weights: bool  # of examples
 
 
 class Shards:
-    """The futures of the parts of every shard. Data of this machine can be sent again when a worker dies."""
+    """The futures of the parts of every shard. local: data of this machine, sent again when a worker dies."""
 
     def __init__(
-        self, client: Any, parts: list[list[Any]], local: list[Any] | None = None, on_disk: bool = False,
+        self, client: Any, raw: list[list[Any]], local: Sequence[Any] = (), on_disk: bool = False,
         notices: Sequence[str] = (),
     ):  # fmt: skip
-        self.client, self.raw, self.local, self.on_disk = client, parts, local, on_disk
+        self.client, self.raw, self.local, self.on_disk = client, raw, local, on_disk
         self.workers = Workers(client)
         self.parts: list[list[Any]] = []
         self.n = 0  # examples to learn from
-        self.notices = list(notices)  # about files, for the user
+        self.notices = notices  # about files, for the user
         self._setup: Any = None
         self._mappings: Sequence[Any] = ()
+
+    @classmethod
+    def of_local(cls, client: Any, parts: list[Any], n_bytes: int) -> "Shards":
+        """Send each of these parts to a worker. n_bytes: of the largest."""
+        limits = [worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
+        limits = [limit for limit in limits if limit]
+        if limits and n_bytes > MAX_SHARE_OF_MEMORY * max(limits):
+            raise ValueError(
+                f"A shard takes {n_bytes / 1e6:,.0f} MB, too much for workers with {max(limits) / 1e6:,.0f} MB of "
+                "memory: use more shards, or give files or a dask collection, which are read block by block."
+            )
+        workers = Workers(client)
+        return cls(client, [[workers.scatter(part)] for part in parts], parts)
 
     def __len__(self) -> int:
         return len(self.raw)
@@ -68,10 +71,10 @@ class Shards:
         """Return the facts about every part of every shard. Parts without examples are dropped, as in a stream."""
         from dask.utils import M
 
-        if self.local is not None:
+        if self.local:
             return [[part.facts()] for part in self.local]
         tasks = [[self.client.submit(M.facts, part, pure=False) for part in shard] for shard in self.raw]
-        by_shard = gathered(self.workers, tasks)
+        by_shard = self.workers.gather(tasks)
         for shard, facts in enumerate(by_shard):
             nonempty = [k for k, part in enumerate(facts) if part.n] or [0]
             self.raw[shard] = [self.raw[shard][k] for k in nonempty]
@@ -94,8 +97,8 @@ class Shards:
         for attempts_left in reversed(range(MAX_ATTEMPTS)):
             parts = [part for shard in self.parts for part in shard]
             try:
-                more = [sent(self.workers, argument, sizeof(argument), len(parts)) for argument in arguments]
-                return gathered(self.workers, [self.client.submit(function, part, *more, pure=False) for part in parts])
+                more = [self.workers.send(argument, sizeof(argument), len(parts)) for argument in arguments]
+                return self.workers.gather([self.client.submit(function, part, *more, pure=False) for part in parts])
             except CancelledError as error:
                 self.restore(error, attempts_left)
         raise AssertionError  # restore raises an error when no attempt is left
@@ -107,9 +110,9 @@ class Shards:
             raise ClusterError(
                 f"Workers died in {MAX_ATTEMPTS} attempts, or data were lost that cannot be recovered: {error}"
             ) from error
-        for shard, part in enumerate(self.local or ()):
+        for shard, part in enumerate(self.local):
             if self.parts[shard][0].status in ("cancelled", "lost", "error"):
-                self.raw[shard] = [scattered(self.workers, part)]
+                self.raw[shard] = [self.workers.scatter(part)]
                 self.parts[shard] = self._ready_parts(shard)
 
     def forget(self) -> None:
@@ -119,7 +122,7 @@ class Shards:
         if self.on_disk and self.client.status == "running":
             parts = [part for shard in self.parts or self.raw for part in shard if part is not None]
             tasks = [self.client.submit(M.forget, part, pure=False) for part in parts if part.status == "finished"]
-            gathered(self.workers, tasks, errors="skip")
+            self.workers.gather(tasks, errors="skip")
         self.parts = self.raw = []
 
     def _ready_parts(self, shard: int) -> list[Any]:
@@ -138,7 +141,7 @@ def assign_examples(n: int, shards: int, seed: int) -> list[np.ndarray]:
 def number_of_shards(client: Any, shards: int | None, limit: int, reason: str) -> int:
     """Return the requested number of shards, or by default the number of threads. reason: for the limit."""
     if shards is None:
-        return max(1, min(threads_of(client), limit))
+        return max(1, min(sum(client.nthreads().values()), limit))
     if isinstance(shards, bool) or not isinstance(shards, int | np.integer) or shards < 1:
         raise ValueError(f"shards={shards!r}: give a whole number of at least 1, or None.")
     if shards > limit:
@@ -146,26 +149,29 @@ def number_of_shards(client: Any, shards: int | None, limit: int, reason: str) -
     return int(shards)
 
 
-def check_memory(client: Any, n_bytes: int) -> None:
-    """Raise ValueError if no worker has enough memory for a shard of this size."""
-    limits = [worker["memory_limit"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
-    limits = [limit for limit in limits if limit]
-    if limits and n_bytes > MAX_SHARE_OF_MEMORY * max(limits):
-        raise ValueError(
-            f"A shard takes {n_bytes / 1e6:,.0f} MB, too much for workers with {max(limits) / 1e6:,.0f} MB of memory: "
-            "use more shards, or give files or a dask collection, which are read block by block."
-        )
-
-
 def aligned(array: np.ndarray) -> np.ndarray:
     """Return the array, aligned in memory for compiled loops: data from a network may begin at any byte."""
     return array if array.flags.aligned else array.copy()
 
 
-def compute(client: Any, delayed_parts: list[list[Any]]) -> list[list[Any]]:
-    """Return the futures of delayed values. One call for all is fast, since each call walks through the graph."""
-    futures = iter(client.compute([part for shard in delayed_parts for part in shard]))
-    return [[next(futures) for _ in shard] for shard in delayed_parts]
+def read_partitions(
+    client: Any, shards: int | None, read: Callable[..., Any], columns: list[list[Any]], *more: Any
+) -> list[list[Any]]:
+    """Return futures of read(*blocks, *more, place) for all row blocks of some columns: shards of consecutive blocks.
+
+    columns: delayed blocks, or None. place: the numbers of the shard, and of the block in it.
+    """
+    from dask import delayed
+
+    n = len(columns[0])
+    groups = np.array_split(np.arange(n), number_of_shards(client, shards, n, "one per partition"))
+    make = delayed(read, pure=False)
+    tasks = [
+        [make(*(column[b] for column in columns), *more, (shard, k)) for k, b in enumerate(group.tolist())]
+        for shard, group in enumerate(groups)
+    ]
+    futures = iter(client.compute([part for shard in tasks for part in shard]))  # each call walks through the graph
+    return [[next(futures) for _ in shard] for shard in tasks]
 
 
 def partitions(collection: Any, name: str, like: Any = None) -> list[Any]:

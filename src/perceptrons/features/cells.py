@@ -14,7 +14,6 @@ from perceptrons.engine.streaming.blocks import mixed, row_hashes
 from perceptrons.features.values import (
     LARGEST,
     Missing,
-    as_iso,
     did_you_mean,
     is_label,
     kind_of,
@@ -51,6 +50,10 @@ class TextColumn(NamedTuple):
     begin: np.ndarray
     end: np.ndarray
 
+    def texts(self) -> list[bytes]:
+        content = self.content.tobytes()
+        return [content[begin:end] for begin, end in zip(self.begin.tolist(), self.end.tolist(), strict=True)]
+
 
 class Contents(NamedTuple):
     """The cells of a piece of a table that are features. A number is NaN where it is missing."""
@@ -66,7 +69,7 @@ class Contents(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """About what it takes in memory."""
+        """Return about how many bytes of memory it takes."""
         parts = [column.codes.nbytes for column in self.categories.values()]
         parts += [part.amounts.nbytes + part.rows.nbytes + part.codes.nbytes for part in self.lists]
         parts += [int((column.end - column.begin).sum()) for column in self.texts]
@@ -92,7 +95,8 @@ class Contents(NamedTuple):
 def strings_of(texts: Iterable[bytes]) -> TextColumn:
     """Return texts as one array of bytes."""
     texts = list(texts)
-    ends = np.cumsum([0, *map(len, texts)])
+    ends = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=ends[1:])
     return TextColumn(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
 
 
@@ -121,8 +125,9 @@ class Roles(NamedTuple):
         return f"{number}=" if self.texts else number
 
     @property
-    def number_names(self) -> list[str]:
-        return [self.as_feature(name) for name in self.numbers] if self.texts else self.numbers
+    def features(self) -> list[str]:
+        """Return the names of the numbers, categories and texts."""
+        return [*self.numbers, *self.categories, *self.texts]
 
     @property
     def only_numbers(self) -> bool:
@@ -271,11 +276,6 @@ class Collector:
             value = float(value) if WRITTEN_NUMBER.fullmatch(value) else value
         return np.nan if missing and value is None else _number(value)
 
-    def feature_columns(self) -> list[str]:
-        """Return the names of the numbers, categories and texts."""
-        roles = self.schema.roles
-        return [*roles.numbers, *roles.categories, *roles.texts]
-
     def put_column(self, name: str, values: np.ndarray) -> Iterator[tuple[int, str]]:
         """Put the values of a column where they belong; yield the row of each that does not fit, and why."""
         role, place = self.role_of[name]
@@ -303,11 +303,6 @@ class Collector:
 
     def labels(self) -> CodedColumn | None:
         return None if self.schema.roles.label is None else self._labels.coded()
-
-
-def column_values(column: Any) -> np.ndarray:
-    """Return the values of a column of a frame; dates as strings."""
-    return as_iso(np.asarray(column))
 
 
 def _number(value: object) -> float:
@@ -342,39 +337,27 @@ def _put_list(entries: Entries, row: int, name: str, values: list[object]) -> No
         entries.add(row, f"{name}={text}", 1.0)
 
 
-SEEDS = 1, 2
-
-
 def record_keys(contents: Contents) -> np.ndarray:
-    """uint64 (rows,): a sum over all cells, so that their order in the file does not matter for categories."""
+    """Return uint64 (rows,): a sum over all cells, so that the order of categories in the file does not matter."""
     keys = row_hashes(np.where(np.isnan(contents.numbers), -(0.5**1000), contents.numbers))
     with np.errstate(over="ignore"):
         for name, (codes, distinct) in contents.categories.items():
-            of_texts = _of_names([f"{name}={text}".encode("utf-8", "surrogatepass") for text in distinct])
-            keys += np.append(of_texts, np.uint64(0))[codes]
+            hashes = _hashes([f"{name}={text}".encode("utf-8", "surrogatepass") for text in distinct])
+            keys += np.append(hashes, np.uint64(0))[codes]
         for part in contents.lists:
-            of_texts = _of_names([text.encode("utf-8", "surrogatepass") for text in part.names])
+            hashes = _hashes([text.encode("utf-8", "surrogatepass") for text in part.names])
             bits = part.amounts.astype(np.float64).view(np.uint64)
-            np.add.at(keys, part.rows, mixed(of_texts[part.codes] + bits))
+            np.add.at(keys, part.rows, mixed(hashes[part.codes] + bits))
         for place, column in enumerate(contents.texts, 1):
-            keys += mixed(_of_texts(column) + np.uint64(place))
+            keys += mixed(_hashes(column.texts()) + np.uint64(place))
     return keys
 
 
-def _of_names(names: list[bytes]) -> np.ndarray:
-    ends = np.cumsum([0, *map(len, names)])
-    return _of_arena(np.frombuffer(b"".join(names) or b"\0", np.uint8), ends)
-
-
-def _of_texts(column: TextColumn) -> np.ndarray:
-    content = column.content.tobytes()
-    return _of_names([content[a:b] for a, b in zip(column.begin.tolist(), column.end.tolist(), strict=True)])
-
-
-def _of_arena(arena: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """64 bits of every name."""
-    parts = [np.empty(len(ends) - 1, np.uint32) for _ in SEEDS]
+def _hashes(texts: list[bytes]) -> np.ndarray:
+    """Return a hash of 64 bits for every text."""
+    arena, ends = np.frombuffer(b"".join(texts) or b"\0", np.uint8), np.cumsum([0, *map(len, texts)])
+    high, low = np.empty(len(texts), np.uint32), np.empty(len(texts), np.uint32)
     with np.errstate(over="ignore"):
-        for seed, hashes in zip(SEEDS, parts, strict=True):
-            hash_names(arena, ends, seed, hashes)
-    return mixed(parts[0].astype(np.uint64) << np.uint64(32) | parts[1])
+        hash_names(arena, ends, 1, high)
+        hash_names(arena, ends, 2, low)
+    return mixed(high.astype(np.uint64) << np.uint64(32) | low)

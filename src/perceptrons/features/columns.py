@@ -1,6 +1,6 @@
 """`Columns`, the mapping between feature names and matrix columns, which also knows the names that share a column."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -65,12 +65,7 @@ class Columns:
     """
 
     def __init__(
-        self,
-        bits: int | None = None,
-        signed: bool = True,
-        seed: int = 0,
-        remember: int = 2**20,
-        frozen: bool = False,
+        self, bits: int | None = None, signed: bool = True, seed: int = 0, remember: int = 2**20, frozen: bool = False
     ):
         options = {"bits": bits, "signed": signed, "seed": seed, "remember": remember, "frozen": frozen}
         check_options(options)
@@ -99,13 +94,18 @@ class Columns:
     @property
     def signs(self) -> np.ndarray:
         """float32 (n_names,): +1, or -1 for a name that counts negatively in its column."""
-        n, signs = self.n_names, np.ones(self.n_names, np.float32)
-        if self.bits is not None and self.signed:
-            hashes = np.empty(n, np.uint32)
-            with np.errstate(over="ignore"):
-                hash_names(self._table.arena, self._table.ends[: n + 1], self.seed, hashes)
-            signs[hashes >= 2**31] = -1.0
-        return signs
+        if self.bits is None:
+            return np.ones(self.n_names, np.float32)
+        return self._signs(self._hashes(self._table.arena, self._table.ends[: self.n_names + 1]))
+
+    def _hashes(self, arena: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        hashes = np.empty(len(ends) - 1, np.uint32)
+        with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
+            hash_names(arena, ends, self.seed, hashes)
+        return hashes
+
+    def _signs(self, hashes: np.ndarray) -> np.ndarray:
+        return np.where(self.signed & (hashes >= 2**31), np.float32(-1), np.float32(1))
 
     def as_frozen(self) -> "Columns":
         """Return the same columns, to which nothing is added; they share their memory."""
@@ -119,14 +119,12 @@ class Columns:
 
         hashes: to be used instead of MurmurHash3 of the names, with bits. If not frozen, one thread at a time.
         """
-        n = len(names.counts)
         if self.bits is None:
             if hashes is not None:
                 raise ValueError("Columns(bits=None) does not hash: leave hashes out.")
-            return ColumnPlaces(self._numbers(names), np.ones(n, np.float32))
+            return ColumnPlaces(self._numbers(names), np.ones(len(names.counts), np.float32))
         if hashes is None:
-            hashes = np.empty(n, np.uint32)
-            hash_names(names.arena, names.ends, self.seed, hashes)
+            hashes = self._hashes(names.arena, names.ends)
         columns = (hashes & np.uint32(2**self.bits - 1)).astype(np.int64)
         if self.remember and not self.frozen:
             n_before = self.n_names
@@ -134,24 +132,23 @@ class Columns:
             new = np.flatnonzero(numbers >= n_before)
             self._columns[numbers[new]] = columns[new]
             self.forgot = self.forgot or bool((numbers < 0).any())
-        signs = np.ones(n, np.float32)
-        if self.signed:
-            signs[hashes >= 2**31] = -1.0
-        return ColumnPlaces(columns, signs)
+        return ColumnPlaces(columns, self._signs(hashes))
 
     def knows(self, names: Names) -> np.ndarray:
-        """For each of these names: is it stored?"""
+        """Return whether each of these names is stored."""
         return self.as_frozen()._numbers(names) >= 0
 
     def add(self, more: "Columns") -> np.ndarray:
-        """Get to know the names of another that was made with the same options; returns the number each has here."""
-        table, n, n_before = more._table, more.n_names, self.n_names
-        ends = table.ends[: n + 1]
-        numbers = self._numbers(Names(table.arena[: ends[-1]], ends, more.counts, table.keys[:n]))
+        """Add the names of another that was made with the same options; return the number of each here."""
+        n_before, numbers = self.n_names, self._numbers(more._stored())
         new = np.flatnonzero(numbers >= n_before)
         self._columns[numbers[new]] = more._columns[new]
         self.forgot = self.forgot or more.forgot or bool((numbers < 0).any())
         return numbers
+
+    def _stored(self) -> Names:
+        table, n = self._table, self.n_names
+        return Names(table.arena[: table.ends[n]], table.ends[: n + 1], self.counts, table.keys[:n])
 
     def _numbers(self, names: Names) -> np.ndarray:
         """Return the number of every name, -1 where it has none; learns new ones unless frozen."""
@@ -175,7 +172,7 @@ class Columns:
                 setattr(self, part, longer)
 
     def rows(self, X: Any, source: Recipe) -> Any:
-        """Examples in memory as rows of these columns. source: how files of such examples were read."""
+        """Return examples in memory as rows of these columns. source: how files of such examples were read."""
         from perceptrons.features.from_memory import given_rows
 
         return given_rows(X, source, self)
@@ -193,8 +190,9 @@ class Columns:
 
     def labels(self) -> list[str]:
         """Return a label for each column: its names, the most frequent first, or its number if it has none."""
-        labels = [f"#{column}" for column in range(self.n_columns)]
-        for column, numbers in by_column(self.columns, self.counts):
+        labels, order = [f"#{column}" for column in range(self.n_columns)], np.lexsort((-self.counts, self.columns))
+        columns, firsts = np.unique(self.columns[order], return_index=True)
+        for column, numbers in zip(columns.tolist(), np.split(order, firsts[1:]), strict=False):  # no columns, one part
             labels[column] = " | ".join(self._shown(numbers))
         return labels
 
@@ -209,15 +207,35 @@ class Columns:
             these; heaviest : the `top` shared columns with the largest weights, each as a dict of column, weight and
             names.
         """
-        report = audit(self.columns, self.n_columns, weights, top)
-        heaviest = [entry | {"names": self.name_of(entry["column"])} for entry in report.pop("heaviest")]
-        return {"features": self.n_names, "forgot": self.forgot, **report, "heaviest": heaviest}
+        columns, n_names = np.unique(self.columns, return_counts=True)
+        shared = columns[n_names > 1]
+        heaviest = list[dict[str, Any]]()
+        if weights is not None:
+            table = np.atleast_2d(np.asarray(weights))
+            if table.ndim != 2 or table.shape[1] != self.n_columns:
+                raise ValueError(
+                    f"weights have the shape {np.shape(weights)}: there must be one weight for each of the "
+                    f"{self.n_columns} columns."
+                )
+            table = table[:, shared]
+            largest = np.abs(table).max(axis=0, initial=0)
+            for k in np.argsort(-largest, kind="stable")[:top]:
+                if largest[k] > 0:
+                    column, weight = int(shared[k]), float(table[np.abs(table[:, k]).argmax(), k])
+                    heaviest.append({"column": column, "weight": weight, "names": self.name_of(column)})
+        return {
+            "features": self.n_names,
+            "forgot": self.forgot,
+            "columns": self.n_columns,
+            "columns_used": len(columns),
+            "shared_columns": len(shared),
+            "features_sharing": int(n_names[n_names > 1].sum()),
+            "heaviest": heaviest,
+        }
 
     def frequent(self, min_count: int) -> "Columns":
         """Return only the names that occurred this often, renumbered. Without bits."""
-        frequent = np.flatnonzero(self.counts >= min_count)
-        table, n = self._table, self.n_names
-        names = renumbered(Names(table.arena, table.ends[: n + 1], self.counts, table.keys[:n]), frequent)
+        names = renumbered(self._stored(), np.flatnonzero(self.counts >= min_count))
         arrays = {"arena": names.arena, "ends": names.ends, "counts": names.counts}
         return Columns.from_state(self.state()[0], arrays)
 
@@ -268,40 +286,6 @@ def shown(name: bytes) -> str:
     return f"{prefix}‹{gram}›" if mark else prefix
 
 
-def by_column(columns: np.ndarray, counts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield every column that has names, with their numbers, the most frequent first."""
-    order = np.lexsort((-counts, columns))
-    used, first = np.unique(columns[order], return_index=True)
-    return zip(used.tolist(), np.split(order, first[1:]), strict=True) if len(used) else iter(())
-
-
-def audit(columns: np.ndarray, n_columns: int, weights: Any, top: int) -> dict[str, Any]:
-    """Return how many columns are shared, and the heaviest of them. columns: of every name."""
-    used, names = np.unique(columns, return_counts=True)
-    shared = used[names > 1]
-    heaviest = []
-    if weights is not None:
-        table = np.atleast_2d(np.asarray(weights))
-        if table.ndim != 2 or table.shape[1] != n_columns:
-            raise ValueError(
-                f"weights have the shape {np.shape(weights)}: there must be one weight for each of the {n_columns} "
-                "columns."
-            )
-        table = table[:, shared]
-        largest = np.abs(table).max(axis=0, initial=0)
-        for at in np.argsort(-largest, kind="stable")[:top]:
-            if largest[at] > 0:
-                row = int(np.abs(table[:, at]).argmax())
-                heaviest.append({"column": int(shared[at]), "weight": float(table[row, at])})
-    return {
-        "columns": n_columns,
-        "columns_used": len(used),
-        "shared_columns": len(shared),
-        "features_sharing": int(names[names > 1].sum()),
-        "heaviest": heaviest,
-    }
-
-
 def check_options(options: Mapping[str, Any]) -> None:
     """Raise ValueError for an option of `Columns` that is missing or outside its domain."""
     for name, choices in OPTIONS.items():
@@ -311,7 +295,7 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def check_arrays(arrays: Mapping[str, Any], bits: int | None, remember: int) -> tuple[np.ndarray, ...]:
-    """Arena, ends, counts and columns of names. Raises ValueError unless they fit together."""
+    """Return arena, ends, counts and columns of names. Raise ValueError unless they fit together."""
     parts = {}
     for name, kind in KINDS.items():
         part = arrays.get(name, np.zeros(0, kind)) if name == "columns" and bits is None else arrays.get(name)
@@ -332,12 +316,6 @@ def check_arrays(arrays: Mapping[str, Any], bits: int | None, remember: int) -> 
     ):
         if not is_valid:
             raise ValueError(f"The names are not sound: {message}.")
-    _check_text(arena, ends)
-    return arena, ends, counts, columns
-
-
-def _check_text(arena: np.ndarray, ends: np.ndarray) -> None:
-    """Raise ValueError unless every name is UTF-8."""
     try:
         arena.tobytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -345,3 +323,4 @@ def _check_text(arena: np.ndarray, ends: np.ndarray) -> None:
     inner = ends[ends < len(arena)]
     if bool((arena[inner] >> 6 == 2).any()):
         raise ValueError("The names are not UTF-8: one ends within a character.")
+    return arena, ends, counts, columns

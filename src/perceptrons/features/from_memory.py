@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.features.cells import Collector, Contents, RecordSchema, Roles, column_values
+from perceptrons.features.cells import Collector, Contents, RecordSchema, Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.columns import Columns
 from perceptrons.features.named_rows import Workspace
@@ -25,7 +25,7 @@ from perceptrons.features.rows import (
     unnamed_keys,
 )
 from perceptrons.features.text import HashedText
-from perceptrons.features.values import Recipe, did_you_mean, listed, plain_value, shown
+from perceptrons.features.values import Recipe, as_iso, did_you_mean, listed, plain_value, require, shown
 
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
 KINDS: dict[str, tuple[type, ...]] = {
@@ -38,7 +38,7 @@ KINDS: dict[str, tuple[type, ...]] = {
 
 
 def given_rows(X: Any, source: Recipe, columns: Columns) -> Any:
-    """Examples as the matrix that the reader of the files would make of them.
+    """Return examples as the matrix that the reader of the files would make of them.
 
     X: a frame (pandas, polars, pyarrow) or a list of records for tables, a list of texts for texts. columns: those of
     the model; frozen, so that what it has no column for is left out, or growing.
@@ -52,7 +52,7 @@ def given_rows(X: Any, source: Recipe, columns: Columns) -> Any:
         )
     roles = roles_of(source)
     preparation = preparation_of(source, roles)
-    other_keys = unnamed_keys(columns, [*roles.numbers, *roles.categories, *roles.texts], words=bool(roles.texts))
+    other_keys = unnamed_keys(columns, roles.features, words=bool(roles.texts))
     contents = read_cells(X, source, roles, preparation, other_keys, closed=columns.frozen and not other_keys)
     prepared = preparation.apply(contents)
     names, text = prepared.number_names, _text_of(source, columns) if roles.texts else None
@@ -114,7 +114,7 @@ def _frame_cells(X: Any, schema: RecordSchema) -> Contents:
     if lacking:
         hint = did_you_mean(lacking[0], [name for name in names if name not in required])
         raise ValueError(f"X has no column {listed(lacking)}{hint}, which the model was trained on: add it.")
-    columns = {name: column_values(X[names[name]]) for name in collector.feature_columns() if name in names}
+    columns = {name: as_iso(np.asarray(X[names[name]])) for name in roles.features if name in names}
     for name, values in columns.items():
         for row, message in collector.put_column(name, values):
             raise ValueError(f"X, row {row}, column {shown(name)}: {message}.")
@@ -124,7 +124,6 @@ def _frame_cells(X: Any, schema: RecordSchema) -> Contents:
 def _record_cells(X: Any, schema: RecordSchema, other_keys: frozenset[str]) -> Contents:
     """Return the cells of a list of dicts, or of texts for a model of one column of texts."""
     roles = schema.roles
-    features = [*roles.numbers, *roles.categories, *roles.texts]
     if isinstance(X, Mapping):
         raise TypeError("X is one record: put it in a list, [record], or call predict_one(record).")
     records = list(X)
@@ -136,7 +135,7 @@ def _record_cells(X: Any, schema: RecordSchema, other_keys: frozenset[str]) -> C
             kind = "a text" if isinstance(record, str) else f"{shown(str(record))}"
             raise TypeError(
                 f"X, row {row}: {kind} is not a record: this model was trained on a table, so give a dict or a "
-                f"frame with {listed(features)}."
+                f"frame with {listed(roles.features)}."
             )
     for row, record in enumerate(records):
         misfit = collector.take(row, {str(name): plain_value(value) for name, value in record.items()})
@@ -145,7 +144,7 @@ def _record_cells(X: Any, schema: RecordSchema, other_keys: frozenset[str]) -> C
     keys = {*collector.role_of, *other_keys}
     unknown = dict.fromkeys(str(name) for record in records for name in record if str(name) not in keys)
     if unknown and (schema.closed or other_keys):
-        lacking = [name for name in features if not all(name in record for record in records)]
+        lacking = [name for name in roles.features if not all(name in record for record in records)]
         names = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in list(unknown)[:10]]
         warnings.warn(f"Left out, because the model does not know them: {', '.join(names)}.", stacklevel=7)
     return collector.contents()
@@ -163,27 +162,22 @@ def _names(names: Any) -> list[str]:
 
 def check_recipe(recipe: Any) -> None:
     """Raise ValueError for a recipe of reading that no reader wrote."""
-    _require(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
+    require(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
     for name, value in recipe.items():
-        _require(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
+        require(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
         if isinstance(value, list):
-            _require(all(isinstance(column, str) for column in value), f"columns in {name}")
+            require(all(isinstance(column, str) for column in value), f"columns in {name}")
     if recipe.get("text") is not None:
         HashedText(**recipe["text"])._check()
     if recipe.get("preparation") is not None:
         preparation = Preparation.from_dict(recipe["preparation"])
         there = [*(recipe.get("numbers") or []), *preparation.derived.numbers()]
-        _require(list(preparation.names) == there, "the numbers of the table in its preparation")
+        require(list(preparation.names) == there, "the numbers of the table in its preparation")
         used = {*(recipe.get("categories") or [])}
-        _require(
+        require(
             {*preparation.derived.dates, *preparation.derived.flags} <= used, "columns of the table in its preparation"
         )
         column_names = {*there, *used, *preparation.derived.categories()}
-        _require(
+        require(
             {name for pair in preparation.products.pairs for name in pair} <= column_names, "products of its columns"
         )
-
-
-def _require(condition: bool, expected: str) -> None:
-    if not condition:
-        raise ValueError(f"expected {expected}")

@@ -15,6 +15,7 @@ from perceptrons.engine.streaming.threads import in_order
 from perceptrons.engine.training.inputs import as_configured
 from perceptrons.engine.training.matrices import stack_csr
 from perceptrons.engine.training.parameters import Domain, Number, check_parameters
+from perceptrons.features.cells import strings_of
 from perceptrons.features.columns import OPTIONS, Columns
 from perceptrons.features.named_rows import ColumnPlaces, Names, Workspace, Workspaces, assemble_values, local_names
 
@@ -267,9 +268,7 @@ def _cut(source: Rowed, k: int, workspace: Workspace) -> Valued:
                 names.append(name)
                 amounts.append(amount)
         starts[at - first + 1] = len(names)
-    ends = np.cumsum(np.fromiter(map(len, names), np.int64, len(names)))
-    content = np.frombuffer(b"".join(names), np.uint8)
-    numbers, distinct = local_names(content, np.concatenate([[0], ends])[: len(ends)], ends, workspace)
+    numbers, distinct = local_names(*strings_of(names), workspace)
     return Valued(starts, numbers, np.array(amounts, np.float64), distinct)
 
 

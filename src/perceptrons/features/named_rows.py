@@ -69,10 +69,6 @@ class Workspace:
         if not n_words <= len(self.clean.ends) <= max(n_words, LARGE):
             self.clean = Clean(np.empty(n_bytes, np.uint8), np.empty(n_words, np.int64))
 
-    def grow(self, n_bytes: int) -> None:
-        """Make room for at least one more name of this many bytes."""
-        self.table = grown(self.table, 1, n_bytes)
-
     def grow_entries(self) -> None:
         if len(self.numbers) == MOST:
             raise ValueError("A text has more than two billion features: split it into smaller texts.")
@@ -106,7 +102,7 @@ def cut_text(content: np.ndarray, begin: Any, end: Any, rule: Rule, workspace: W
             if row < len(begin):
                 if n == len(workspace.numbers):
                     workspace.grow_entries()
-                workspace.grow(len(workspace.clean.text))
+                workspace.table = grown(workspace.table, 1, len(workspace.clean.text))
     numbers, counts = workspace.numbers[:n].copy(), workspace.counts[:n].copy()
     totals = np.zeros(int(workspace.table.used[0]), np.int64)
     add_up(numbers, counts, totals)
@@ -126,7 +122,7 @@ def local_names(content: np.ndarray, begin: Any, end: Any, workspace: Workspace)
         while item < len(begin):
             item = number_names(content, begin, end, item, workspace.table, numbers)
             if item < len(begin):
-                workspace.grow(int(lengths.max()))
+                workspace.table = grown(workspace.table, 1, int(lengths.max()))
     return numbers, workspace.names(np.bincount(numbers, minlength=int(workspace.table.used[0])).astype(np.int64))
 
 
@@ -201,13 +197,9 @@ def worth(counts: np.ndarray, values: str) -> np.ndarray:
 
 
 def assemble_values(
-    starts: np.ndarray,
-    numbers: np.ndarray,
-    amounts: np.ndarray,
-    name_columns: ColumnPlaces,
-    n_columns: int,
+    starts: np.ndarray, numbers: np.ndarray, amounts: np.ndarray, name_columns: ColumnPlaces, n_columns: int,
     norm: str | None = None,
-) -> sp.csr_matrix:
+) -> sp.csr_matrix:  # fmt: skip
     """Return the rows in which the name numbers[e] has the value amounts[e], times its sign; -1 as a column drops it.
 
     Where several entries of a row have one column, their sum stands where the first of them stood.
@@ -216,9 +208,8 @@ def assemble_values(
     firsts = np.empty(n_names, np.int32)
     with np.errstate(over="ignore"):
         first_in_column(name_columns.columns, np.zeros(power_of_two(2 * n_names + 1), np.int32), firsts)
-    rows = Gathered(
-        np.zeros(len(starts), np.int32), np.empty(len(numbers), np.int32), np.empty(len(numbers), np.float32)
-    )
+    n = len(numbers)
+    rows = Gathered(np.zeros(len(starts), np.int32), np.empty(n, np.int32), np.empty(n, np.float32))
     places, sums = np.zeros(n_names, np.int64), np.empty(int(np.diff(starts).max(initial=0)))
     entries, homes = Amounts(starts, numbers, amounts), Homes(name_columns.columns, name_columns.signs, firsts)
     n = gather(entries, homes, norm == "l2", places, sums, rows)

@@ -19,7 +19,7 @@ import numpy as np
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, Roles
 from perceptrons.features.rows import PreparedCells, SingleColumn, one_hot
 from perceptrons.features.term_weights import TermWeights
-from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, shown
+from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, require, shown
 
 if TYPE_CHECKING:
     from perceptrons.features.column_options import ColumnOptions
@@ -31,6 +31,7 @@ PAIRS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"))
 FLAGS = {word: float(value) for pair in PAIRS for value, word in enumerate(pair)}
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+DATE_PARTS = {"month": MONTHS, "weekday": WEEKDAYS, "hour": tuple(map(str, range(24)))}  # that are categories
 THURSDAY = 3  # the weekday of 1970-01-01, counted from Monday
 DAY = 86_400  # seconds
 
@@ -43,8 +44,8 @@ class Derived(NamedTuple):
     flags: tuple[str, ...] = ()
 
     def plus(self, more: "Derived") -> "Derived":
-        """These columns, and others behind them."""
-        return Derived(*(mine + its for mine, its in zip(self, more, strict=True)))
+        """Return these columns and others after them."""
+        return Derived(*(own + others for own, others in zip(self, more, strict=True)))
 
     def numbers(self) -> list[str]:
         """Return the names of the numbers that are made, in their order."""
@@ -52,8 +53,11 @@ class Derived(NamedTuple):
 
     def categories(self) -> list[str]:
         """Return the names of the categories that are made, in their order."""
-        parts = [(name, ("month", "weekday", *["hour"] * (name in self.timed))) for name in self.dates]
-        return [f"{name}.{part}" for name, all_of in parts for part in all_of]
+        return [f"{name}.{part}" for name in self.dates for part in self.date_parts(name)]
+
+    def date_parts(self, name: str) -> tuple[str, ...]:
+        """Return which parts of a date are categories."""
+        return tuple(DATE_PARTS)[: 2 + (name in self.timed)]
 
 
 class InvalidCell(NamedTuple):
@@ -64,37 +68,33 @@ class InvalidCell(NamedTuple):
     message: str
 
 
-def is_date(text: str) -> bool:
-    return ISO.fullmatch(text) is not None and seconds_of([text])[0] is not None
-
-
-def are_flags(texts: set[str]) -> bool:
-    """Return whether these texts, in lower case, are the two words of a pair such as yes and no."""
-    return any(texts == set(pair) for pair in PAIRS)
-
-
 def derive(contents: Contents, derived: Derived, missing: frozenset[str]) -> tuple[Contents, list[InvalidCell]]:
-    """Replace the columns of dates and flags by what they mean; missing values become NaN. Also what does not fit."""
+    """Replace dates and flags by the numbers and categories made of them, and return the cells that do not fit.
+
+    Missing values become NaN.
+    """
     if not derived.dates and not derived.flags:
         return contents, []
     categories, invalid = dict(contents.categories), list[InvalidCell]()
-    numbers: list[np.ndarray] = []
+    numbers = [contents.numbers]
     for name in derived.flags:
         column = categories.pop(name)
-        flags = [_flag(text, missing) for text in column.distinct]
-        numbers.append(_of_rows(column, flags, np.nan))
+        words = [text.strip().lower() for text in column.distinct]
+        flags = [FLAGS.get(word, np.nan if word in missing else None) for word in words]
         invalid += _invalid_cells(column, name, flags, "is not yes or no (true or false)")
+        numbers.append(_by_row(column, flags))
     for name in derived.dates:
         column = categories.pop(name)
-        seconds = _seconds(column.distinct, missing)
+        is_missing = [text.strip().lower() in missing for text in column.distinct]
+        seconds = [np.nan if no else at for at, no in zip(seconds_of(column.distinct), is_missing, strict=True)]
         invalid += _invalid_cells(column, name, seconds, "is not a date such as 2024-05-31 or 2024-05-31T23:59")
-        year, days, *parts = _parts(np.array([np.nan if at is None else at for at in seconds], np.float64))
-        numbers += [_of_rows(column, year, np.nan), _of_rows(column, days, np.nan)]
-        for part, codes in zip(("month", "weekday", "hour")[: 2 + (name in derived.timed)], parts, strict=False):
-            of_rows = np.append(codes, -1).astype(np.int32)[column.codes]
-            categories[f"{name}.{part}"] = CodedColumn(of_rows, list(_part_names(part)))
-    values = np.column_stack([contents.numbers, *numbers]) if numbers else contents.numbers
-    return contents._replace(numbers=values, categories=categories), invalid
+        year, days, *parts = _calendar(np.array(seconds, np.float64))
+        numbers += [_by_row(column, year.tolist()), _by_row(column, days.tolist())]
+        for part, codes in zip(derived.date_parts(name), parts, strict=False):
+            categories[f"{name}.{part}"] = CodedColumn(
+                np.append(codes, -1).astype(np.int32)[column.codes], list(DATE_PARTS[part])
+            )
+    return contents._replace(numbers=np.column_stack(numbers), categories=categories), invalid
 
 
 def seconds_of(texts: list[str]) -> list[float | None]:
@@ -110,42 +110,25 @@ def _second(text: str) -> float | None:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
-def _seconds(texts: list[str], missing: frozenset[str]) -> list[float | None]:
-    """Return the same, NaN for what is missing."""
-    return [
-        np.nan if text.strip().lower() in missing else second
-        for text, second in zip(texts, seconds_of(texts), strict=True)
-    ]
-
-
-def _parts(seconds: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Year, days since 1970 and, as codes, month, weekday and hour; NaN and -1 where there is none."""
+def _calendar(seconds: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return year, days since 1970 and, as codes, month, weekday and hour; NaN and -1 for a missing date."""
     present = ~np.isnan(seconds)
-    seconds_or_zero = np.where(present, seconds, 0.0)
-    days = np.floor(seconds_or_zero / DAY)
+    seconds = np.where(present, seconds, 0.0)
+    days = np.floor(seconds / DAY)
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-    codes = months % 12, (days.astype(np.int64) + THURSDAY) % 7, (seconds_or_zero - days * DAY) // 3600
+    codes = months % 12, (days.astype(np.int64) + THURSDAY) % 7, (seconds - days * DAY) // 3600
     numbers = months // 12 + 1970, days
     return (*(np.where(present, part, np.nan) for part in numbers), *(np.where(present, part, -1) for part in codes))
 
 
-def _part_names(part: str) -> tuple[str, ...]:
-    return {"month": MONTHS, "weekday": WEEKDAYS}.get(part) or tuple(map(str, range(24)))
-
-
-def _flag(text: str, missing: frozenset[str]) -> float | None:
-    word = text.strip().lower()
-    return FLAGS.get(word, np.nan if word in missing else None)
-
-
-def _of_rows(column: CodedColumn, values: list[float | None] | np.ndarray, none: float) -> np.ndarray:
-    """Return the value of every row, by its code."""
-    return np.array([*(none if value is None else value for value in values), none], np.float64)[column.codes]
+def _by_row(column: CodedColumn, values: Sequence[float | None]) -> np.ndarray:
+    """Return the value of every row, given those of the codes; NaN if there is none."""
+    return np.array([*values, None], np.float64)[column.codes]
 
 
 def _invalid_cells(column: CodedColumn, name: str, values: list[float | None], message: str) -> list[InvalidCell]:
-    bad_codes = [code for code, value in enumerate(values) if value is None]
-    rows = np.flatnonzero(np.isin(column.codes, bad_codes)).tolist() if bad_codes else []
+    invalid_codes = [code for code, value in enumerate(values) if value is None]
+    rows = np.flatnonzero(np.isin(column.codes, invalid_codes)).tolist() if invalid_codes else []
     advice = "correct it, or list the column in categories (--categories)"
     return [InvalidCell(row, name, f"{shown(column.distinct[column.codes[row]])} {message}: {advice}") for row in rows]
 
@@ -243,9 +226,9 @@ def _of_strings(name: str, column: CodedColumn, missing_texts: frozenset[str]) -
     if not n:
         return facts._replace(kind="empty")
     texts = [text for text, _ in there]
-    if distinct == 2 and are_flags({text.lower() for text in texts}):
+    if any({text.lower() for text in texts} == set(pair) for pair in PAIRS if distinct == 2):
         return facts._replace(kind="yes/no")
-    if is_date(texts[0]) and all(map(is_date, texts)):
+    if all(seconds_of([text])[0] is not None for text in texts):
         return facts._replace(kind="date", timed=any(len(text) > len("2024-05-31") for text in texts))
     if n >= FEW and distinct > NEARLY_ALL * n:
         some = texts[:LOOKED_AT]
@@ -271,29 +254,25 @@ class ColumnKinds(NamedTuple):
 def select_columns(
     roles: Roles, facts: list[ColumnFacts], fixed: Collection[str]
 ) -> tuple[Roles, Derived, list[ColumnFacts]]:
-    """Return what columns are by what they look like, and those that are left out. told: columns that stay as they are.
+    """Return what columns are by what they look like, and those that are left out. fixed: columns that stay as read.
 
-    Where nothing would be left, strings that differ in nearly all rows become texts, as names have endings. If there
-    are none, nothing is left out.
+    If nothing would be left, strings that differ in nearly all rows become texts. Without such strings, only empty
+    columns are left out, and not if all columns are empty.
     """
     free = [column for column in facts if column.name not in fixed]
-    left_out = [column for column in free if column.kind in LEFT_OUT]
-    texts = []
+    left_out, texts = [column for column in free if column.kind in LEFT_OUT], list[str]()
     if len(left_out) == len(facts) and not roles.texts:
         texts = [column.name for column in left_out if column.kind != "empty" and column.name in roles.categories]
-    if texts:
-        left_out = [column for column in left_out if column.name not in texts]
-    elif len(left_out) == len(facts) and not roles.texts:
-        left_out = (
-            [column for column in left_out if column.kind == "empty"]
-            if any(column.kind != "empty" for column in left_out)
-            else []
-        )
+        if texts:
+            left_out = [column for column in left_out if column.name not in texts]
+        elif not all(column.kind == "empty" for column in left_out):
+            left_out = [column for column in left_out if column.kind == "empty"]
+        else:
+            left_out = []
     removed = {*texts, *(column.name for column in left_out)}
-    dates, timed, flags = (
-        tuple(column.name for column in free if column.kind == kind and (column.timed or not only_timed))
-        for kind, only_timed in (("date", False), ("date", True), ("yes/no", False))
-    )
+    dates = tuple(column.name for column in free if column.kind == "date")
+    timed = tuple(column.name for column in free if column.kind == "date" and column.timed)
+    flags = tuple(column.name for column in free if column.kind == "yes/no")
     roles = roles._replace(
         numbers=[name for name in roles.numbers if name not in removed],
         categories=[name for name in roles.categories if name not in removed],
@@ -334,20 +313,22 @@ def parse_products(requested: Sequence[str], powers: int, numbers: list[str], ca
 
 
 def _pairs(term: str, names: list[str]) -> list[tuple[str, str]]:
-    order = {name: place for place, name in enumerate(names)}
+    index = {name: place for place, name in enumerate(names)}
     if term.strip() == "*":
-        return list(combinations(names, 2))[: MOST_PAIRS + 1] if len(names) < 1000 else _too_many(names)
-    cuts = [place for place, letter in enumerate(term) if letter == "*"]
-    for cut in cuts:
+        if len(names) >= 1000:
+            raise ValueError(
+                f"interactions (--interactions) '*': {len(names):,} columns have more than {MOST_PAIRS:,} pairs: name "
+                "fewer."
+            )
+        return list(combinations(names, 2))[: MOST_PAIRS + 1]
+    for cut in [place for place, letter in enumerate(term) if letter == "*"]:  # names of columns may contain one
         first, second = term[:cut].strip(), term[cut + 1 :].strip()
-        if not second or not first:
-            first_or_second = first or second
-            if first_or_second in order:
-                return [_sorted(first_or_second, other, order) for other in names if other != first_or_second]
-        elif first in order and second in order and first != second:
-            return [_sorted(first, second, order)]
+        others = [second] if first and second else [name for name in names if name != (first or second)]
+        first = first or second
+        if first in index and all(name in index and name != first for name in others):
+            return [(first, name) if index[first] < index[name] else (name, first) for name in others]
     parts = [part.strip() for part in term.split("*") if part.strip()]
-    unknown = next((part for part in parts if part not in order), None)
+    unknown = next((part for part in parts if part not in index), None)
     if unknown is None:
         raise ValueError(f"interactions (--interactions) {shown(term)}: write 'a*b', 'a*' or '*'.")
     hint = did_you_mean(unknown, names)
@@ -355,16 +336,6 @@ def _pairs(term: str, names: list[str]) -> list[tuple[str, str]]:
         f"interactions (--interactions): no feature comes from a column {shown(unknown)}{hint}: the columns are "
         f"{listed(names)}."
     )
-
-
-def _too_many(names: list[str]) -> list[tuple[str, str]]:
-    raise ValueError(
-        f"interactions (--interactions) '*': {len(names):,} columns have more than {MOST_PAIRS:,} pairs: name fewer."
-    )
-
-
-def _sorted(first: str, second: str, order: dict[str, int]) -> tuple[str, str]:
-    return (first, second) if order[first] < order[second] else (second, first)
 
 
 def number_products(
@@ -395,9 +366,8 @@ def category_products(
         elif first in place_of and second in categories:  # numbers come before categories
             codes, distinct = categories[second]
             feature_names = [f"{first}*{second}={value}" for value in distinct]
-            features.append(
-                SingleColumn(codes, feature_names, np.ascontiguousarray(values[:, place_of[first]], np.float64))
-            )
+            amounts = np.ascontiguousarray(values[:, place_of[first]], np.float64)
+            features.append(SingleColumn(codes, feature_names, amounts))
     return features
 
 
@@ -482,15 +452,15 @@ class Preparation:
             return PreparedCells(values, [], one_hot(contents.categories), contents.lists, contents.texts)
         d, names, width = len(self.names), list(self.names), len(self.number_names)
         numbers, singles = values, one_hot(contents.categories)
-        if into is not None or width > d or self._changes(values):
+        is_changed = d > 0 and (self.scale != "none" or bool(self.centres.any()) or bool(np.isnan(values).any()))
+        if into is not None or width > d or is_changed:
             numbers = np.empty((len(values), width)) if into is None else into
             missing = self._scale_into(numbers[:, :d], values)
             if self.indicators:
                 place_of = {name: place for place, name in enumerate(names)}
                 numbers[:, d : d + len(self.indicators)] = missing[:, [place_of[name] for name in self.indicators]]
-            columns, _ = number_products(numbers, names, self.columns_with_powers(), self.products)
             derived = numbers[:, d + len(self.indicators) :]
-            for place, column in enumerate(columns):
+            for place, column in enumerate(self._number_products(numbers, self.products)[0]):
                 derived[:, place] = column
             if len(self.product_scales):
                 with np.errstate(over="ignore"):
@@ -501,12 +471,6 @@ class Preparation:
         with np.errstate(over="ignore"):
             numbers = numbers.astype(values.dtype, copy=False)
         return PreparedCells(numbers, self.number_names, singles, contents.lists, contents.texts)
-
-    def _changes(self, values: np.ndarray) -> bool:
-        """Return whether scaling and filling would change these numbers."""
-        return len(self.names) > 0 and (
-            self.scale != "none" or bool(self.centres.any()) or bool(np.isnan(values).any())
-        )
 
     def _scale_into(self, into: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Put the numbers where they belong, scaled. Returns which of them are missing."""
@@ -526,42 +490,38 @@ class Preparation:
     @cached_property
     def product_names(self) -> list[str]:
         """What powers and products of numbers are called."""
-        empty = np.empty((0, len(self.names)))
-        return number_products(empty, list(self.names), self.columns_with_powers(), self.products)[1]
+        return self._number_products(np.empty((0, len(self.names))), self.products)[1]
 
     def with_scaled_products(self, parts: Sequence[Contents], learned: "Preparation | None") -> "Preparation":
         """Return the same with scales of powers and products, measured on these rows unless they are known."""
         if self.scale == "none" or not self.product_names:
             return self
-        names, pairs = list(self.names), self.products.pairs
-        groups = [Products(1, pairs[k : k + PRODUCTS_AT_ONCE]) for k in range(0, len(pairs), PRODUCTS_AT_ONCE)]
-        centres, scales = list[float](), list[float]()
+        pairs, at_once = self.products.pairs, PRODUCTS_AT_ONCE
+        groups = [Products(1, pairs[k : k + at_once]) for k in range(0, len(pairs), at_once)]
+        scalings = []
         for group in (Products(self.products.powers), *groups):
-            d = len(number_products(np.empty((0, len(names))), names, self.columns_with_powers(), group)[0])
-            measured_group = moments(self._product_chunks(parts, names, group), d).scaling(self.scale, np.zeros(d))
-            centres += measured_group[0].tolist()
-            scales += measured_group[1].tolist()
-        scaling_of = dict(zip(self.product_names, zip(centres, scales, strict=True), strict=True))
+            d = len(self._number_products(np.empty((0, len(self.names))), group)[0])
+            scalings.append(moments(self._product_chunks(parts, group), d).scaling(self.scale, np.zeros(d)))
+        centres, scales = (np.concatenate(arrays) for arrays in zip(*scalings, strict=True))
         if learned is not None:
-            as_they_are = (np.zeros(len(learned.product_names)), np.ones(len(learned.product_names)))
-            known_arrays = (
-                (learned.product_centres, learned.product_scales) if len(learned.product_scales) else as_they_are
-            )
-            scaling_of |= dict(
-                zip(learned.product_names, zip(*(array.tolist() for array in known_arrays), strict=True), strict=True)
-            )
-        centres_and_scales = np.array([scaling_of[name] for name in self.product_names])
-        return replace(
-            self, product_centres=centres_and_scales[:, 0].copy(), product_scales=centres_and_scales[:, 1].copy()
-        )
+            index = {name: place for place, name in enumerate(learned.product_names)}
+            for place, name in enumerate(self.product_names):
+                if name in index:
+                    k, has_scales = index[name], len(learned.product_scales)
+                    centres[place] = learned.product_centres[k] if has_scales else 0.0
+                    scales[place] = learned.product_scales[k] if has_scales else 1.0
+        return replace(self, product_centres=centres, product_scales=scales)
 
-    def _product_chunks(self, parts: Sequence[Contents], names: list[str], group: Products) -> Iterator[np.ndarray]:
+    def _product_chunks(self, parts: Sequence[Contents], group: Products) -> Iterator[np.ndarray]:
         """Yield powers and products of the rows, CHUNK rows at a time."""
         for chunk in number_chunks(parts):
             scaled = np.empty(chunk.shape)
             self._scale_into(scaled, chunk)
-            columns, _ = number_products(scaled, names, self.columns_with_powers(), group)
+            columns, _ = self._number_products(scaled, group)
             yield np.stack(columns, axis=1) if columns else np.empty((len(chunk), 0))
+
+    def _number_products(self, values: np.ndarray, products: Products) -> tuple[list[np.ndarray], list[str]]:
+        return number_products(values, list(self.names), self.columns_with_powers(), products)
 
     @cached_property
     def number_names(self) -> list[str]:
@@ -617,33 +577,32 @@ class Preparation:
     @classmethod
     def from_dict(cls, facts: Any) -> "Preparation":
         """Return the preparation that `as_dict` wrote. Raises ValueError for what it cannot have written."""
-        _require(isinstance(facts, Mapping), "a preparation")
-        weights = facts.get("term_weights")  # not in files of earlier versions, and only beside texts
-        optional = {"term_weights", *OF_PRODUCTS}
-        _require(facts.keys() - optional == cls().as_dict().keys(), "all that a preparation has")
-        lists = {name: facts[name] for name in (*Derived._fields, "names", "indicators", "missing")}
-        for name, value in lists.items():
-            _require(isinstance(value, list) and all(isinstance(first, str) for first in value), f"names in {name}")
-        _require(facts["scale"] in SCALES[1:], "a scale")
-        _require(type(facts["fill"]) is bool and type(facts["beside_words"]) is bool, "flags")
+        require(isinstance(facts, Mapping), "a preparation")
+        optional = {"term_weights", *OF_PRODUCTS}  # not in files of earlier versions, and not in all of later ones
+        require(facts.keys() - optional == cls().as_dict().keys(), "all that a preparation has")
+        for name in (*Derived._fields, "names", "indicators", "missing"):
+            value = facts[name]
+            require(isinstance(value, list) and all(isinstance(text, str) for text in value), f"names in {name}")
+        require(facts["scale"] in SCALES[1:], "a scale")
+        require(type(facts["fill"]) is bool and type(facts["beside_words"]) is bool, "flags")
         derived = Derived(*(tuple(facts[name]) for name in Derived._fields))
-        names = tuple(facts["names"])
-        _require(len(set(names)) == len(names) and names[len(names) - len(derived.numbers()) :] ==
-                tuple(derived.numbers()), "numbers that differ, derived ones last")  # fmt: skip
-        _require({*derived.timed} <= {*derived.dates} and {*facts["indicators"]} <= {*names}, "columns that there are")
-        _require(len({*facts["indicators"]}) == len(facts["indicators"]), "every indicator once")
+        names, indicators, made = tuple(facts["names"]), facts["indicators"], tuple(derived.numbers())
+        require(len(set(names)) == len(names) and names[len(names) - len(made) :] == made,
+                 "numbers that differ, derived ones last")  # fmt: skip
+        require({*derived.timed} <= {*derived.dates} and {*indicators} <= {*names}, "columns that there are")
+        require(len({*indicators}) == len(indicators), "every indicator once")
         fills, centres, scales = (_numbers(facts[name], len(names), name) for name in NUMBERS)
-        _require(bool((scales > 0).all()), "scales above 0")
-        powers, pairs = facts["powers"], facts["pairs"]
-        _require(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
+        require(bool((scales > 0).all()), "scales above 0")
+        powers, pairs, weights = facts["powers"], facts["pairs"], facts.get("term_weights")
+        require(type(powers) is int and 1 <= powers <= MOST_POWER, "a power")
         are_pairs = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
-        _require(are_pairs and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
+        require(are_pairs and all(isinstance(name, str) for pair in pairs for name in pair), "pairs of columns")
         products = Products(powers, tuple((first, second) for first, second in pairs))
         distinct = {frozenset(pair) for pair in products.pairs if pair[0] != pair[1]}
-        _require(len(distinct) == len(products.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
+        require(len(distinct) == len(products.pairs) <= MOST_PAIRS, "pairs that differ, of two columns")
         words = Missing.of(tuple(facts["missing"]), facts["fill"])
         preparation = cls(
-            facts["scale"], words, derived, names, fills, centres, scales, tuple(facts["indicators"]), products,
+            facts["scale"], words, derived, names, fills, centres, scales, tuple(indicators), products,
             beside_words=facts["beside_words"],
             term_weights=None if weights is None else TermWeights.from_dict(weights),
         )  # fmt: skip
@@ -651,7 +610,7 @@ class Preparation:
             return preparation
         n = len(preparation.product_names)
         centres, scales = (_numbers(facts.get(name), n, name) for name in OF_PRODUCTS)
-        _require(bool((scales > 0).all()), "scales of products above 0")
+        require(bool((scales > 0).all()), "scales of products above 0")
         return replace(preparation, product_centres=centres, product_scales=scales)
 
 
@@ -660,19 +619,11 @@ def preparation_without_data(roles: Roles, derived: Derived, options: "ColumnOpt
     names = (*roles.numbers, *derived.numbers())
     if options.scale != "none" or options.on_missing == "fill" or options.interactions or derived.dates:
         return None
-    ones = np.ones(len(names))
-    products = parse_products((), options.powers, list(names), [])
+    zeros, products = np.zeros(len(names)), parse_products((), options.powers, list(names), [])
     return Preparation(
-        "none",
-        options.missing_values,
-        derived,
-        names,
-        0 * ones,
-        0 * ones,
-        ones,
-        products=products,
+        "none", options.missing_values, derived, names, zeros, zeros, zeros + 1, products=products,
         beside_words=bool(roles.texts),
-    )
+    )  # fmt: skip
 
 
 def measure_preparation(
@@ -691,21 +642,17 @@ def measure_preparation(
     centres, scales = statistics.scaling(scale, first)
     indicators = [name for name, lacks in zip(names, statistics.lacks.tolist(), strict=True) if lacks]
     categories = {name: len(_values(parts, name)) for name in (parts[0].categories if parts else ())}
-    products = (
-        parse_products(options.interactions, options.powers, names, list(categories))
-        if learned is None
-        else learned.products
-    )
-    if learned is not None:
-        place_of = {name: place for place, name in enumerate(learned.names)}
-        old = [place_of.get(name, -1) for name in names]
-        are_known = np.array(old) >= 0
-        for its, mine in zip(
-            (learned.fills, learned.centres, learned.scales), (statistics.mean, centres, scales), strict=True
-        ):
-            mine[are_known] = its[[place for place in old if place >= 0]]
-        known_indicators, new_indicators = {*learned.indicators}, {*indicators}
-        indicators = [name for name in names if name in (known_indicators if name in place_of else new_indicators)]
+    if learned is None:
+        products = parse_products(options.interactions, options.powers, names, list(categories))
+    else:
+        products, place_of = learned.products, {name: place for place, name in enumerate(learned.names)}
+        known = [name in place_of for name in names]
+        old = [place_of[name] for name in names if name in place_of]
+        statistics.mean[known], centres[known], scales[known] = (
+            array[old] for array in (learned.fills, learned.centres, learned.scales)
+        )
+        old_indicators, new_indicators = {*learned.indicators}, {*indicators}
+        indicators = [name for name in names if name in (old_indicators if name in place_of else new_indicators)]
     has_many_names = count_products(categories, sum(part.n for part in parts), products) > MOST_NAMES
     return Preparation(
         scale, options.missing_values, derived, tuple(names), statistics.mean, centres, scales, tuple(indicators),
@@ -787,13 +734,8 @@ def number_chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
 
 
 def _numbers(values: Any, n: int, name: str) -> np.ndarray:
-    _require(isinstance(values, list) and len(values) == n, f"a number in {name} for every column")
-    _require(all(type(value) in (int, float) for value in values), f"numbers in {name}")
+    require(isinstance(values, list) and len(values) == n, f"a number in {name} for every column")
+    require(all(type(value) in (int, float) for value in values), f"numbers in {name}")
     array = np.array(values, np.float64)
-    _require(bool((np.abs(array) <= LARGEST).all()), f"finite numbers in {name}")
+    require(bool((np.abs(array) <= LARGEST).all()), f"finite numbers in {name}")
     return array
-
-
-def _require(condition: bool, expected: str) -> None:
-    if not condition:
-        raise ValueError(f"expected {expected}")

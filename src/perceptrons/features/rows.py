@@ -50,12 +50,9 @@ class NamedRows(NamedTuple):
 
 
 def name_features(
-    values: np.ndarray,
-    value_names: list[str],
-    singles: list[SingleColumn],
-    lists: list[ListColumn],
+    values: np.ndarray, value_names: list[str], singles: list[SingleColumn], lists: list[ListColumn],
     workspace: Workspace,
-) -> NamedRows:
+) -> NamedRows:  # fmt: skip
     """Return numbers by the names of their columns, then features of which a row has one, then the others.
 
     Numbers of 0 are left out, but counted: so the counts of a block are the sums of the counts of its rows. Names are
@@ -69,13 +66,12 @@ def name_features(
     numbers, amounts = np.empty((n, width), np.int32), np.ones((n, width))
     numbers[:, :n_numbers] = np.arange(n_numbers)
     amounts[:, :n_numbers] = values
-    for place, single in enumerate(singles, n_numbers):
-        numbers[:, place] = lookups[place - n_numbers][single.codes]
-        if single.amounts is not None:
-            amounts[:, place] = single.amounts
     there = np.ones((n, width), bool)
     for place, single in enumerate(singles, n_numbers):
+        numbers[:, place] = lookups[place - n_numbers][single.codes]
         there[:, place] = single.codes >= 0
+        if single.amounts is not None:
+            amounts[:, place] = single.amounts
     counts = np.bincount(numbers[there], minlength=len(names.counts))
     there &= amounts != 0
     starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
@@ -116,9 +112,10 @@ def _numbered(
     rows_of_entries = np.concatenate([np.empty(0, np.int64), *first_rows_of_codes])
     order = np.lexsort((column, rows_of_entries))
     texts = [columns[c][2][code] for c, part in enumerate(codes) for code in part.tolist()]
-    encoded = [name.encode("utf-8", "surrogatepass") for name in (*first, *(texts[place] for place in order.tolist()))]
-    ends = np.cumsum([0, *(len(name) for name in encoded)])
-    numbers, names = local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], workspace)
+    encoded = strings_of(
+        name.encode("utf-8", "surrogatepass") for name in (*first, *(texts[place] for place in order.tolist()))
+    )
+    numbers, names = local_names(*encoded, workspace)
     of_entry = np.empty(len(texts), np.int32)
     of_entry[order] = numbers[len(first) :]
     first_rows = np.full(len(names.counts), np.iinfo(np.int64).max)
@@ -164,7 +161,7 @@ def cut_columns(texts: list[TextColumn], prefixes: list[str], rule: Rule, worksp
     No prefixes: the texts of a row are one text, with newlines between them.
     """
     if not prefixes and len(texts) > 1:
-        texts = [_joined(texts)]
+        texts = [strings_of(map(b"\n".join, zip(*(column.texts() for column in texts), strict=True)))]
     columns = [cut_text(*column, rule, workspace) for column in texts]
     if not prefixes:
         return columns[0]
@@ -180,27 +177,13 @@ def cut_columns(texts: list[TextColumn], prefixes: list[str], rule: Rule, worksp
     order = order_of_coming(numbers, n_before)  # row by row, however the rows were cut
     number_of = np.empty(n_before, np.int32)
     number_of[order] = np.arange(n_before)
-    pairs = zip(columns, prefixes, strict=True)
-    names = [name for column, prefix in pairs for name in _prefixed(column.names, prefix.encode())]
+    names = []
+    for column, prefix in zip(columns, prefixes, strict=True):
+        arena = column.names.arena.tobytes()
+        names += [prefix.encode() + arena[begin:end] for begin, end in pairwise(column.names.ends.tolist())]
     totals = np.concatenate([column.names.counts for column in columns])[order]
     parts = np.repeat(np.arange(len(columns)), [len(column.names.counts) for column in columns])[order]
     return LocalRows(starts, number_of[numbers], counts, keyed([names[old] for old in order.tolist()], totals), parts)
-
-
-def _joined(texts: list[TextColumn]) -> TextColumn:
-    """Return the texts of each row as one."""
-    return strings_of(map(b"\n".join, zip(*(_pieces(column) for column in texts), strict=True)))
-
-
-def _pieces(column: TextColumn) -> list[bytes]:
-    content = column.content.tobytes()
-    return [content[begin:end] for begin, end in zip(column.begin.tolist(), column.end.tolist(), strict=True)]
-
-
-def _prefixed(names: Names, prefix: bytes) -> list[bytes]:
-    """Return the names with something before each."""
-    arena = names.arena.tobytes()
-    return [prefix + arena[a:b] for a, b in pairwise(names.ends.tolist())]
 
 
 def text_prefixes(columns: list[str]) -> list[str]:
@@ -210,13 +193,12 @@ def text_prefixes(columns: list[str]) -> list[str]:
 
 def number_names(names: list[str]) -> Names:
     """Return names as `Columns` takes them."""
-    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-    ends = np.cumsum([0, *map(len, encoded)])
-    return local_names(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:], Workspace())[1]
+    encoded = strings_of(name.encode("utf-8", "surrogatepass") for name in names)
+    return local_names(*encoded, Workspace())[1]
 
 
 def unnamed_keys(columns: Columns, names: list[str], words: bool) -> frozenset[str]:
-    """Keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
+    """Return keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
     keys, names_used = (name.partition("=") for name in columns.names()), {*names}
     return frozenset(key for key, equals, _ in keys if key not in names_used and (equals or not words))
 
@@ -247,11 +229,9 @@ def find_columns(rows_of_names: NamedRows, word_rows: LocalRows | None, columns:
     """Give the names of a piece their columns: once, as names are counted."""
     if word_rows is not None and not columns.frozen and len(word_rows.starts) > 2:
         _number_row_by_row(rows_of_names, word_rows, columns)
+    name_columns = columns.find(rows_of_names.names)
     return LocatedRows(
-        rows_of_names,
-        word_rows,
-        columns.find(rows_of_names.names),
-        None if word_rows is None else columns.find(word_rows.names),
+        rows_of_names, word_rows, name_columns, None if word_rows is None else columns.find(word_rows.names)
     )
 
 
@@ -281,12 +261,10 @@ def sparse_rows(
     so that a title beside a long text counts.
     """
     rows_of_names, word_rows, name_columns, word_columns = rows
-    if word_rows is None:
+    if word_rows is None or word_columns is None or text is None:
         if columns.bits is not None:
             return assemble_values(*rows_of_names[:3], name_columns, columns.n_columns)
         return float64_rows(rows_of_names, name_columns, columns.n_columns)
-    assert text is not None
-    assert word_columns is not None
     if weights is None:
         X = assemble(word_rows, word_columns, columns.n_columns, text.values, text.norm)
     else:
@@ -302,7 +280,7 @@ def sparse_rows(
 
 
 def _norms(word_rows: LocalRows, amounts: np.ndarray) -> np.ndarray:
-    """For every word the Euclidean length of the text that it is in."""
+    """Return for every word the Euclidean length of its text."""
     texts = np.repeat(np.arange(len(word_rows.starts) - 1), np.diff(word_rows.starts))
     if word_rows.parts is not None:
         texts = texts * (int(word_rows.parts.max(initial=0)) + 1) + word_rows.parts[word_rows.numbers]

@@ -148,11 +148,11 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 return self.partial_fit(np.atleast_2d(np.asarray(x)))
             count_dense(row, self._keep(), self.n_samples_seen_, self._moments)
         else:
-            self._of_dicts()
+            self._begin_dicts()
             packed = self._packed(x)
             if packed is None:
                 x = _numbers(x)
-                self._name(x)
+                self._add_names(x)
                 packed = self._packed(x)
                 assert packed is not None
             if not count_named(*packed, self._keep(), self._moments):
@@ -179,7 +179,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 return self.transform(np.atleast_2d(np.asarray(x)))[0]
             mean, _, factors = up_to(self._keep(), self.n_samples_seen_, self._moments)
             return ((row[0] - mean) * factors).astype(row.dtype, copy=False)
-        self._of_dicts()
+        self._begin_dicts()
         packed, numbers = self._packed(x), x
         if packed is None:
             numbers = _numbers(x)
@@ -189,20 +189,20 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled = dict(zip(numbers, packed[0].tolist(), strict=True))
         return scaled if len(scaled) == len(x) else {name: scaled.get(name, value) for name, value in x.items()}
 
-    # ---- what was counted
+    # ---- results
 
-    mean_ = property(lambda self: self._shown(0))
-    var_ = property(lambda self: self._shown(1))
+    mean_ = property(lambda self: self._statistics(0))
+    var_ = property(lambda self: self._statistics(1))
 
-    def _shown(self, place: int) -> Any:
-        """Means (0) or variances (1)."""
+    def _statistics(self, place: int) -> Any:
+        """Return means (0) or variances (1)."""
         if not hasattr(self, "_moments"):
             raise AttributeError("This RunningScaler is not fitted yet: call fit, partial_fit or learn_one.")
         if hasattr(self, "_places"):
             return dict(zip(self._places, self._moments[:, (MEAN, VARIANCE)[place]].tolist(), strict=False))
         return up_to(self._keep(), self.n_samples_seen_, self._moments)[place]
 
-    # ---- the small steps
+    # ---- steps of these
 
     def _keep(self) -> float:
         if self._checked is None or self._checked[0] is not self.window:
@@ -214,8 +214,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._moments = np.zeros((n_features, 4))
         self.n_samples_seen_ = 0
 
-    def _of_dicts(self) -> None:
-        """Be ready for dicts."""
+    def _begin_dicts(self) -> None:
         if not hasattr(self, "_places"):
             if hasattr(self, "_moments"):
                 raise ValueError(
@@ -257,8 +256,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return None
         return values, columns
 
-    def _name(self, x: Mapping[str, Any]) -> None:
-        """Give new features a place."""
+    def _add_names(self, x: Mapping[str, Any]) -> None:
         for name in x:
             self._places.setdefault(name, len(self._places))
         room = len(self._moments)

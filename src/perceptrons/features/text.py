@@ -4,14 +4,16 @@ Texts come as lists, arrays, or columns of pandas, polars and pyarrow. The compi
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.scan.words import Rule, folded
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Words, check_parameters
+from perceptrons.features.cells import TextColumn, strings_of
 from perceptrons.features.hashed import Naming
 from perceptrons.features.named_rows import NORMS, VALUES, ColumnPlaces, LocalRows, Workspace, assemble, cut_text
 from perceptrons.features.values import is_missing
@@ -150,14 +152,6 @@ def _span(text: HashedText, name: str) -> tuple[int, int]:
     return int(sizes[0]), int(sizes[1])
 
 
-class TextPiece(NamedTuple):
-    """Row i is content[begin[i]:end[i]]."""
-
-    content: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
-
-
 class Listed:
     """A list of str or bytes, encoded piece by piece."""
 
@@ -172,20 +166,17 @@ class Listed:
     def __len__(self) -> int:
         return len(self.texts)
 
-    def piece(self, k: int) -> TextPiece:
-        """TextPiece k of those that `cuts` says."""
+    def piece(self, k: int) -> TextColumn:
         part = self.texts[self.cuts[k] : self.cuts[k + 1]]
         # half a surrogate pair has no UTF-8: its bytes are those of no character, and so separate words
-        encoded = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in part]
-        ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-        return TextPiece(np.frombuffer(b"".join(encoded), np.uint8), np.concatenate([[0], ends[:-1]]), ends)
+        return strings_of(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in part)
 
 
 class Arrowed:
     """A string column of Arrow, read where it lies in memory."""
 
     def __init__(self, chunks: list[Any]) -> None:
-        self.parts: list[TextPiece] = []
+        self.parts: list[TextColumn] = []
         self.rows = self.size = 0
         for chunk in chunks:
             if chunk.null_count:
@@ -197,8 +188,8 @@ class Arrowed:
             _, offsets, data = chunk.buffers()
             ends = np.frombuffer(offsets or b"", np.int64 if wide else np.int32)[chunk.offset :][: len(chunk) + 1]
             content = np.frombuffer(data or b"", np.uint8)
-            for first, last in zip(*_pairs(cuts(ends)), strict=True):
-                self.parts.append(TextPiece(content, ends[first:last], ends[first + 1 : last + 1]))
+            for first, last in pairwise(cuts(ends).tolist()):
+                self.parts.append(TextColumn(content, ends[first:last], ends[first + 1 : last + 1]))
             self.rows += len(chunk)
             self.size += int(ends[-1] - ends[0]) if len(chunk) else 0
         self.cuts = np.concatenate([[0], np.cumsum([len(part.begin) for part in self.parts], dtype=np.int64)])
@@ -206,12 +197,8 @@ class Arrowed:
     def __len__(self) -> int:
         return self.rows
 
-    def piece(self, k: int) -> TextPiece:
+    def piece(self, k: int) -> TextColumn:
         return self.parts[k]
-
-
-def _pairs(places: np.ndarray) -> tuple[list[int], list[int]]:
-    return places[:-1].tolist(), places[1:].tolist()
 
 
 def cuts(ends: np.ndarray) -> np.ndarray:
@@ -232,20 +219,14 @@ def read_texts(X: Any) -> Listed | Arrowed:
     if isinstance(X, dict) or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
         shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
         raise ValueError(f"X is a {type(X).__name__}{shape}: give one column of texts, for instance X['text'].")
-    library = type(X).__module__.split(".")[0]
-    if library == "polars":
-        X = _from_polars(X)
-        library = type(X).__module__.split(".")[0]
-    if library == "pyarrow":
+    if type(X).__module__.split(".")[0] == "polars":
+        try:
+            X = X.to_arrow()
+        except ModuleNotFoundError:  # polars works without pyarrow
+            X = X.to_list()
+    if type(X).__module__.split(".")[0] == "pyarrow":
         return _from_pyarrow(X)
     return Listed(X.tolist() if isinstance(X, np.ndarray) else list(X))
-
-
-def _from_polars(series: Any) -> Any:
-    try:
-        return series.to_arrow()
-    except ModuleNotFoundError:  # polars works without pyarrow
-        return series.to_list()
 
 
 def _from_pyarrow(column: Any) -> Listed | Arrowed:

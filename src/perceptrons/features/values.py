@@ -161,6 +161,12 @@ def as_iso(values: np.ndarray) -> np.ndarray:
     return texts
 
 
+def require(condition: bool, expected: str) -> None:
+    """Raise ValueError for something that a file holds, unless it is as expected."""
+    if not condition:
+        raise ValueError(f"expected {expected}")
+
+
 def is_missing(value: object) -> bool:
     """None, NaN, and what pandas has for them."""
     return (

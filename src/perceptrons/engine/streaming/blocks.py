@@ -1,4 +1,4 @@
-"""Blocks of examples on their way to the learner, from any reader; and which rows of them are held out."""
+"""Blocks of examples on their way to the learner, from any reader, and which rows of them are held out."""
 
 import hashlib
 from collections.abc import Generator, Iterable
@@ -11,6 +11,8 @@ from perceptrons.engine.training.labels import Target, read_target
 
 FILES = "list"  # the form in which a model that learned several labels from files answers
 CELLS = 2**28  # bytes of an indicator matrix that is made at once
+ODD = np.uint64(0x9E3779B97F4A7C15)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 class TrainingBlock(NamedTuple):
@@ -19,17 +21,16 @@ class TrainingBlock(NamedTuple):
     X: Any
     target: Target
     weight: np.ndarray | None
-    checked: bool = False  # is X known to be sound?
+    checked: bool = False  # is X known to be valid?
 
     def part(self, rows: np.ndarray) -> "TrainingBlock":
-        """Only these rows."""
-        return TrainingBlock(
-            self.X[rows], self.target.part(rows), None if self.weight is None else self.weight[rows], self.checked
-        )
+        """Return only these rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return TrainingBlock(self.X[rows], self.target.part(rows), weight, self.checked)
 
 
 def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None, None]:
-    """Blocks of a reader of `perceptrons.data`, or of any iterable of (X, y) or (X, y, weight).
+    """Yield the blocks of a reader of `perceptrons.data`, or of any iterable of (X, y) or (X, y, weight).
 
     form: that of the labels that the model knows, "" if it knows none.
     """
@@ -39,10 +40,10 @@ def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None
             if item.codes is None:
                 raise ValueError(f"{item.path}: there are no labels to learn from.")
             if getattr(item, "sets", None) is None:
-                yield TrainingBlock(item.X, _numbered(item.codes, item.classes), item.weight)
+                yield TrainingBlock(item.X, _single_labels(item.codes, item.classes), item.weight)
             else:
                 labels.update(item.classes.tolist())
-                yield from _with_sets(item, len(labels))
+                yield from _blocks_of_label_sets(item, len(labels))
         elif isinstance(item, tuple) and len(item) in (2, 3):
             X = item[0] if hasattr(item[0], "shape") else np.asarray(item[0])
             if len(X.shape) != 2:
@@ -56,37 +57,29 @@ def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None
             raise TypeError(f"A stream must consist of (X, y) or (X, y, weight), not of {type(item).__name__}.")
 
 
-def _with_sets(item: Any, n_labels: int) -> Generator[TrainingBlock, None, None]:
-    """A block of label sets, in parts whose indicator matrix of all labels up to now takes at most CELLS bytes."""
+def _blocks_of_label_sets(item: Any, n_labels: int) -> Generator[TrainingBlock, None, None]:
+    """Yield a block in parts whose indicator matrix of all labels so far takes at most CELLS bytes."""
     n = len(item.codes)
     size = max(1, min(n, CELLS // max(1, n_labels)))
     for begin in range(0, n, size):
-        part = slice(begin, begin + size)
-        y = item.sets[item.codes[part]].astype(bool).toarray()
+        rows = slice(begin, begin + size)
+        y = item.sets[item.codes[rows]].astype(bool).toarray()
         target = Target(FILES, item.classes, np.zeros(len(y), np.int32), y)
-        yield TrainingBlock(
-            item.X if size == n else item.X[part], target, None if item.weight is None else item.weight[part]
-        )
+        weight = None if item.weight is None else item.weight[rows]
+        yield TrainingBlock(item.X if size == n else item.X[rows], target, weight)
 
 
-def _numbered(codes: np.ndarray, classes: np.ndarray) -> Target:
-    """Numbers of labels in the order of their coming, some of which may be equal or never used, as a target."""
-    if len(classes) == 2 and classes[0] != classes[1] and 0 < np.count_nonzero(codes) < len(codes):
-        high = int(classes[1] < classes[0])
-        return Target("single", classes[::-1] if high else classes, codes ^ high if high else codes)
+def _single_labels(codes: np.ndarray, classes: np.ndarray) -> Target:
+    """Return a target for labels in order of appearance, some of which may be equal or never used."""
     used = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
     known, places = np.unique(classes[used], return_inverse=True)
-    new = np.zeros(len(classes), np.int32)
-    new[used] = places
-    return Target("single", known, new[codes])
-
-
-ODD = np.uint64(0x9E3779B97F4A7C15)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+    code_of = np.zeros(len(classes), np.int32)
+    code_of[used] = places
+    return Target("single", known, code_of[codes])
 
 
 def mixed(numbers: np.ndarray) -> np.ndarray:
-    """The finalizer of splitmix64: every bit of a result depends on every bit of its number."""
+    """Return hashes of 64 bits by the finalizer of splitmix64: every bit depends on every bit of the number."""
     with np.errstate(over="ignore"):
         numbers = (numbers ^ (numbers >> np.uint64(30))) * FIRST
         numbers = (numbers ^ (numbers >> np.uint64(27))) * SECOND
@@ -94,49 +87,43 @@ def mixed(numbers: np.ndarray) -> np.ndarray:
 
 
 def row_hashes(X: Any) -> np.ndarray:
-    """A hash of every row: a sum over its values that are not 0, so that dense and sparse rows have the same."""
-    if sp.issparse(X):
-        X = X.tocsr()
-        values, columns, starts = np.asarray(X.data), X.indices, X.indptr
-        sums = np.zeros(len(values) + 1, np.uint64)
-        np.cumsum(_of_values(values, columns), out=sums[1:])
-        with np.errstate(over="ignore"):
-            return sums[starts[1:]] - sums[starts[:-1]]
-    X = np.asarray(X)
-    found = np.zeros(X.shape[0], np.uint64)
-    for column in range(X.shape[1]):
-        with np.errstate(over="ignore"):
-            found += _of_values(X[:, column], np.full(X.shape[0], column))
-    return found
-
-
-def _of_values(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    bits = values.astype(np.float64).view(np.uint64)
+    """Return a hash of every row: a sum over its values that are not 0, so dense and sparse rows have the same."""
     with np.errstate(over="ignore"):
-        hashes = mixed(bits + mixed((columns.astype(np.uint64) + np.uint64(1)) * ODD))
+        if sp.issparse(X):
+            X = X.tocsr()
+            sums = np.zeros(len(X.data) + 1, np.uint64)
+            np.cumsum(_value_hashes(np.asarray(X.data), X.indices), out=sums[1:])
+            return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        X = np.asarray(X)
+        hashes = np.zeros(X.shape[0], np.uint64)
+        for column in range(X.shape[1]):
+            hashes += _value_hashes(X[:, column], np.full(X.shape[0], column))
+        return hashes
+
+
+def _value_hashes(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    bits = values.astype(np.float64).view(np.uint64)
+    hashes = mixed(bits + mixed((columns.astype(np.uint64) + np.uint64(1)) * ODD))
     hashes[values == 0] = 0
     return hashes
 
 
 def held_out_rows(X: Any, target: Target, share: float, seed: int, keys: np.ndarray | None = None) -> np.ndarray:
-    """A flag for every example: is it among the share that is held out? Equal examples are on the same side.
+    """Return which examples are in the fraction that is held out. Equal examples are on the same side.
 
-    keys: hashes of the examples, where X does not say what they are.
+    keys: hashes of the examples, for an X that does not hold all that they are.
     """
+    label_hashes = np.array([_text_hash(str(label)) for label in target.classes.tolist()], np.uint64)
     labels = np.zeros(len(target.codes), np.uint64)
     if target.indicator is not None:
         rows, columns = np.nonzero(target.indicator)
-        np.add.at(labels, rows, mixed(_of_labels(target.classes))[columns])
+        np.add.at(labels, rows, mixed(label_hashes)[columns])
     elif len(target.classes):
-        labels = _of_labels(target.classes)[target.codes]
+        labels = label_hashes[target.codes]
     with np.errstate(over="ignore"):
         hashes = mixed((row_hashes(X) if keys is None else keys) + mixed(labels + np.uint64(seed) * ODD))
     return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
 
 
-def _of_labels(classes: np.ndarray) -> np.ndarray:
-    return np.array([_of_text(str(label)) for label in classes.tolist()], np.uint64)
-
-
-def _of_text(text: str) -> int:
+def _text_hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -1,6 +1,6 @@
 """A file of records, each some named arrays: written once from front to back, then mapped into memory one by one.
 
-Every record has a checksum. A file without a name vanishes with the process; one with a name is whole or not there.
+Every record has a checksum. A file without a name vanishes with the process. One with a name is complete or missing.
 """
 
 import json
@@ -25,7 +25,7 @@ from perceptrons.engine.training.labels import FORMS, Target, check_labels
 from perceptrons.engine.training.matrices import sound_csr
 
 MAGIC = b"perceptrons cache 1\n"
-ALIGNED = 64
+ALIGNMENT = 64  # bytes
 TAIL = 24  # bytes: where the index begins, how long it is, its checksum
 KINDS = frozenset("biufU")
 MAPPED: dict[str, int] = (
@@ -36,12 +36,12 @@ MAPPED: dict[str, int] = (
 
 
 class ArrayFileError(ValueError):
-    """The file is not a whole and sound file of records."""
+    """The file is not a complete and valid file of records."""
 
 
 @contextmanager
 def sound(name: str) -> Iterator[None]:
-    """What a kept file says is read in this block: it may be anybody's, and say anything."""
+    """Turn errors of the block into ArrayFileError: it reads what a kept file says, which anybody may have written."""
     try:
         yield
     except ArrayFileError:
@@ -51,17 +51,17 @@ def sound(name: str) -> Iterator[None]:
 
 
 class ArrayFile:
-    """Records by number. `append` while it is written, `read` as soon as they are; `close` keeps a named file."""
+    """Records by number. `append` writes one, which can be read at once; `keep` gives a new file its name."""
 
     def __init__(
         self, file: BinaryIO, path: Path | None, temporary: str | None, index: list[dict[str, Any]], size: int
     ):
         self._file, self._path, self._temporary, self._index, self._size = file, path, temporary, index, size
-        self._sound: set[int] = set()
+        self._checked: set[int] = set()  # records
 
     @classmethod
     def create(cls, path: Path | None = None) -> "ArrayFile":
-        """A new file; without a path one that nobody sees."""
+        """Return a new file, without a path a temporary one."""
         if path is None:
             temporary = None
             try:
@@ -76,18 +76,18 @@ class ArrayFile:
 
     @classmethod
     def open(cls, path: Path) -> tuple["ArrayFile", dict[str, Any]]:
-        """A kept file, and what was noted when it was closed."""
+        """Return a kept file, and the notes that it was kept with."""
         file = path.open("rb")
         try:
             size = file.seek(0, os.SEEK_END)
-            if size < len(MAGIC) + TAIL or _at(file, 0, len(MAGIC)) != MAGIC:
+            if size < len(MAGIC) + TAIL or _read_at(file, 0, len(MAGIC)) != MAGIC:
                 raise ArrayFileError(
                     f"{path}: this is not a cache of perceptrons, or it is truncated: remove the file."
                 )
-            begin, length, checksum = (int(number) for number in np.frombuffer(_at(file, size - TAIL, TAIL), "<i8"))
+            begin, length, checksum = np.frombuffer(_read_at(file, size - TAIL, TAIL), "<i8").tolist()
             if begin < len(MAGIC) or length < 0 or begin + length != size - TAIL:
                 raise ArrayFileError(f"{path}: the cache is truncated or was changed: remove the file.")
-            text = _at(file, begin, length)
+            text = _read_at(file, begin, length)
             if zlib.crc32(text) != checksum:
                 raise ArrayFileError(f"{path}: the index of the cache is damaged: remove the file.")
             with sound(str(path)):
@@ -104,67 +104,55 @@ class ArrayFile:
         return len(self._index)
 
     def append(self, arrays: dict[str, np.ndarray], facts: dict[str, Any] | None = None) -> None:
-        """Write a record. facts: small things to be had from `facts` without reading it."""
-        with self._named():
-            self._append(arrays, facts or {})
+        """Write a record. facts: plain values for JSON, which `facts` returns without reading the record."""
+        with self._naming_the_file():
+            begin = self._pad()
+            places, checksum = {}, 0
+            for name, array in sorted(arrays.items()):  # in the order of the index, for the checksum
+                array = np.ascontiguousarray(array)
+                offset = self._pad() - begin
+                content = array.data.cast("B") if array.size else b""
+                self._file.write(content)
+                self._size += array.nbytes
+                checksum = zlib.crc32(content, checksum)
+                places[name] = [offset, array.dtype.str, list(array.shape)]
+            size = self._size - begin
+            self._index.append(
+                {"begin": begin, "size": size, "arrays": places, "checksum": checksum, "facts": facts or {}}
+            )
             self._file.flush()
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Errors of the disk name the file."""
-        try:
-            yield
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, self._where) from error
-
-    def _append(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        begin = self._pad()
-        places, checksum = {}, 0
-        for name, array in sorted(arrays.items()):  # as JSON will have them, for the checksum
-            array = np.ascontiguousarray(array)
-            offset = self._pad() - begin
-            content = array.data.cast("B") if array.size else b""
-            self._file.write(content)
-            self._size += array.nbytes
-            checksum = zlib.crc32(content, checksum)
-            places[name] = [offset, array.dtype.str, list(array.shape)]
-        self._index.append(
-            {"begin": begin, "size": self._size - begin, "arrays": places, "checksum": checksum, "facts": facts}
-        )
 
     def facts(self, number: int) -> dict[str, Any]:
         return self._index[number]["facts"]
 
     def read(self, number: int) -> dict[str, np.ndarray]:
-        """The arrays of a record, mapped into memory as long as they are used; checked the first time."""
+        """Return the arrays of a record, mapped into memory as long as they are used; checked the first time."""
         with sound(self.name):
-            return self._mapped(number, self._index[number])
-
-    def _mapped(self, number: int, record: dict[str, Any]) -> dict[str, np.ndarray]:
-        if not record["size"]:
-            return {name: np.empty(shape, dtype) for name, (_, dtype, shape) in record["arrays"].items()}
-        begin = record["begin"] // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
-        end = record["begin"] + record["size"]
-        if os.fstat(self._file.fileno()).st_size < end:
-            raise ArrayFileError(f"{self.name}: the cache was truncated while it was in use.")
-        content = mmap.mmap(self._file.fileno(), end - begin, offset=begin, **MAPPED)
-        arrays, checksum = {}, 0
-        for name, (offset, dtype, shape) in record["arrays"].items():
-            place = record["begin"] - begin + offset
-            array = np.frombuffer(content, dtype, int(np.prod(shape)), place).reshape(shape)
-            arrays[name] = array
-            if number not in self._sound and array.size:
-                checksum = zlib.crc32(array.data.cast("B"), checksum)
-        if number not in self._sound and checksum != record["checksum"]:
-            raise ArrayFileError(f"{self.name}: record {number} of the cache is damaged: remove the file.")
-        self._sound.add(number)
-        return arrays
+            record = self._index[number]
+            if not record["size"]:
+                return {name: np.empty(shape, dtype) for name, (_, dtype, shape) in record["arrays"].items()}
+            begin = record["begin"] // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
+            end = record["begin"] + record["size"]
+            if os.fstat(self._file.fileno()).st_size < end:
+                raise ArrayFileError(f"{self.name}: the cache was truncated while it was in use.")
+            content = mmap.mmap(self._file.fileno(), end - begin, offset=begin, **MAPPED)
+            arrays, checksum = {}, 0
+            for name, (offset, dtype, shape) in record["arrays"].items():
+                place = record["begin"] - begin + offset
+                array = np.frombuffer(content, dtype, int(np.prod(shape)), place).reshape(shape)
+                arrays[name] = array
+                if number not in self._checked and array.size:
+                    checksum = zlib.crc32(array.data.cast("B"), checksum)
+            if number not in self._checked and checksum != record["checksum"]:
+                raise ArrayFileError(f"{self.name}: record {number} of the cache is damaged: remove the file.")
+            self._checked.add(number)
+            return arrays
 
     def keep(self, notes: dict[str, Any]) -> None:
-        """All is written: a file with a name gets it now, with these notes, and can still be read here."""
+        """Give a complete file its name, with these notes. It can still be read here."""
         assert self._path is not None
         assert self._temporary is not None
-        with self._named():
+        with self._naming_the_file():
             text = json.dumps({"records": self._index, "notes": notes}, sort_keys=True).encode()
             self._file.write(text + np.array([self._size, len(text), zlib.crc32(text)], "<i8").tobytes())
             self._file.flush()
@@ -173,8 +161,8 @@ class ArrayFile:
         self._temporary = None
 
     def close(self) -> None:
-        """The end. A new file that was not kept is removed."""
-        with suppress(OSError):  # what could not be written is not wanted any more
+        """Close the file. A new one that was not kept is removed."""
+        with suppress(OSError):  # of writing the last bytes of a file that is not kept
             self._file.close()
         if self._temporary is not None:
             Path(self._temporary).unlink(missing_ok=True)
@@ -184,12 +172,17 @@ class ArrayFile:
     def name(self) -> str:
         return "The temporary cache" if self._path is None else str(self._path)
 
-    @property
-    def _where(self) -> str:
-        return f"a temporary cache in {tempfile.gettempdir()}" if self._path is None else str(self._path)
+    @contextmanager
+    def _naming_the_file(self) -> Iterator[None]:
+        """Add the name of the file to errors of the disk."""
+        try:
+            yield
+        except OSError as error:
+            place = f"a temporary cache in {tempfile.gettempdir()}" if self._path is None else str(self._path)
+            raise OSError(error.errno, error.strerror, place) from error
 
     def _pad(self) -> int:
-        missing = -self._size % ALIGNED
+        missing = -self._size % ALIGNMENT
         self._file.write(bytes(missing))
         self._size += missing
         return self._size
@@ -197,34 +190,34 @@ class ArrayFile:
     def _check(self, record: dict[str, Any]) -> None:
         """Raise ArrayFileError for an index that points outside the file, or to what are no numbers."""
         begin, size = int(record["begin"]), int(record["size"])
-        sound = len(MAGIC) <= begin and size >= 0 and begin + size <= self._size
+        is_valid = len(MAGIC) <= begin and size >= 0 and begin + size <= self._size
         for offset, dtype, shape in record["arrays"].values():
             kind = np.dtype(dtype)
-            length = kind.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
-            sound = sound and kind.kind in KINDS and min([0, *shape]) >= 0 and offset >= 0 and offset + length <= size
-        if not sound:
+            end = offset + kind.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
+            is_valid = is_valid and kind.kind in KINDS and min([0, *shape]) >= 0 and offset >= 0 and end <= size
+        if not is_valid:
             raise ArrayFileError(f"{self.name}: the index of the cache does not match its contents: remove the file.")
 
 
-def _at(file: BinaryIO, offset: int, size: int) -> bytes:
+def _read_at(file: BinaryIO, offset: int, size: int) -> bytes:
     file.seek(offset)
     return file.read(size)
 
 
 class Cache:
-    """Blocks in an ArrayFile: read once as text, then as often as there are epochs."""
+    """Blocks in an ArrayFile: read as text once, and from the file in every later epoch."""
 
     def __init__(self, file: ArrayFile, n_blocks: int = 0):
         self.file, self.n_blocks = file, n_blocks
         self.widths = range(2**63)  # that blocks may have
-        self._textual: bool | None = None  # are labels strings?
-        self._sound: set[int] = set()
+        self._has_text_labels: bool | None = None  # unknown before the first block with labels
+        self._checked: set[int] = set()  # blocks
 
     @classmethod
     def reopen(cls, path: Path, about: Any) -> tuple["Cache", dict[str, Any], dict[str, np.ndarray]] | None:
-        """A kept cache of just these files read in just this way, with what its reader had learned; None if it is not.
+        """Return a kept cache and what its reader had learned, or None if it is of other files or was read otherwise.
 
-        A file that is no cache at all is an error: it is not ours to replace. One without blocks is of no use.
+        A file that is no cache is an error: it is not ours to replace. A cache without blocks is of no use.
         """
         if not path.exists():
             return None
@@ -240,56 +233,54 @@ class Cache:
             raise
 
     def writing(self, blocks: Generator[TrainingBlock, None, None]) -> Generator[TrainingBlock, None, None]:
-        """The same blocks, each written down before it is passed on. They are closed at once if the disk is full."""
+        """Yield the same blocks, each after it was written. They are closed at once if the disk is full."""
         with closing(blocks):
             for block in blocks:
                 self.append(block)
                 yield block
 
     def append(self, block: TrainingBlock) -> None:
-        """Write a block down."""
-        self.file.append(*_record(block))
+        self.file.append(*_record_of(block))
         self.n_blocks += 1
 
     def reading(self, order: np.ndarray) -> Generator[TrainingBlock, None, None]:
-        """The blocks in this order, each mapped and checked while the last one is learned."""
+        """Return the blocks in this order, each mapped and checked while the last one is learned."""
         return ahead(self._mapped(order))
 
     def _mapped(self, order: np.ndarray) -> Generator[TrainingBlock, None, None]:
-        used: deque[TrainingBlock] = deque(
-            maxlen=DEPTH + 3
-        )  # so that memory is given back by this thread, not by the learner
+        used = deque[TrainingBlock](maxlen=DEPTH + 3)  # so that this thread gives memory back, and not the learner
         for number in order.tolist():
             used.append(self._read(number))
             yield used[-1]
 
     def _read(self, number: int) -> TrainingBlock:
-        """A block. A kept file may be anybody's: the first time, what it says is checked."""
+        """Return a block. Its content is checked the first time, because anybody may have written a kept file."""
         with sound(self.file.name):
-            block = _block(self.file.read(number), self.file.facts(number))
-            if number not in self._sound:
+            block = _block_of(self.file.read(number), self.file.facts(number))
+            if number not in self._checked:
                 _check(block)
-                self._check_alike(block)
-                self._sound.add(number)
+                self._check_stream(block)
+                self._checked.add(number)
             return block
 
-    def _check_alike(self, block: TrainingBlock) -> None:
-        """Raise ValueError for a block that is not of one stream with the others."""
-        textual = block.target.classes.dtype.kind == "U"
-        if not len(block.target.classes):  # no example of the block has a label
-            textual = bool(self._textual)
-        if block.X.shape[1] not in self.widths or textual is not (textual if self._textual is None else self._textual):
+    def _check_stream(self, block: TrainingBlock) -> None:
+        """Raise ValueError for a block that cannot be of one stream with the others."""
+        has_text, matches = self._has_text_labels, True
+        if len(block.target.classes):  # otherwise no example of the block has a label
+            has_text = block.target.classes.dtype.kind == "U"
+            matches = self._has_text_labels in (None, has_text)
+        if block.X.shape[1] not in self.widths or not matches:
             raise ValueError("expected rows as wide as the reader knows, with labels that are all strings or numbers")
-        self._textual = textual if len(block.target.classes) else self._textual
+        self._has_text_labels = has_text
 
     def keep(self, about: Any, learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """All blocks are written. about: what they were read from, and how."""
+        """Keep a complete cache. about: the files and how they were read; learned, arrays: the state of the reader."""
         self.file.append(arrays)
         self.file.keep({"about": about, "learned": learned})
 
 
-def _record(block: TrainingBlock) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """A block as small arrays: numbers that are all 1 are left out, float64 that are float32 take half the room."""
+def _record_of(block: TrainingBlock) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return a block as small arrays: values that are all 1 are left out, float64 that fit are kept as float32."""
     X, target = block.X, block.target
     classes = target.classes if target.classes.dtype.kind != "O" else np.array(target.classes.tolist(), dtype=str)
     arrays = {"classes": classes, "codes": target.codes}
@@ -309,33 +300,33 @@ def _record(block: TrainingBlock) -> tuple[dict[str, np.ndarray], dict[str, Any]
     if values.dtype == np.float64:
         with np.errstate(over="ignore"):
             small = values.astype(np.float32)
-        if np.array_equal(small, values):
-            values = small
+        values = small if np.array_equal(small, values) else values
     return arrays | {"values": values}, facts
 
 
-def _block(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> TrainingBlock:
+def _block_of(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> TrainingBlock:
     target = Target(facts["form"], arrays["classes"], arrays["codes"], arrays.get("indicator"))
-    dtype, weight = np.dtype(facts["dtype"]), arrays.get("weight")
-    if "columns" not in arrays:
-        return TrainingBlock(arrays["values"].astype(dtype, copy=False), target, weight, checked=True)
-    columns = arrays["columns"]
-    values = arrays["values"].astype(dtype, copy=False) if "values" in arrays else np.ones(len(columns), dtype)
-    X = sp.csr_matrix((values, columns, arrays["starts"]), shape=tuple(facts["shape"]), copy=False)
-    return TrainingBlock(X, target, weight, checked=True)
+    dtype, columns = np.dtype(facts["dtype"]), arrays.get("columns")
+    X: Any = arrays["values"].astype(dtype, copy=False) if "values" in arrays or columns is None else None
+    if columns is not None:
+        values = np.ones(len(columns), dtype) if X is None else X
+        X = sp.csr_matrix((values, columns, arrays["starts"]), shape=tuple(facts["shape"]), copy=False)
+    return TrainingBlock(X, target, arrays.get("weight"), checked=True)
 
 
 def _check(block: TrainingBlock) -> None:
     """Raise ValueError for a block that would lead the learner astray."""
     X, target, weight = block.X, block.target, block.weight
     n, k = X.shape[0], len(target.classes)
-    fit = X.ndim == 2 and X.dtype in (np.float32, np.float64) and target.codes.shape == (n,)
-    fit = fit and (k > 0 or target.indicator is not None)
-    fit = fit and target.codes.dtype == np.int32 and target.codes.min(initial=0) >= 0
-    fit = fit and target.codes.max(initial=0) < max(k, 1) and target.form in FORMS
-    fit = fit and (target.indicator is None or (target.indicator.shape, target.indicator.dtype) == ((n, k), bool))
-    fit = fit and (weight is None or (weight.shape == (n,) and weight.dtype == np.float64))
-    if not fit:
+    is_valid = (
+        X.ndim == 2 and X.dtype in (np.float32, np.float64)
+        and target.codes.shape == (n,) and (k > 0 or target.indicator is not None)
+        and target.codes.dtype == np.int32 and target.codes.min(initial=0) >= 0
+        and target.codes.max(initial=0) < max(k, 1) and target.form in FORMS
+        and (target.indicator is None or (target.indicator.shape, target.indicator.dtype) == ((n, k), bool))
+        and (weight is None or (weight.shape == (n,) and weight.dtype == np.float64))
+    )  # fmt: skip
+    if not is_valid:
         raise ValueError("expected labels that go with its rows")
     classes = check_labels(target.classes)
     if not (classes[:-1] < classes[1:]).all():

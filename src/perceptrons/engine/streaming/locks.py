@@ -1,4 +1,4 @@
-"""Files that only one run writes: each under a name of its own first, and a lock where two would write the same."""
+"""Files that only one run writes: each has a temporary name first, and a lock keeps other runs out."""
 
 import errno
 import os
@@ -16,14 +16,13 @@ except ImportError:  # Windows has none: names are still unique there
     fcntl = None
 
 ENDING = ".part"
-STALE = 60  # seconds since anything was written to a file that nobody holds
-BUSY = (errno.EAGAIN, errno.EACCES)
+STALE_SECONDS = 60  # since anything was written to a file that no run holds
 
 
 def create(path: Path) -> tuple[BinaryIO, str]:
-    """A new file beside another, to be renamed to it when it is whole: the file, open and held, and its name.
+    """Return a new file, open and locked, and its name. It stands beside `path`, to be renamed to it when complete.
 
-    Those that killed runs have left for the same path are removed.
+    Files that killed runs have left for the same path are removed.
     """
     _remove_stale(path)
     name = f"{path}.{secrets.token_hex(8)}{ENDING}"
@@ -34,7 +33,7 @@ def create(path: Path) -> tuple[BinaryIO, str]:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """While the block runs, nobody else may enter it for this path; OSError if somebody is in it."""
+    """Let no other run enter this block for the same path. Raise OSError if one is in it."""
     lock = Path(f"{path}.lock")
     file = _locked(lock)
     try:
@@ -46,7 +45,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def _locked(lock: Path) -> BinaryIO | None:
-    """The lock file, held; None where there can be none: the writing itself will then say what is wrong."""
+    """Return the lock file, held. None if there can be none: writing itself will then say what is wrong."""
     while fcntl is not None:
         try:
             file = open(lock, "a+b")  # noqa: SIM115 (held until the end of the block)
@@ -54,22 +53,22 @@ def _locked(lock: Path) -> BinaryIO | None:
             return None
         if not hold(file):
             file.close()
-            what = "another run is writing this file: wait until it ends, or give another name"
-            raise OSError(errno.EBUSY, what, str(lock.with_suffix("")))
+            message = "another run is writing this file: wait until it ends, or give another name"
+            raise OSError(errno.EBUSY, message, str(lock.with_suffix("")))
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
                 return file
-        file.close()  # whoever held it has removed it meanwhile
+        file.close()  # the run that held it has removed it meanwhile
     return None
 
 
 def hold(file: BinaryIO | int) -> bool:
-    """Lock an open file as long as it is open. False if another process has locked it."""
+    """Lock an open file as long as it is open. Return False if another process has locked it."""
     if fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:  # else a file system without locks
-            return error.errno not in BUSY
+        except OSError as error:  # other errors: a file system without locks
+            return error.errno not in (errno.EAGAIN, errno.EACCES)
     return True
 
 
@@ -78,10 +77,10 @@ def _remove_stale(path: Path) -> None:
         return
     with suppress(OSError):  # a folder that cannot be read, or files that others removed meanwhile
         for name in os.listdir(path.parent):
-            if not (name.startswith(f"{path.name}.") and name.endswith(ENDING)):
-                continue
             part = path.with_name(name)
-            if part.is_file() and part.stat().st_mtime < time.time() - STALE:
+            if not (name.startswith(f"{path.name}.") and name.endswith(ENDING) and part.is_file()):
+                continue
+            if part.stat().st_mtime < time.time() - STALE_SECONDS:
                 with part.open("r+b") as file:
                     if hold(file):
                         part.unlink()

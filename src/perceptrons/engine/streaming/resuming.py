@@ -1,4 +1,4 @@
-"""Where a run stopped, as its checkpoint says it: anybody may have written it, so it is checked before it is used."""
+"""Where a run stopped, as its checkpoint says it. It is checked before use, because anybody may have written it."""
 
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, get_args
@@ -11,73 +11,73 @@ MIXINGS = get_args(Mixing)  # how shards of a cluster are mixed
 
 
 class Keeper(Protocol):
-    """Where checkpoints go: `perceptrons.Checkpoint`."""
+    """The interface of `perceptrons.Checkpoint`."""
 
     def alone(self) -> AbstractContextManager[None]:
-        """While the block runs, no other run may write checkpoints there."""
+        """Let no other run write checkpoints there within the block."""
 
     def begin(self, model: Any) -> dict[str, Any] | None:
         """If there is a checkpoint to resume from, restore the model, and return the place."""
 
     def due(self) -> bool:
-        """Is it time for another?"""
+        """Return whether it is time for another checkpoint."""
 
     def write(self, model: Any, place: dict[str, Any]) -> None:
-        """Write the model and how far it has come; whole or not at all."""
+        """Write the model and the place, completely or not at all."""
 
 
-def nowhere(path: str) -> ValueError:
-    """The error for a checkpoint whose place makes no sense."""
+def invalid_place(path: str) -> ValueError:
     return ValueError(f"{path}: the checkpoint does not record its place in the stream: remove it, and start again.")
 
 
 def check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
-    """Raise ValueError for a place that no run can have stopped at: blocks are looked up by its order."""
+    """Raise ValueError for a place that no run can have stopped at: its order is an index of blocks."""
     epoch, blocks, order, marks = (place.get(name, "") for name in ("epoch", "blocks", "order", "marks"))
-    whole = all(type(number) is int and 0 <= number < COUNTED for number in (epoch, blocks))
-    ordered = order is None or (
-        isinstance(order, list)
-        and all(type(number) is int for number in order)
-        and sorted(order) == list(range(len(order)))
-        and whole
-        and blocks <= len(order)
-    )
-    pairs = isinstance(marks, list) and all(
-        isinstance(mark, list) and len(mark) == 2 and all(type(n) is int and 0 <= n < COUNTED for n in mark)
-        for mark in marks
-    )
-    average, flags = place.get("average"), (place.get("done"), place.get("complete", False))
-    sound = average is None or (isinstance(average, np.ndarray) and average.dtype == np.float64)
-    sound = sound and all(isinstance(flag, bool) for flag in flags)
-    if not (whole and ordered and pairs and sound and (history or not blocks)):
-        raise nowhere(place["path"])
+    average = place.get("average")
+    is_valid = (
+        _are_counts([epoch, blocks], 2)
+        and (order is None or (_are_counts(order, None) and sorted(order) == list(range(len(order))) and
+                               blocks <= len(order)))
+        and isinstance(marks, list) and all(_are_counts(mark, 2) for mark in marks)
+        and (average is None or (isinstance(average, np.ndarray) and average.dtype == np.float64))
+        and isinstance(place.get("done"), bool) and isinstance(place.get("complete", False), bool)
+        and (history or not blocks)
+    )  # fmt: skip
+    if not is_valid:
+        raise invalid_place(place["path"])
 
 
-def difference(then: Any, now: Any) -> str:
-    """Why training cannot resume from a checkpoint: other files, changed files, or another way to read them."""
-    if then is None or now is None:
+def _are_counts(numbers: Any, length: int | None) -> bool:
+    """Return whether this is a list of whole numbers that can count something; length: of the list, if it matters."""
+    if not isinstance(numbers, list) or len(numbers) != (len(numbers) if length is None else length):
+        return False
+    return all(type(number) is int and 0 <= number < COUNTED for number in numbers)
+
+
+def difference(old: Any, new: Any) -> str:
+    """Return why training cannot resume: other files, changed files, or another way to read them."""
+    if old is None or new is None:
         return "this run was started with files, but now blocks come from elsewhere, or the other way round"
-    (files, *_, asked), (others, *_, asks) = then, now
-    if [name for name, *_ in files] != [name for name, *_ in others]:
-        return (
-            f"this run was started with other files, {', '.join(name for name, *_ in files)[:200] or 'standard input'}"
-        )
-    changed = [name for (name, *was), (_, *is_) in zip(files, others, strict=True) if was != is_]
+    (old_files, *_, old_options), (new_files, *_, new_options) = old, new
+    if [name for name, *_ in old_files] != [name for name, *_ in new_files]:
+        names = ", ".join(name for name, *_ in old_files)[:200] or "standard input"
+        return f"this run was started with other files, {names}"
+    changed = [file[0] for file, now in zip(old_files, new_files, strict=True) if [*file[1:]] != [*now[1:]]]
     if changed:
         return f"{changed[0]} has changed since the run was started"
-    options = [name for name in sorted({*asked, *asks}) if asked.get(name) != asks.get(name)]
+    options = [name for name in sorted({*old_options, *new_options}) if old_options.get(name) != new_options.get(name)]
     return f"this run was started with other options for reading ({', '.join(options)})"
 
 
 def check_mixed_place(place: dict[str, Any]) -> None:
     """Raise ValueError for a place that no run on a cluster can have stopped at."""
     shards, orders = place.get("shards"), place.get("orders")
-    counted = type(shards) is int and isinstance(orders, list) and len(orders) == shards > 0
-    if not (counted and place.get("mixing") in MIXINGS and isinstance(place.get("done"), bool)):
-        raise nowhere(place["path"])
+    has_orders = type(shards) is int and isinstance(orders, list) and len(orders) == shards > 0
+    if not (has_orders and place.get("mixing") in MIXINGS and isinstance(place.get("done"), bool)):
+        raise invalid_place(place["path"])
     generator = np.random.default_rng(0).bit_generator
     for state in orders or ():
         try:
             generator.state = state
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-            raise nowhere(place["path"]) from error
+            raise invalid_place(place["path"]) from error

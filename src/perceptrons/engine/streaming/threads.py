@@ -14,52 +14,48 @@ DEPTH = 4  # results that wait for their use; memory is bounded by it
 
 
 def cores() -> int:
-    """How many threads can run at once."""
+    """Return how many threads can run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_order(items: Iterable[Item], work: Callable[[Item], Result]) -> Iterator[tuple[Item, Result]]:
-    """Every item with work(item), in the order of the items; several are worked on at once.
+    """Yield every item with work(item), in the order of the items; several threads work at once.
 
-    If there is an error in place of an item, it comes behind all items before it.
+    An error of `items` is raised after all items before it.
     """
-    threads = cores()
     waiting: deque[tuple[Item, Future[Result]]] = deque()
-    failed: BaseException | None = None
-    with ThreadPoolExecutor(threads) as pool:
+    source, is_over, error_of_items, n_threads = iter(items), False, None, cores()
+    with ThreadPoolExecutor(n_threads) as pool:
         try:
-            source = iter(items)
-            while True:
+            while not is_over:
                 try:
                     item = next(source)
                 except StopIteration:
-                    break
-                except Exception as error:  # raised again below, in its place
-                    failed = error
-                    break
-                waiting.append((item, pool.submit(work, item)))
-                if len(waiting) > threads:
+                    is_over = True
+                except Exception as error:
+                    is_over, error_of_items = True, error
+                else:
+                    waiting.append((item, pool.submit(work, item)))
+                while len(waiting) > (0 if is_over else n_threads):
                     first, future = waiting.popleft()
                     yield first, future.result()
-            while waiting:
-                first, future = waiting.popleft()
-                yield first, future.result()
         finally:
             for _, future in waiting:
                 future.cancel()
-    if failed is not None:
-        raise failed
+    if error_of_items is not None:
+        raise error_of_items
 
 
 def ahead(results: Generator[Result, None, None]) -> Generator[Result, None, None]:
-    """The same results, made in a thread of their own while the last one is used. An error comes in its place."""
-    ready: queue.Queue[tuple[Any, BaseException | None, bool]] = queue.Queue(DEPTH)
-    unwanted = threading.Event()
+    """Yield the same results, made in a thread of their own while the last one is used. Errors keep their place."""
+    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(DEPTH)
+    is_stopped = threading.Event()
+    end = StopIteration()
 
-    def put(what: tuple[Any, BaseException | None, bool]) -> bool:
-        while not unwanted.is_set():
+    def put(result: Any, error: BaseException | None) -> bool:
+        while not is_stopped.is_set():
             try:
-                ready.put(what, timeout=0.1)
+                ready.put((result, error), timeout=0.1)
                 return True
             except queue.Full:
                 continue
@@ -68,12 +64,12 @@ def ahead(results: Generator[Result, None, None]) -> Generator[Result, None, Non
     def make() -> None:
         try:
             for result in results:
-                if not put((result, None, False)):
+                if not put(result, None):
                     break
             else:
-                put((None, None, True))
+                put(None, end)
         except BaseException as error:  # raised again where the result is used
-            put((None, error, True))
+            put(None, error)
         finally:
             results.close()
 
@@ -81,12 +77,12 @@ def ahead(results: Generator[Result, None, None]) -> Generator[Result, None, Non
     thread.start()
     try:
         while True:
-            result, error, last = ready.get()
+            result, error = ready.get()
+            if error is end:
+                return
             if error is not None:
                 raise error
-            if last:
-                return
             yield result
     finally:
-        unwanted.set()
-        thread.join(timeout=1.0)  # not for ever: it may wait for standard input
+        is_stopped.set()
+        thread.join(timeout=1.0)  # not forever: it may wait for standard input
