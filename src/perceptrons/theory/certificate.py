@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -221,9 +222,12 @@ class Certificate(TheoryResult):
         K = len(self.classes)
         if not self.separable:
             absent = all(part is None for part in (self.coef, self.intercept, self.margin, self.support))
-            limit = 1 + (self.n_features + self.fit_intercept) * max(1, K - 1)
-            return absent and _is_combination(self.witness) and len(self.witness.rows) <= limit  # type: ignore[union-attr]
-        if not (isinstance(self.margin, Margin) and _is_combination(self.support) and self.witness is None):
+            if not (absent and isinstance(self.witness, Combination) and self.witness.is_well_formed()):
+                return False
+            return len(self.witness.rows) <= 1 + (self.n_features + self.fit_intercept) * max(1, K - 1)
+        if not (isinstance(self.margin, Margin) and self.witness is None):
+            return False
+        if not (isinstance(self.support, Combination) and self.support.is_well_formed()):
             return False
         if not isinstance(self.coef, np.ndarray) or (K > 2 and not isinstance(self.intercept, np.ndarray)):
             return False
@@ -395,10 +399,6 @@ def _are_float32(values: np.ndarray) -> bool:
         return values.dtype == np.float32 or bool((values.astype(np.float32) == values).all())
 
 
-def _is_combination(value: Any) -> bool:
-    return isinstance(value, Combination) and value.is_well_formed()
-
-
 # ---- values to JSON and back: fractions become "3/4", and whole numbers too long for Python become hexadecimal
 
 
@@ -426,22 +426,10 @@ def _require_type(value: Any, required: type) -> Any:
     return value
 
 
-def _typed(required: type) -> Callable[[Any], Any]:
-    return lambda value: _require_type(value, required)
-
-
 def _read_label(label: Any) -> Label:
     if type(label) not in LABEL_TYPES:
         raise ValueError(f"{label!r} is not a label")
     return label
-
-
-def _read_labels(labels: Any) -> tuple[Label, ...]:
-    return tuple(_read_label(label) for label in _require_type(labels, list))
-
-
-def _read_margin(margin: Any) -> Margin | None:
-    return None if margin is None else Margin(*(_require_type(value, float) for value in margin))
 
 
 def _read_numbers(values: Any) -> Any:
@@ -474,20 +462,18 @@ def _read_combination(value: Any) -> Combination | None:
     return combination
 
 
+_TYPES = {
+    "n_samples": int, "n_features": int, "fit_intercept": bool, "number_type": str, "reason": str, "digest": str,
+}  # fmt: skip
 _READERS: dict[str, Callable[[Any], Any]] = {
+    **{name: partial(_require_type, required=required) for name, required in _TYPES.items()},
     "separable": lambda value: None if value is None else _require_type(value, bool),
-    "classes": _read_labels,
-    "n_samples": _typed(int),
-    "n_features": _typed(int),
-    "fit_intercept": _typed(bool),
-    "number_type": _typed(str),
+    "classes": lambda value: tuple(map(_read_label, _require_type(value, list))),
     "coef": _read_numbers,
     "intercept": _read_numbers,
-    "margin": _read_margin,
+    "margin": lambda value: None if value is None else Margin(*(_require_type(number, float) for number in value)),
     "support": _read_combination,
     "witness": _read_combination,
-    "reason": _typed(str),
-    "digest": _typed(str),
 }
 
 

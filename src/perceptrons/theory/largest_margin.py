@@ -23,7 +23,7 @@ from perceptrons.engine.passes.nearest import nearest_point
 from perceptrons.engine.passes.order import shuffled
 from perceptrons.engine.training.inputs import as_rows
 from perceptrons.theory.examples import Examples
-from perceptrons.theory.geometry import norms, products
+from perceptrons.theory.geometry import leads, norm, norms, products
 
 MAX_WEIGHT_FACTOR = 2.0**500  # larger weights might overflow
 GRAM_JITTER = 1e-13  # of a Gram matrix's trace, so that dependent points do not end its factorization
@@ -51,6 +51,15 @@ class PairList(NamedTuple):
 
     def take(self, indices: np.ndarray) -> "PairList":
         return PairList(self.rows[indices], self.rivals[indices])
+
+
+def pair_points(x: np.ndarray, own: np.ndarray, rivals: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return f(x, y) - f(x, r) for every row x, its own class y and the rival r; y x for two classes."""
+    if n_classes == 2:
+        return x * np.where(own == 1, 1, -1)[:, None]
+    z, every = np.zeros((len(x), n_classes, x.shape[1]), x.dtype), np.arange(len(x))
+    z[every, own], z[every, rivals] = x, -x
+    return z.reshape(len(x), -1)
 
 
 class HullPoints:
@@ -91,19 +100,12 @@ class HullPoints:
     def leads(self, theta: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the lead of each example's class over its best rival under unscaled weights, and that rival."""
         s = products(self.X, theta) + b
-        if self.binary:
-            return self.signs * s[:, 0], 1 - self.codes
-        every = np.arange(len(s))
-        own = s[every, self.codes]
-        s[every, self.codes] = -np.inf
-        rivals = s.argmax(axis=1)
-        return own - s[every, rivals], rivals.astype(np.int32)
+        lead, rivals = leads(s[:, 0] if self.binary else s, self.codes)
+        return lead, rivals.astype(np.int32, copy=False)
 
     def norm(self, theta: np.ndarray) -> float:
         """Return the length by which a lead is divided to be a distance."""
-        top = float(np.abs(theta).max())
-        length = top * float(np.linalg.norm(theta / top)) if top > 0 else 0.0
-        return length if self.binary else np.sqrt(2.0) * length
+        return norm(theta) if self.binary else np.sqrt(2.0) * norm(theta)
 
     def equations(self, pairs: PairList) -> tuple[np.ndarray, np.ndarray]:
         """Return V = (z, E), the points and the equations sum of a E = e on their weights, and e."""
@@ -111,21 +113,11 @@ class HullPoints:
         m, codes = len(rows), self.codes[rows]
         if self.width > max(m, 1024):
             z = self._embedded(rows, codes, rivals)
-        elif self.binary:
-            z = self._scaled(rows) * self.signs[rows, None]
         else:
-            x, z = self._scaled(rows), np.zeros((m, self.n_classes, self.d))
-            z[np.arange(m), codes] = x
-            z[np.arange(m), rivals] = -x
-            z = z.reshape(m, -1) / np.sqrt(2.0)
+            z = pair_points(self._scaled(rows), codes, rivals, self.n_classes) / (1.0 if self.binary else np.sqrt(2.0))
         E = np.ones((m, 1))
-        if self.fit_intercept and self.binary:
-            E = np.hstack([E, self.signs[rows, None]])
-        elif self.fit_intercept:
-            bias = np.zeros((m, self.n_classes))
-            bias[np.arange(m), codes] = 1.0
-            bias[np.arange(m), rivals] = -1.0
-            E = np.hstack([E, bias])
+        if self.fit_intercept:
+            E = np.hstack([E, pair_points(E, codes, rivals, self.n_classes)])
         size = np.sqrt((z * z).sum() / m) or 1.0
         e = np.zeros(E.shape[1])
         e[0] = size

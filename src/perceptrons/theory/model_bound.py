@@ -34,8 +34,6 @@ MAX_KERNEL_EXAMPLES = 4000  # their kernel matrix is decomposed
 MAX_NEGATIVE_EIGENVALUE = 1e-9  # relative to the largest; more is not rounding
 SAFETY_FACTOR = 1 + 1e-9  # for the rounding of sums and decompositions
 
-Requirement = tuple[bool, str, str]  # whether it is violated, by which parameter, and why the bound does not cover it
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison(TheoryResult):
@@ -270,7 +268,8 @@ def check_covered(model: Perceptron, learner: LinearLearner) -> None:
     )  # fmt: skip
 
 
-def _refuse(*requirements: Requirement) -> None:
+def _refuse(*requirements: tuple[bool, str, str]) -> None:
+    """Raise ValueError for the first requirement that is violated; each has the parameter and the reason."""
     for is_violated, parameter, reason in requirements:
         if is_violated:
             raise ValueError(f"The mistake bound does not cover {parameter}: {reason}.")
@@ -296,7 +295,7 @@ def _passes(model: Any, n: int) -> int:
 
 def _kernel_bound(model: KernelPerceptron, X: Any, y: Any, max_seconds: float | None) -> Bound:
     """Return the bound in the feature space of the kernel, without a bias: R^2 is the largest K(x, x)."""
-    learner, n = learner_of(model), _length(X)
+    learner, n = learner_of(model), int(X.shape[0]) if hasattr(X, "shape") else len(X)
     _refuse(
         (len(learner.classes) > 2 and model.multiclass != "joint", f"multiclass={model.multiclass!r}",
          "every binary problem has a bound of its own"),
@@ -353,14 +352,12 @@ def _tagger_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any) -> Bo
     R, n = _sequence_radius(model, tokens, codes), len(margins)
     required_margin = 2 * float(model.margin or 0.0) / float(model.eta0)
     reach = math.sqrt(R**2 + required_margin)
-    best = (float(epochs * n), 1.0, 0.0)  # updates, gamma, D
+    separable = True if n and (margins > 0).all() else None
+    bounds = [(float(epochs * n), 1.0, 0.0)]  # updates, gamma, D
     for gamma in np.unique(margins[margins > 0]).tolist():
         D = float(np.sqrt((np.maximum(0.0, gamma - margins) ** 2).sum()))
-        best = min(best, (((reach + math.sqrt(epochs) * D) / gamma) ** 2, gamma, D), key=lambda bound: bound[0])
-    separable = True if n and (margins > 0).all() else None
-    if separable:  # then there is a bound that does not depend on the epochs
-        k = (reach / float(margins.min())) ** 2
-        best = (k, float(margins.min()), 0.0) if k <= best[0] else best
+        bounds.append((((reach + math.sqrt(epochs) * D) / gamma) ** 2, gamma, D))
+    best = min(bounds, key=lambda bound: bound[0])
     updates, gamma, D = math.floor(best[0] * SAFETY_FACTOR), best[1], best[2]
     any_epochs = None if D == 0 and updates < epochs * n else epochs
     return Bound(updates, R, gamma, D, separable, any_epochs, coef, arcs, n)
@@ -414,7 +411,3 @@ def _token_matrix(tokens: Any, n_features: int) -> Any:
     rows = tokens.rows
     shape = (len(rows.starts) - 1, n_features)
     return sp.csr_matrix((np.asarray(rows.values, np.float64), rows.columns, rows.starts), shape=shape)
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
