@@ -119,7 +119,7 @@ class Visit(NamedTuple):
     weights : TracedWeights
         After the visit.
     moved : tuple of labels
-        For three or more classes, those whose weights the visit changed.
+        For three or more classes, those whose weights the visit changed; with one-vs-one, the numbers of the pairs.
     """
 
     k: int
@@ -283,6 +283,11 @@ def _class_pair(target: Target) -> tuple[Any, Any]:
     )
 
 
+def _row_names(model: Any, classes: list[Any], weights: TracedWeights) -> list[Any]:
+    """Return the names of the rows of weights: the classes, or numbers if the rows are pairs of classes."""
+    return list(range(len(weights.parts()[0][2]))) if model.multiclass == "ovo" else classes
+
+
 class _VisitRecorder(Recorder):
     """Records the visits of a linear model."""
 
@@ -321,9 +326,10 @@ class _VisitRecorder(Recorder):
         assert before is not None
         after = after.share_unchanged(before)
         classes, codes = learner.classes.tolist(), self.class_codes(learner)
-        for place, (i, s, counted) in enumerate(zip(part.tolist(), self.scores, counts, strict=True)):
+        names = _row_names(self.model, classes, after)
+        for place, (i, s, visit_counts) in enumerate(zip(part.tolist(), self.scores, counts, strict=True)):
             ends_batch = place == len(part) - 1  # the weights change there
-            self.n_updates += counted.updates
+            self.n_updates += visit_counts.updates
             changed = after.changed_rows(before) if ends_batch and len(s) > 1 else []
             self.visits.append(
                 Visit(
@@ -335,10 +341,10 @@ class _VisitRecorder(Recorder):
                     predicted=classes[int(self.winners(learner, s)[0])],
                     score=float(s[0]) if len(s) == 1 else s,
                     margin=float(true_lead(s if len(s) == 1 else s[None], codes[[i]])[0]) + 0.0,  # 0 for -0
-                    mistake=counted.mistakes > 0,
-                    update=counted.updates > 0,
+                    mistake=visit_counts.mistakes > 0,
+                    update=visit_counts.updates > 0,
                     weights=after if ends_batch else before,
-                    moved=tuple(classes[row] if row < len(classes) else row for row in changed),
+                    moved=tuple(names[row] for row in changed),
                 )
             )
         self.latest = after
@@ -508,9 +514,8 @@ class Trace(Sequence[Visit]):
         several, features = len(self.classes) > 2, None if visit is None else np.flatnonzero(visit.x)
         if several and not is_kernel and visit is None and not weights.coef.any() and not weights.intercept.any():
             return ["all 0", "", "", ""]
-        cells = []
+        cells, names = [], _row_names(self.model, self.classes.tolist(), weights)
         for prefix, _, rows, biases in weights.parts():
-            names = self._row_names(len(rows))
             shown = [k for k in range(len(rows)) if not several or is_kernel or not visit or names[k] in visit.moved]
             labels = [f"{names[k]}: " if len(rows) > 1 and (is_kernel or not prefix) else "" for k in shown]
             if biases is None:
@@ -521,11 +526,6 @@ class Trace(Sequence[Visit]):
             if biases is not None:
                 cells.append("\n".join(rounded(biases[k]) for k in shown))
         return cells
-
-    def _row_names(self, n: int) -> list[Any]:
-        """Return the names of the rows of weights: classes, or numbers if the rows are pairs of classes."""
-        labels = self.classes.tolist()
-        return labels if n == len(labels) else list(range(n))
 
     def _place(self, example: int) -> str:
         return f"X[{example}]" if self.places is None else self.places[example]
@@ -577,10 +577,11 @@ class Trace(Sequence[Visit]):
     def _flat_weights(self, weights: TracedWeights) -> dict[str, float]:
         """Return every weight under a name of its own."""
         flat: dict[str, float] = {}
+        names = _row_names(self.model, self.classes.tolist(), weights)
         for prefix, name, rows, biases in weights.parts():
             columns = range(self.n_examples) if biases is None else self.names
             for row, values in enumerate(rows):
-                label = f"_{self._row_names(len(rows))[row]}" if len(rows) > 1 else ""
+                label = f"_{names[row]}" if len(rows) > 1 else ""
                 named = zip(columns, values.tolist(), strict=True)
                 flat |= {f"{prefix}{name}{label}_{column}": value for column, value in named}
                 if biases is not None:
