@@ -71,10 +71,6 @@ def _mistakes_of_a_visit(make: Callable[..., Callable[..., Any]], with_rate: boo
     return tuple((make(**options), hint.format(**words)) for options, hint in mistakes)
 
 
-def _wrong_visit(**options: Any) -> Callable[..., Any]:
-    return lambda w, b, x, y, eta: _visit(w, b, x, y, eta, **options)
-
-
 def _wrong_margin(**options: Any) -> Callable[..., Any]:
     return lambda w, b, x, y, eta, margin: _visit(w, b, x, y, eta, **{"margin": margin, **options})
 
@@ -137,10 +133,6 @@ def _classes(
     return theta
 
 
-def _wrong_classes(**options: Any) -> Callable[..., Any]:
-    return lambda theta, x, y: _classes(theta, x, y, **options)
-
-
 def _wrong_kernel(coef: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def wrong(alpha: Any, X: Any, y: Any, kernel: Callable[..., float], x: Any) -> float:
         return sum(c * kernel(z, x) for c, z in zip(coef(alpha, y), X, strict=True))
@@ -200,8 +192,8 @@ DISTANCE: CommonMistakes = (
      "you divided by the sum of the absolute values of w. Its length is the root of the sum of squares."),
 )  # fmt: skip
 UPDATE: CommonMistakes = (
-    *_mistakes_of_a_visit(_wrong_visit, with_rate=True, with_margin=False),
-    (_wrong_visit(always=True), "update only after a mistake. This example is right already."),
+    *_mistakes_of_a_visit(partial(partial, _visit), with_rate=True, with_margin=False),
+    (partial(_visit, always=True), "update only after a mistake. This example is right already."),
 )
 PERCEPTRON: CommonMistakes = (
     (_after_passes(_last, strict=True), "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0."),
@@ -244,20 +236,21 @@ AVERAGE: CommonMistakes = (
     (_after_passes(_mean, start=(1.0, 0.0)), "start from zeros, not from ones."),
 )  # fmt: skip
 STOP: CommonMistakes = (
-    (lambda accuracies, patience: _stop(accuracies, patience, ties=True), "an equal accuracy is not an improvement."),
-    (lambda accuracies, patience: _stop(accuracies, patience, late=1), "you waited one epoch too long."),
-    (lambda accuracies, patience: _stop(accuracies, patience, late=-1), "you stopped one epoch too early."),
+    (partial(_stop, ties=True), "an equal accuracy is not an improvement."),
+    (partial(_stop, late=1), "you waited one epoch too long."),
+    (partial(_stop, late=-1), "you stopped one epoch too early."),
     (lambda accuracies, patience: (len(accuracies), int(np.argmax(accuracies)) + 1),
      "training stops when the accuracy has not improved for `patience` epochs."),
     (lambda accuracies, patience: tuple(np.array(_stop(accuracies, patience)) - 1), "epochs are counted from 1."),
 )  # fmt: skip
 CLASSES: CommonMistakes = (
-    (_wrong_classes(sign=-1), "the signs are the wrong way round: add x to the true class's row."),
-    (_wrong_classes(rivals="all"), "only two rows change: that of the true class and that of the predicted class."),
-    (_wrong_classes(rivals="better"), "only two rows change: that of the true class and that of the predicted class."),
-    (_wrong_classes(rivals="none"), "subtract x from the row of the predicted class."),
-    (_wrong_classes(tie="last"), "here two scores are equal, and the first class of them is predicted."),
-    (_wrong_classes(strict=True), "the score of the true class is as good as that of an earlier class. Of equal "
+    (partial(_classes, sign=-1), "the signs are the wrong way round: add x to the true class's row."),
+    (partial(_classes, rivals="all"), "only two rows change: that of the true class and that of the predicted class."),
+    (partial(_classes, rivals="better"),
+     "only two rows change: that of the true class and that of the predicted class."),
+    (partial(_classes, rivals="none"), "subtract x from the row of the predicted class."),
+    (partial(_classes, tie="last"), "here two scores are equal, and the first class of them is predicted."),
+    (partial(_classes, strict=True), "the score of the true class is as good as that of an earlier class. Of equal "
      "scores, the first is predicted, so this is a mistake."),
 )  # fmt: skip
 MARGIN: CommonMistakes = (

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.wording import count
 from perceptrons.theory.examples import Examples, as_whole_numbers, check_examples
 from perceptrons.theory.results import TheoryResult
 from perceptrons.theory.verification import Checker, ExactSum, ExactWeights, exact_sum
@@ -292,16 +293,15 @@ class Certificate(TheoryResult):
 
     def explain(self) -> str:
         """Return the content of the certificate in words."""
-        what = f"{self.n_samples:,} examples, {self.n_features:,} feature{'s' * (self.n_features != 1)}, "
-        what += f"{len(self.classes):,} classes"
+        size = f"{self.n_samples:,} examples, {count(self.n_features, 'feature')}, {len(self.classes):,} classes"
         separable = "linearly separable" + " by hyperplanes through the origin" * (not self.fit_intercept)
         if self.separable is None:
-            return f"Undecided ({what}): {self.reason}"
+            return f"Undecided ({size}): {self.reason}"
         if self.margin is not None and self.support is not None:
             low, high = self.margin
             kind = f"a {self._plane} puts" if len(self.classes) == 2 else f"{len(self.classes)} linear scores put"
             return (
-                f"L{separable[1:]} ({what}): {kind} every example on its side, at a distance of {low:.6g} or more. "
+                f"L{separable[1:]} ({size}): {kind} every example on its side, at a distance of {low:.6g} or more. "
                 f"No hyperplane keeps a distance of more than {high:.6g}, because the convex hulls of the classes "
                 f"come this close in {self.support.describe_rows()}. The best mistake bound that this margin gives is "
                 "(R / margin)^2."
@@ -309,15 +309,15 @@ class Certificate(TheoryResult):
         assert self.witness is not None
         rows, labels, rivals, _ = self.witness
         if len(rows) == 1:
-            return f"Not {separable} ({what}): row {rows[0]} is all zeros, so all its scores are 0."
+            return f"Not {separable} ({size}): row {rows[0]} is all zeros, so all its scores are 0."
         if len(rows) == 2 and labels == rivals[::-1]:
             same = "the same point" if self.fit_intercept else "on the same side of the origin, in one direction,"
             return (
-                f"Not {separable} ({what}): rows {rows[0]} and {rows[1]} are {same} with the labels {labels[0]!r} and "
+                f"Not {separable} ({size}): rows {rows[0]} and {rows[1]} are {same} with the labels {labels[0]!r} and "
                 f"{labels[1]!r}."
             )
         return (
-            f"Not {separable} ({what}): in {self.witness.describe_rows()} the convex hulls of the classes meet. "
+            f"Not {separable} ({size}): in {self.witness.describe_rows()} the convex hulls of the classes meet. "
             "Weighted as the witness says, these examples cancel exactly, while under any separating "
             f"{self._plane} their sum would be positive."
         )
@@ -339,9 +339,9 @@ class Certificate(TheoryResult):
         """
         if self.margin is not None and self.support is not None:
             low, high = self.margin
-            how = "at a distance" if len(self.classes) == 2 else "with a margin"
+            phrase = "at a distance" if len(self.classes) == 2 else "with a margin"
             return (
-                f"{self.describe_separator()}, {how} of {low:.4g} or more. More than {high:.4g} is not possible, "
+                f"{self.describe_separator()}, {phrase} of {low:.4g} or more. More than {high:.4g} is not possible, "
                 f"because the classes come this close near {name_rows(sorted(set(self.support.rows)))}."
             )
         assert self.witness is not None

@@ -28,18 +28,15 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
         raise ValueError(
             f"X has {X.shape[0]:,} rows, but there are classes for {codes.size:,}: give one class per row."
         )
-    hashes = row_hashes(X)
-    order = np.argsort(hashes, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(hashes[order]) != 0][: len(order)])
-    if len(starts) == len(order):
-        return []
+    _, first_rows, group = np.unique(row_hashes(X), return_index=True, return_inverse=True)
+    first = first_rows[group]  # of every row, the first one with the same hash
     # only rows with equal hashes and different labels can be contradictions
-    sorted_codes, lengths = codes[order], np.diff(np.r_[starts, len(order)])
-    differs = np.logical_or.reduceat(sorted_codes != np.repeat(sorted_codes[starts], lengths), starts)
-    candidates = np.sort(order[np.repeat(differs, lengths)])
-    first_of = np.empty(len(order), np.intp)  # the first row with the same hash
-    first_of[order] = order[np.repeat(starts, lengths)]
-    firsts = first_of[candidates]
+    is_mixed = np.zeros(len(first_rows), bool)
+    is_mixed[group[codes != codes[first]]] = True
+    candidates = np.flatnonzero(is_mixed[group])
+    if not len(candidates):
+        return []
+    firsts = first[candidates]
     is_different = X[candidates] != X[firsts]
     contents: Iterable[int | bytes] = firsts.tolist()
     if is_different.nnz if sp.issparse(X) else is_different.any():  # different rows with the same hash

@@ -188,17 +188,17 @@ def search(points: HullPoints, theta: np.ndarray, b: np.ndarray, gap: float, tic
     size = min(MAX_WORKING_SET, max(MIN_WORKING_SET, 4 * (points.width + 2)))
     lead, rivals = points.leads(theta, b)
     support, a = _first_support(points, lead), np.array([0.5, 0.5])
-    known = np.empty(0, np.int64)
+    working_keys = np.empty(0, np.int64)
     n_idle, least = 0, np.inf
     while n_idle < MAX_IDLE_ROUNDS + (points.n_classes if not points.binary else 0):
-        working, has_new = _working_set(points, lead, rivals, support, known, size)
+        working, has_new = _working_set(points, lead, rivals, support, working_keys, size)
         if not has_new:
             return
-        known = points.keys(working)
+        working_keys = points.keys(working)
         tick(0.0)
         V, e = points.equations(working)
         corral = corral_for(len(V), V.shape[1], len(e))
-        for place in np.searchsorted(known, points.keys(support)):
+        for place in np.searchsorted(working_keys, points.keys(support)):
             tick(0.0)
             enter(V, place, len(e), corral)
         m = corral.size[0]
@@ -232,17 +232,17 @@ def _first_support(points: HullPoints, lead: np.ndarray) -> PairList:
 
 
 def _working_set(
-    points: HullPoints, lead: np.ndarray, rivals: np.ndarray, support: PairList, known: np.ndarray, size: int
+    points: HullPoints, lead: np.ndarray, rivals: np.ndarray, support: PairList, previous_keys: np.ndarray, size: int
 ) -> tuple[PairList, bool]:
     """Return pairs sorted by key, and whether any is new.
 
-    They are the support, the examples of every class with the smallest leads, and all known pairs if there is room. Of
-    small data they are all pairs.
+    They are the support, the examples of every class with the smallest leads, and all previous pairs if there is room.
+    Of small data they are all pairs.
     """
     n, K = len(points.codes), points.n_classes
     if n * (K - 1) <= MAX_WORKING_SET:
         keys = np.flatnonzero(np.arange(n * K) % K != np.repeat(points.codes, K))
-        return points.pairs_of(keys), len(known) == 0
+        return points.pairs_of(keys), len(previous_keys) == 0
     n_per_class = -(-size // K)
     selected = []
     for members in points.by_class:
@@ -251,9 +251,9 @@ def _working_set(
         selected.append(members)
     rows = np.concatenate(selected)
     keys = np.union1d(points.keys(PairList(rows, rivals[rows])), points.keys(support))
-    if len(known) + len(keys) <= MAX_WORKING_SET:
-        keys = np.union1d(keys, known)
-    return points.pairs_of(keys), len(np.setdiff1d(keys, known)) > 0
+    if len(previous_keys) + len(keys) <= MAX_WORKING_SET:
+        keys = np.union1d(keys, previous_keys)
+    return points.pairs_of(keys), len(np.setdiff1d(keys, previous_keys)) > 0
 
 
 def _nearest(V: np.ndarray, e: np.ndarray, corral: Corral, tol: float, tick: Tick) -> np.ndarray:

@@ -354,11 +354,11 @@ class Prover:
             self.undecided = "rounding hides the result, and the data have too many dimensions for exact computation."
             return None
         scales = column_scales(self.examples.X)
-        pairs = added = step.support
+        pairs = new_pairs = step.support
         simplex = Simplex(n_equations)
         while True:
             self.clock.tick()
-            system = cancellation_equations(self.examples, self.fit_intercept, added, scales)
+            system = cancellation_equations(self.examples, self.fit_intercept, new_pairs, scales)
             simplex.add(system.points)
             weights, separator = simplex.solve(self.clock.tick)
             if weights:
@@ -368,8 +368,8 @@ class Prover:
                 return None
             violated = self.checker.violated(self._exact_weights(theta, b), system.points.shape[1])
             rows, rivals = zip(*violated, strict=True)
-            added = PairList(np.array(rows), np.array(rivals, np.int32))
-            pairs = PairList(np.append(pairs.rows, added.rows), np.append(pairs.rivals, added.rivals))
+            new_pairs = PairList(np.array(rows), np.array(rivals, np.int32))
+            pairs = PairList(np.append(pairs.rows, new_pairs.rows), np.append(pairs.rivals, new_pairs.rivals))
 
     def _tick(self, work: float) -> None:
         """Check the clock before some work; once the answer is known, limit the work too."""
