@@ -1,4 +1,4 @@
-"""`show`: the page with the user's own points, and how its parts become one file that needs no network."""
+"""Makes the lab page, with the user's own points, as one file that needs no network."""
 
 import base64
 import csv
@@ -31,14 +31,14 @@ ABOUT = (
 
 
 class Lab:
-    """The lab page, as `show` made it. Notebooks show it in a frame of its own.
+    """A lab page, made by `show`. Notebooks show it in a frame of its own.
 
     Attributes
     ----------
     html : str
         The whole page.
     note : str
-        How the plane was made from X, where that is not obvious: which two principal components, how many examples.
+        How the plane was made from X if it does not show all of X: the principal components, the number of examples.
     """
 
     def __init__(self, html: str, note: str = ""):
@@ -59,11 +59,11 @@ class Lab:
 def show(X: Any = None, y: Any = None, *, feature_names: Any = None, title: str = "Your data") -> Lab:
     """Show the lab: a page on which a perceptron learns from points in a plane, step by step.
 
-    With X and y the page starts with these examples, without them with the worked example of the lectures. More than
+    With X and y, the page starts with these examples; without them, with the worked example of the lectures. More than
     two features are projected on their first two principal components, and the page says so.
 
-    When to use it: to see how a learning rule works, in lectures and notebooks, or whether two features separate the
-    classes. When not: to train a model that is used (`Perceptron`), or with more than three classes.
+    Use it to see how a learning rule works, in lectures and notebooks, or whether two features separate the classes. Do
+    not use it to train a model (that is `Perceptron`), or with more than three classes.
 
     Parameters
     ----------

@@ -128,9 +128,17 @@ def convergence(
     init_name: Any = init if isinstance(init, str) else "zeros"
     init_weights = (None, None) if isinstance(init, str) else _check_init(init, len(examples.classes))
     model = Perceptron(
-        margin=0, intercept_scaling=1, combine="vote" if trace else "last", init=init_name, eta0=eta0, tol=None,
-        fit_intercept=fit_intercept, shuffle=shuffle, random_state=random_state, max_seconds=clock.seconds,
-    )  # fmt: skip
+        margin=0,
+        intercept_scaling=1,
+        combine="vote" if trace else "last",
+        init=init_name,
+        eta0=eta0,
+        fit_intercept=fit_intercept,
+        shuffle=shuffle,
+        random_state=random_state,
+        tol=None,
+        max_seconds=clock.seconds,
+    )
     check_choices(model)
     model.random_state = seed_of(model)
     start = starting_weights(model, examples, examples.X.dtype, model.random_state, 1.0, *init_weights)

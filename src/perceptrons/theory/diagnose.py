@@ -70,13 +70,6 @@ class Trial(NamedTuple):
             return 0
         return 1 if gain > 0 else -1
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "accuracy": self.accuracy, "scaled_accuracy": self.scaled_accuracy, "folds": TRIAL_FOLDS,
-            "examples": self.n_examples,
-        }  # fmt: skip
-
 
 class Pair(NamedTuple):
     """Two classes and whether a hyperplane separates them; if not, the rows that prove it."""
@@ -345,7 +338,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON. Rows count from 0, lines from 1; lines are None if there are none."""
-        certificate, witness, scales = self.certificate, self.certificate.witness, self.scales
+        certificate, witness, scales, trial = self.certificate, self.certificate.witness, self.scales, self.trial
         return {
             "examples": len(self.codes),
             "features": self.examples.X.shape[1],
@@ -378,7 +371,10 @@ class Diagnosis:
             "even_scale": {
                 "how": "mean 0, variance 1" if self.is_centred else "largest absolute value 1",
                 "effort": None if self.even is None else self.even.to_dict(),
-                "trial": None if self.trial is None else self.trial.to_dict(),
+                "trial": None if trial is None else {
+                    "accuracy": trial.accuracy, "scaled_accuracy": trial.scaled_accuracy, "folds": TRIAL_FOLDS,
+                    "examples": trial.n_examples,
+                },
             },
             "contradictions": {
                 "groups": [self._rows(group) for group in self.groups],
