@@ -1,8 +1,8 @@
 """The perceptron's loss function and others to compare it with: values and (sub)gradients.
 
-Two classes: y is -1 or +1 and s of shape (n,) one score per example; the loss depends on the margin y s. More classes:
-y
-holds class numbers and s of shape (n, K) one score per class. The gradient by the weights is the one by s, times x.
+Two classes: y is -1 or +1, and s of shape (n,) has one score per example; the loss depends on the margin y s. More
+classes: y has class numbers, and s of shape (n, K) one score per class. The gradient with respect to the weights is
+that with respect to s, times x.
 """
 
 from abc import ABC, abstractmethod
@@ -32,26 +32,28 @@ class Loss(ABC):
     name: str
 
     def value(self, y: Any, s: Any) -> np.ndarray:
-        """The loss of every example, (n,): y of -1 and +1 with s (n,), or class numbers with s (n, K)."""
-        y, s = _examples(y, s)
-        return (self._two(y, s) if s.ndim == 1 else self._several(y, s))[0]
+        """Return the loss of every example, (n,): y of -1 and +1 with s (n,), or class numbers with s (n, K)."""
+        return self._value_and_gradient(y, s)[0]
 
     def gradient(self, y: Any, s: Any) -> np.ndarray:
-        """The derivative by s, in the shape of s; at a kink the subgradient that the perceptron takes.
+        """Return the derivative with respect to s, in its shape; at a kink the subgradient that the perceptron takes.
 
         There a score of exactly 0 is a mistake, a margin that is only just reached is not enough, and a tie of classes
         goes to the first. So minus the gradient of the perceptron loss, times x, is the update of the perceptron rule.
         """
-        y, s = _examples(y, s)
-        return (self._two(y, s) if s.ndim == 1 else self._several(y, s))[1]
+        return self._value_and_gradient(y, s)[1]
 
     def of_margin(self, z: Any) -> np.ndarray:
-        """The loss for two classes at margins z = y s of any shape, for plots (with a cost: that of the label +1)."""
+        """Return the loss for two classes at margins z = y s of any shape; with a cost, that of the label +1."""
         z = _numbers("z", z)
         return self._two(np.ones_like(z), z)[0]
 
     def __repr__(self) -> str:
         return f"<{self.name} loss>"
+
+    def _value_and_gradient(self, y: Any, s: Any) -> tuple[np.ndarray, np.ndarray]:
+        y, s = _examples(y, s)
+        return self._two(y, s) if s.ndim == 1 else self._several(y, s)
 
     @abstractmethod
     def _two(self, y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...  # value and gradient, s (n,)
@@ -63,15 +65,15 @@ class Loss(ABC):
 class Hinge(Loss):
     """max(0, margin - y s);  for more classes max_k (s_k + [k != y] margin + cost[y, k]) - s_y  (Crammer and Singer).
 
-    The right one for a large margin: right answers close to the boundary cost too, as in a support vector machine.
+    Use it for a large margin: correct predictions close to the boundary cost too, as in a support vector machine.
 
     Parameters
     ----------
     margin : float, optional
-        At least 0. Unless given it is 1, and 0 where there is a cost.
+        At least 0. Default: 1, or 0 if there is a cost.
     cost : array of shape (K, K), optional
-        cost[y, k] is the cost of the answer k where y is true: not negative, 0 on the diagonal. With scores of shape
-        (n,) it is 2 by 2, -1 before +1.
+        cost[y, k] is the cost of predicting k if y is true: not negative, 0 on the diagonal. With scores of shape (n,)
+        it is 2 by 2, -1 before +1.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class Hinge(Loss):
         return augmented.max(axis=1) - s[true > 0], _one_hot(y_hat, s) - true
 
     def _distance(self, y: np.ndarray, K: int, dtype: np.dtype) -> np.ndarray:
-        """By how much y must lead each class: margin + cost[y, k], and 0 for k = y."""
+        """Return the lead over each class that y must have: margin + cost[y, k], and 0 for k = y."""
         if self.cost is not None and len(self.cost) != K:
             raise ValueError(f"cost has the shape {self.cost.shape}, but there are {K} classes: give ({K}, {K}).")
         others = np.arange(K) != y[..., None]
@@ -110,8 +112,8 @@ class Hinge(Loss):
 class PerceptronLoss(Hinge):
     """max(0, -y s): 0 when right, |s| when wrong;  for more classes max_k s_k - s_y.  It is the hinge of margin 0.
 
-    The right one to learn online from mistakes alone: a gradient step on one example is the perceptron rule. Not one to
-    minimise over a whole data set: weights of zero already make it zero.
+    Use it to learn online from mistakes alone: a gradient step on one example is the perceptron rule. Do not minimise
+    it over a whole data set: weights of zero already make it zero.
     """
 
     def __init__(self) -> None:
@@ -122,7 +124,7 @@ class PerceptronLoss(Hinge):
 class ZeroOne(Loss):
     """1 for a mistake, y s <= 0 or argmax_k s_k != y, and 0 otherwise.
 
-    The right one to report, not to learn from: its gradient is 0 wherever it has one, and given as 0 everywhere.
+    Use it to report, not to learn: its gradient is 0 wherever it has one, and is returned as 0 everywhere.
     """
 
     name = "zero_one"
@@ -137,8 +139,8 @@ class ZeroOne(Loss):
 class Squared(Loss):
     """(y - s)^2 = (1 - y s)^2;  for more classes sum_k (s_k - [k = y])^2.
 
-    The right one where least squares in closed form is wanted and scores stay near the targets: an example that is "too
-    correct", y s > 1, is punished like a mistake.
+    Use it for least squares in closed form, if scores stay near the targets: an example that is "too correct",
+    y s > 1, costs as much as a mistake.
     """
 
     name = "squared"
@@ -154,7 +156,7 @@ class Squared(Loss):
 class Logistic(Loss):
     """log(1 + exp(-y s));  for more classes log(sum_k exp(s_k)) - s_y, the cross-entropy of the softmax.
 
-    The right one for scores that are to become probabilities, 1 / (1 + exp(-s)) or the softmax. It is never quite 0.
+    Use it for scores that should become probabilities, 1 / (1 + exp(-s)) or the softmax. It is never quite 0.
     """
 
     name = "logistic"
@@ -181,19 +183,19 @@ def _one_hot(y: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 def _examples(y: Any, s: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and scores that fit together: y as numbers of the type of s, or as indices of its columns."""
+    """Return checked labels and scores: y as numbers of the type of s, or as indices of its columns."""
     y, s = _numbers("y", y), _numbers("s", s)
     if s.ndim not in (1, 2) or (s.ndim == 2 and s.shape[1] < 2):
         raise ValueError(f"s has the shape {s.shape}: give (n,) for two classes, or (n, K) with one score per class.")
     if y.shape != s.shape[:1]:
         raise ValueError(f"y has the shape {y.shape} and s {s.shape}: give one label per example, ({len(s)},).")
     if s.ndim == 1:
-        need = "with scores of shape (n,), labels must be -1 and +1. Convert them: np.where(y == positive, 1, -1)."
-        _refuse("y", y, np.abs(y) != 1, need)
+        advice = "with scores of shape (n,), labels must be -1 and +1. Convert them: np.where(y == positive, 1, -1)."
+        _refuse("y", y, np.abs(y) != 1, advice)
         return y.astype(s.dtype), s
     K = s.shape[1]
-    need = f"with scores of shape (n, {K}) labels must be class numbers, 0 to {K - 1}: np.searchsorted(classes, y)."
-    _refuse("y", y, (y < 0) | (y >= K) | (y != np.floor(y)), need)
+    advice = f"with scores of shape (n, {K}) labels must be class numbers, 0 to {K - 1}: np.searchsorted(classes, y)."
+    _refuse("y", y, (y < 0) | (y >= K) | (y != np.floor(y)), advice)
     return y.astype(np.intp), s
 
 
@@ -206,7 +208,7 @@ def _costs(cost: Any) -> np.ndarray:
 
 
 def _numbers(name: str, values: Any) -> np.ndarray:
-    """Values as an array of finite numbers; float32 stays float32."""
+    """Return values as an array of finite numbers; float32 stays float32."""
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -217,8 +219,8 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     return array.astype(np.result_type(array.dtype, np.float32), copy=False)
 
 
-def _refuse(name: str, array: np.ndarray, wrong: np.ndarray, need: str) -> None:
-    """ValueError for the first value that is wrong."""
-    if wrong.any():
-        place = np.unravel_index(np.argmax(wrong), wrong.shape)
-        raise ValueError(f"{name}{[int(i) for i in place] or ''} = {array[place]}: {need}")
+def _refuse(name: str, array: np.ndarray, is_invalid: np.ndarray, advice: str) -> None:
+    """Raise ValueError for the first invalid value."""
+    if is_invalid.any():
+        place = np.unravel_index(np.argmax(is_invalid), is_invalid.shape)
+        raise ValueError(f"{name}{[int(i) for i in place] or ''} = {array[place]}: {advice}")

@@ -304,7 +304,7 @@ def test_no_examples_give_no_losses_and_the_input_is_left_alone(loss, many, rng)
 def test_all_holds_every_loss_by_name_and_cannot_be_changed():
     assert list(losses.ALL) == ["perceptron", "hinge", "zero_one", "squared", "logistic"]
     assert all(getattr(losses, name) is loss and loss.name == name for name, loss in losses.ALL.items())
-    assert all("The right one" in type(loss).__doc__ for loss in losses.ALL.values())
+    assert all("Use it " in type(loss).__doc__ for loss in losses.ALL.values())
     with pytest.raises(TypeError):
         losses.ALL["mine"] = losses.hinge
     names = {loss.name for loss in (*losses.ALL.values(), WIDE, losses.Hinge(0.25, COST), losses.Hinge(cost=COST))}

@@ -58,7 +58,7 @@ def _linear(case: dict[str, Any]) -> dict[str, Any]:
     classes = np.array(case["classes"])
     out: dict[str, Any] = {}
     for combine in ("last", "average"):
-        model = Perceptron(combine=combine, max_iter=1, warm_start=True, **parameters)
+        model = Perceptron(combine=combine, max_iter=1, warm_start=True, keep_learning="average", **parameters)
         _begin(model, X, y, classes, start, case["orders"])
         out[combine] = {"w": model.coef_.tolist(), "b": model.intercept_.tolist()}
         out["mistakes"], out["updates"] = int(model.n_mistakes_), int(model.n_updates_)

@@ -130,6 +130,17 @@ def test_a_kernel_is_traced_by_its_alphas():
     assert "alpha" in str(found)
 
 
+@pytest.mark.parametrize("n_classes", [3, 4])
+def test_the_rows_of_one_vs_one_are_numbered_and_those_that_changed_are_shown(n_classes):
+    X, y = blobs(24, classes=n_classes, seed=3)
+    found = trace(X, np.array(list("abcd"))[y], rosenblatt(multiclass="ovo", max_iter=2, tol=None, shuffle=False))
+    pairs = range(n_classes * (n_classes - 1) // 2)
+    assert {row for visit in found for row in visit.moved} == set(pairs)
+    columns = [name.split("_") for name in found.to_records()[0]]
+    assert {parts[1] for parts in columns if parts[0] == "w"} == set(map(str, pairs))
+    assert all(f"{pair}: " in str(found) for pair in pairs)
+
+
 def test_a_trace_stops_after_as_many_visits_or_updates_as_are_asked_for():
     X, y = blobs()
     whole = trace(X, y, max_iter=3)

@@ -1,4 +1,4 @@
-"""`show`: the page with the user's own points, and how its parts become one file that needs no network."""
+"""Makes the lab page, with the user's own points, as one file that needs no network."""
 
 import base64
 import csv
@@ -17,23 +17,12 @@ from perceptrons.engine.html import Html, iframe, visible
 from perceptrons.modelfile.whole_files import write_page
 from perceptrons.theory.examples import check_examples
 
-# in the order in which they need each other; each is an idea: see the first line of each
+# in the order in which they need each other; each is one idea: see its first line
 SCRIPTS = (
-    "engine",
-    "run",
-    "proof",
-    "state",
-    "presets",
-    "words",
-    "shapes",
-    "draw_proof",
-    "draw",
-    "charts",
-    "elements",
-    "app",
+    "engine", "run", "proof", "state", "presets", "words", "shapes", "draw_proof", "draw", "charts", "elements", "app",
     "controls",
-)
-MOST_POINTS, LARGEST = 2000, 1e6  # as in state.js
+)  # fmt: skip
+MAX_POINTS, MAX_COORDINATE = 2000, 1e6  # as in state.js
 TITLE = "Perceptron lab"
 ABOUT = (
     "Everything is inside this file; nothing is loaded from the network and nothing leaves your computer. The weights "
@@ -42,14 +31,14 @@ ABOUT = (
 
 
 class Lab:
-    """The lab page, as `show` made it. Notebooks show it in a frame of its own.
+    """A lab page, made by `show`. Notebooks show it in a frame of its own.
 
     Attributes
     ----------
     html : str
         The whole page.
     note : str
-        How the plane was made from X, where that is not obvious: which two principal components, how many examples.
+        How the plane was made from X if it does not show all of X: the principal components, the number of examples.
     """
 
     def __init__(self, html: str, note: str = ""):
@@ -70,11 +59,11 @@ class Lab:
 def show(X: Any = None, y: Any = None, *, feature_names: Any = None, title: str = "Your data") -> Lab:
     """Show the lab: a page on which a perceptron learns from points in a plane, step by step.
 
-    With X and y the page starts with these examples, without them with the worked example of the lectures. More than
+    With X and y, the page starts with these examples; without them, with the worked example of the lectures. More than
     two features are projected on their first two principal components, and the page says so.
 
-    When to use it: to see how a learning rule works, in lectures and notebooks, or whether two features separate the
-    classes. When not: to train a model that is used (`Perceptron`), or with more than three classes.
+    Use it to see how a learning rule works, in lectures and notebooks, or whether two features separate the classes. Do
+    not use it to train a model (that is `Perceptron`), or with more than three classes.
 
     Parameters
     ----------
@@ -103,49 +92,42 @@ def show(X: Any = None, y: Any = None, *, feature_names: Any = None, title: str 
         return Lab(_page({}))
     if X is None or y is None:
         raise ValueError("show needs both X and y, or neither of them.")
-    columns = getattr(X, "columns", None)  # of a frame
-    named = columns if feature_names is None else feature_names
-    named = None if named is None else [str(name) for name in named]
+    names = getattr(X, "columns", None) if feature_names is None else feature_names
+    names = None if names is None else [str(name) for name in names]
     examples = check_examples(X, y)
     if len(examples.classes) > 3:
         raise ValueError(
             f"y has {len(examples.classes)} classes, and the page shows two or three: choose three of them, or make "
             "one class of several."
         )
-    kept, notes = _sampled(len(examples.codes)), []
-    if len(kept) < len(examples.codes):
-        notes.append(f"{len(kept):,} of {len(examples.codes):,} examples, drawn at random.")
-    plane, axes, note = _plane(examples.X, named)
-    if note:
-        notes.insert(0, note)
-    if not np.abs(plane).max() <= LARGEST:
-        raise ValueError(f"X has values beyond {LARGEST:,.0f}, which the page does not show: scale the features.")
+    n = len(examples.codes)
+    rows = np.arange(n)
+    plane, axes, note = _plane(examples.X, names)
+    if n > MAX_POINTS:
+        rows = np.sort(np.random.default_rng(0).choice(n, MAX_POINTS, replace=False))
+        note = f"{note} {MAX_POINTS:,} of {n:,} examples, drawn at random.".strip()
+    if not np.abs(plane).max() <= MAX_COORDINATE:
+        raise ValueError(
+            f"X has values beyond {MAX_COORDINATE:,.0f}, which the page does not show: scale the features."
+        )
     own = {
         "title": visible(title), "names": [visible(str(label)) for label in examples.classes.tolist()], "axes": axes,
-        "settings": {"classes": len(examples.classes)}, "note": " ".join(notes),
-        "points": [[*row, int(c)] for row, c in zip(plane[kept].tolist(), examples.codes[kept], strict=True)],
+        "settings": {"classes": len(examples.classes)}, "note": note,
+        "points": [[*row, int(c)] for row, c in zip(plane[rows].tolist(), examples.codes[rows], strict=True)],
     }  # fmt: skip
-    return Lab(_page({"own": own}), " ".join(notes))
+    return Lab(_page({"own": own}), note)
 
 
-def _sampled(n: int) -> np.ndarray:
-    """Which examples are shown, in their order."""
-    if n <= MOST_POINTS:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, MOST_POINTS, replace=False))
-
-
-def _plane(X: Any, named: list[str] | None) -> tuple[np.ndarray, list[str], str]:
-    """Two columns, their names, and how they were made if they are not those of X."""
+def _plane(X: Any, names: list[str] | None) -> tuple[np.ndarray, list[str], str]:
+    """Return two columns, their names, and how they were made if they are not those of X."""
     n_features = X.shape[1]
     if n_features == 1:
         raise ValueError("X has one feature, and the page is a plane: give two or more.")
     dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
-    if named is not None and len(named) != n_features:
-        raise ValueError(f"feature_names has {len(named)} names, but X has {n_features} features: give one for each.")
+    if names is not None and len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} names, but X has {n_features} features: give one for each.")
     if n_features == 2:
-        names = [visible(named[k]) if named is not None else ("x₁", "x₂")[k] for k in (0, 1)]
-        return dense, names, ""
+        return dense, [visible(name) for name in names or ("x₁", "x₂")], ""
     centred = dense - dense.mean(axis=0)
     _, spread, directions = np.linalg.svd(centred, full_matrices=False)
     directions = directions[:2] * np.sign(directions[[0, 1], np.abs(directions[:2]).argmax(axis=1)])[:, None]
@@ -158,12 +140,12 @@ def _plane(X: Any, named: list[str] | None) -> tuple[np.ndarray, list[str], str]
 
 
 def _page(data: dict[str, Any]) -> str:
-    """The file: style, data and scripts inside. Only these scripts may run, whatever the data hold."""
+    """Return the file with style, data and scripts inside. Only these scripts may run, whatever the data contain."""
     style, script, html = _parts()
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data: blob:"
     # "<" would end the element that holds the data
-    held = json.dumps({"iris": _iris(), **data}, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
-    return Template(html).substitute(policy=policy, title=TITLE, style=style, script=script, data=held, about=ABOUT)
+    content = json.dumps({"iris": _iris(), **data}, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    return Template(html).substitute(policy=policy, title=TITLE, style=style, script=script, data=content, about=ABOUT)
 
 
 @cache
@@ -175,7 +157,7 @@ def _parts() -> tuple[str, str, str]:
 
 @cache
 def _iris() -> str:
-    """The petals of Fisher's iris data, as CSV."""
+    """Return the petals of Fisher's iris data, as CSV."""
     from sklearn.datasets import load_iris
 
     iris = load_iris()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.html import block, escaped
+from perceptrons.engine.wording import count
 from perceptrons.teaching.exercises import EXERCISES, Cases, Exercise
 
 TOLERANCE = 1e-9  # answers that differ by less are equal: sums may be rounded differently
@@ -89,12 +90,12 @@ def check(function: Callable[..., Any], exercise: str | None = None) -> Checked:
     task = _find(function, exercise)
     cases = task.cases()
     for number, arguments in enumerate(cases, 1):
-        complaint = _compare(task, function, arguments, cases)
-        if complaint:
-            shown = _format_parts(dict(zip(task.arguments, arguments, strict=True)))
-            verdict = "differs from the library" if "yours:" in complaint else "has no answer to compare"
-            first = f"{task.name}: example {number} of {len(cases)} {verdict}."
-            return Checked(task.name, False, number, f"{first}\n  {shown}\n{complaint}")
+        problem = _compare(task, function, arguments, cases)
+        if problem:
+            example = _format_parts(dict(zip(task.arguments, arguments, strict=True)))
+            verdict = "differs from the library" if "yours:" in problem else "has no answer to compare"
+            title = f"{task.name}: example {number} of {len(cases)} {verdict}."
+            return Checked(task.name, False, number, f"{title}\n  {example}\n{problem}")
     message = f"{task.name}: correct. All {len(cases)} examples agree with the library."
     return Checked(task.name, True, len(cases), message)
 
@@ -105,19 +106,18 @@ def _find(function: Callable[..., Any], name: str | None) -> Exercise:
         raise TypeError(f"check takes the function itself, not {type(function).__name__}: write check(update).")
     name = name or str(getattr(function, "__name__", type(function).__name__))
     if name not in EXERCISES:
-        near = difflib.get_close_matches(name, EXERCISES, 1)
-        meant = f" Did you mean {near[0]!r}?" if near else ""
+        similar = difflib.get_close_matches(name, EXERCISES, 1)
+        suggestion = f" Did you mean {similar[0]!r}?" if similar else ""
         raise ValueError(
-            f"There is no exercise {name!r}.{meant} The exercises are {', '.join(EXERCISES)}. "
+            f"There is no exercise {name!r}.{suggestion} The exercises are {', '.join(EXERCISES)}. "
             "Name your function after one of them, or write check(function, 'update')."
         )
     task = EXERCISES[name]
     try:
         inspect.signature(function).bind(*task.arguments)
     except TypeError as error:
-        wanted = f"{task.name}({', '.join(task.arguments)})"
-        count = f"{len(task.arguments)} argument{'s' * (len(task.arguments) > 1)}"
-        raise TypeError(f"The function must take {count}: {wanted}.") from error
+        signature = f"{task.name}({', '.join(task.arguments)})"
+        raise TypeError(f"The function must take {count(len(task.arguments), 'argument')}: {signature}.") from error
     return task
 
 
@@ -133,19 +133,19 @@ def _compare(task: Exercise, function: Callable[..., Any], arguments: tuple[Any,
     if answer is None:
         return "  Your function returned None. Is there a `return` at its end?"
     try:
-        got = _parts(task, answer)
+        parts = _parts(task, answer)
     except (TypeError, ValueError):
-        wanted = ", ".join(task.parts)
-        return f"  Your function returned {_format(answer)}, which cannot be read as {wanted}."
-    lines = [f"  expected: {_format_parts(expected)}", f"  yours:    {_format_parts(got)}"]
-    for name, right in expected.items():
-        if got[name].shape != right.shape:
-            shapes = f"  {name} has the shape {got[name].shape}; expected {right.shape}."
-            return "\n".join([*lines, shapes, *_hints(task, function, cases)])
-    if all(_same(got[name], right) for name, right in expected.items()):
+        return f"  Your function returned {_format(answer)}, which cannot be read as {', '.join(task.parts)}."
+    if all(_same(parts[name], right) for name, right in expected.items()):
         return ""
-    largest = _describe_largest_difference(expected, got)
-    return "\n".join([*lines, *largest, *_hints(task, function, cases)])
+    lines = [f"  expected: {_format_parts(expected)}", f"  yours:    {_format_parts(parts)}"]
+    shapes = [
+        f"  {name} has the shape {parts[name].shape}; expected {right.shape}."
+        for name, right in expected.items()
+        if parts[name].shape != right.shape
+    ]
+    lines += shapes[:1] or _describe_largest_difference(expected, parts)
+    return "\n".join([*lines, *_hints(task, function, cases)])
 
 
 def _parts(task: Exercise, answer: Any) -> dict[str, np.ndarray]:
@@ -160,15 +160,15 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and bool(np.all(abs(a - b) <= TOLERANCE * np.maximum(1, abs(b))))
 
 
-def _describe_largest_difference(expected: dict[str, np.ndarray], got: dict[str, np.ndarray]) -> list[str]:
+def _describe_largest_difference(expected: dict[str, np.ndarray], parts: dict[str, np.ndarray]) -> list[str]:
     """Return a line that names the number with the largest error, if there is more than one number."""
     if sum(right.size for right in expected.values()) == 1:
         return []
-    gaps = {name: abs(got[name] - right) for name, right in expected.items() if right.size}
-    name = max(gaps, key=lambda part: gaps[part].max())
-    place = np.unravel_index(gaps[name].argmax(), gaps[name].shape)
-    where = name + "".join(f"[{index}]" for index in place)
-    return [f"  The largest difference is {gaps[name].max():.6g}, in {where}."]
+    errors = {name: abs(parts[name] - right) for name, right in expected.items() if right.size}
+    name = max(errors, key=lambda part: errors[part].max())
+    place = np.unravel_index(errors[name].argmax(), errors[name].shape)
+    indices = "".join(f"[{index}]" for index in place)
+    return [f"  The largest difference is {errors[name].max():.6g}, in {name}{indices}."]
 
 
 def _hints(task: Exercise, function: Callable[..., Any], cases: Cases) -> list[str]:
@@ -180,14 +180,10 @@ def _hints(task: Exercise, function: Callable[..., Any], cases: Cases) -> list[s
         except Exception:  # the student's own: another example explains it
             return []
     for mistake, hint in task.slips:
-        answered = zip(cases, answers, strict=True)
-        if all(_agrees(task, mistake(*copy.deepcopy(arguments)), got) for arguments, got in answered):
+        wrong = (_parts(task, mistake(*copy.deepcopy(arguments))) for arguments in cases)
+        if all(_same(a[name], b[name]) for a, b in zip(wrong, answers, strict=True) for name in task.parts):
             return [f"Hint: {hint}"]
     return []
-
-
-def _agrees(task: Exercise, answer: Any, got: dict[str, np.ndarray]) -> bool:
-    return all(_same(value, got[name]) for name, value in _parts(task, answer).items())
 
 
 def _format_parts(parts: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ Every function here is wrong on purpose. They are plain Python, as students woul
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,10 +71,6 @@ def _mistakes_of_a_visit(make: Callable[..., Callable[..., Any]], with_rate: boo
     return tuple((make(**options), hint.format(**words)) for options, hint in mistakes)
 
 
-def _wrong_visit(**options: Any) -> Callable[..., Any]:
-    return lambda w, b, x, y, eta: _visit(w, b, x, y, eta, **options)
-
-
 def _wrong_margin(**options: Any) -> Callable[..., Any]:
     return lambda w, b, x, y, eta, margin: _visit(w, b, x, y, eta, **{"margin": margin, **options})
 
@@ -91,17 +88,22 @@ def _passes(
     return ws, bs
 
 
-def _wrong_passes(**options: Any) -> Callable[..., Any]:
-    def wrong(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
-        ws, bs = _passes(X, y, epochs, **options)
-        return ws[-1], bs[-1]
-
-    return wrong
+def _after_passes(combine: Callable[[list[np.ndarray], list[float]], Any], **options: Any) -> Callable[..., Any]:
+    """Return a function that combines the weights and biases after every example."""
+    return lambda X, y, epochs=1: combine(*_passes(X, y, epochs, **options))
 
 
-def _averaged_passes(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
-    ws, bs = _passes(X, y, epochs)
+def _last(ws: list[np.ndarray], bs: list[float]) -> tuple[np.ndarray, float]:
+    return ws[-1], bs[-1]
+
+
+def _mean(ws: list[np.ndarray], bs: list[float]) -> tuple[np.ndarray, float]:
     return np.mean(ws[1:], axis=0), float(np.mean(bs[1:]))
+
+
+def _mean_of_updates(ws: list[np.ndarray], bs: list[float]) -> Any:
+    updates = [k for k in range(1, len(ws)) if ws[k] is not ws[k - 1]]
+    return np.mean([ws[k] for k in updates], axis=0), np.mean([bs[k] for k in updates])
 
 
 def _batch(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
@@ -110,46 +112,6 @@ def _batch(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
         mistakes = y * (X @ w + b) <= 0
         w, b = w + (y * mistakes) @ X, b + float((y * mistakes).sum())
     return w, b
-
-
-def _wrong_average(**options: Any) -> Callable[..., Any]:
-    def wrong(X: Any, y: Any) -> tuple[np.ndarray, float]:
-        ws, bs = _passes(X, y, 1, **options)
-        return np.mean(ws[1:], axis=0), float(np.mean(bs[1:]))
-
-    return wrong
-
-
-def _average_before_updates(X: Any, y: Any) -> Any:
-    ws, bs = _passes(X, y, 1)
-    return np.mean(ws[:-1], axis=0), np.mean(bs[:-1])
-
-
-def _average_of_one_array(X: Any, y: Any) -> Any:
-    """The list holds the same array n times, changed in place; the biases are numbers, and were copied."""
-    ws, bs = _passes(X, y, 1)
-    return ws[-1], np.mean(bs[1:])
-
-
-def _average_of_updates(X: Any, y: Any) -> Any:
-    ws, bs = _passes(X, y, 1)
-    updates = [k for k in range(1, len(ws)) if ws[k] is not ws[k - 1]]
-    return np.mean([ws[k] for k in updates], axis=0), np.mean([bs[k] for k in updates])
-
-
-def _average_with_start(X: Any, y: Any) -> Any:
-    ws, bs = _passes(X, y, 1)
-    return np.mean(ws, axis=0), np.mean(bs)
-
-
-def _last_weights(X: Any, y: Any) -> Any:
-    ws, bs = _passes(X, y, 1)
-    return ws[-1], bs[-1]
-
-
-def _sum_of_weights(X: Any, y: Any) -> Any:
-    ws, bs = _passes(X, y, 1)
-    return np.sum(ws[1:], axis=0), np.sum(bs[1:])
 
 
 def _classes(
@@ -171,19 +133,11 @@ def _classes(
     return theta
 
 
-def _wrong_classes(**options: Any) -> Callable[..., Any]:
-    return lambda theta, x, y: _classes(theta, x, y, **options)
-
-
 def _wrong_kernel(coef: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def wrong(alpha: Any, X: Any, y: Any, kernel: Callable[..., float], x: Any) -> float:
         return sum(c * kernel(z, x) for c, z in zip(coef(alpha, y), X, strict=True))
 
     return wrong
-
-
-def _dot_products(alpha: Any, X: Any, y: Any, kernel: Any, x: Any) -> float:
-    return float(sum(a * label * np.dot(z, x) for a, label, z in zip(alpha, y, X, strict=True)))
 
 
 def _greedy(emissions: Any, transitions: Any) -> list[int]:
@@ -238,19 +192,20 @@ DISTANCE: CommonMistakes = (
      "you divided by the sum of the absolute values of w. Its length is the root of the sum of squares."),
 )  # fmt: skip
 UPDATE: CommonMistakes = (
-    *_mistakes_of_a_visit(_wrong_visit, with_rate=True, with_margin=False),
-    (_wrong_visit(always=True), "update only after a mistake. This example is right already."),
+    *_mistakes_of_a_visit(partial(partial, _visit), with_rate=True, with_margin=False),
+    (partial(_visit, always=True), "update only after a mistake. This example is right already."),
 )
 PERCEPTRON: CommonMistakes = (
-    (_wrong_passes(strict=True), "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0."),
-    *_mistakes_of_a_visit(_wrong_passes, with_rate=False, with_margin=False),
-    (_wrong_passes(always=True), "update only after a mistake."),
-    (_wrong_passes(start=(1.0, 1.0)), "start from zeros, not from ones."),
-    (_wrong_passes(start=(1.0, 0.0)), "start from zeros, not from ones."),
+    (_after_passes(_last, strict=True), "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0."),
+    *_mistakes_of_a_visit(partial(_after_passes, _last), with_rate=False, with_margin=False),
+    (_after_passes(_last, always=True), "update only after a mistake."),
+    (_after_passes(_last, start=(1.0, 1.0)), "start from zeros, not from ones."),
+    (_after_passes(_last, start=(1.0, 0.0)), "start from zeros, not from ones."),
     (_batch, "this is the batch perceptron, which adds up the updates of an epoch. Update w and b at once after every "
      "mistake, before you look at the next example."),
-    (_averaged_passes, "these are the averaged weights. Return those after the last example."),
-    (lambda X, y, epochs: _wrong_passes()(X, y, 1), "this is the result of one epoch. Repeat the pass `epochs` times."),
+    (_after_passes(_mean), "these are the averaged weights. Return those after the last example."),
+    (lambda X, y, epochs: _after_passes(_last)(X, y),
+     "this is the result of one epoch. Repeat the pass `epochs` times."),
 )  # fmt: skip
 BOUND: CommonMistakes = (
     (lambda X, y, u: np.linalg.norm(X, axis=1).max() / (y * (X @ u)).min(), "this is R / γ. The bound is its square."),
@@ -264,33 +219,38 @@ BOUND: CommonMistakes = (
     (lambda X, y, u: (np.linalg.norm(X, axis=1).max() / (X @ u).min()) ** 2, "multiply u·x by the label y."),
 )  # fmt: skip
 AVERAGE: CommonMistakes = (
-    (_last_weights, "these are the last weights. Return the mean of the weights after every example."),
-    (_average_of_updates, "you averaged after updates only. Examples that were right count as well."),
-    (_average_with_start, "you counted the start. The mean begins with the weights after the first example."),
-    (_average_before_updates, "you added the weights before the update. Add those after the visit to every example."),
-    (_average_of_one_array, "the list holds the same array every time: `w += ...` changes it in place. Write "
+    (_after_passes(_last), "these are the last weights. Return the mean of the weights after every example."),
+    (_after_passes(_mean_of_updates), "you averaged after updates only. Examples that were right count as well."),
+    (_after_passes(lambda ws, bs: (np.mean(ws, axis=0), np.mean(bs))),
+     "you counted the start. The mean begins with the weights after the first example."),
+    (_after_passes(lambda ws, bs: (np.mean(ws[:-1], axis=0), np.mean(bs[:-1]))),
+     "you added the weights before the update. Add those after the visit to every example."),
+    (_after_passes(lambda ws, bs: (ws[-1], np.mean(bs[1:]))),  # only the numbers were copied
+     "the list holds the same array every time: `w += ...` changes it in place. Write "
      "w = w + ..., or append w.copy()."),
-    (_sum_of_weights, "this is the sum. Divide it by the number of examples."),
-    *_mistakes_of_a_visit(_wrong_average, with_rate=False, with_margin=False),
-    (_wrong_average(always=True), "update only after a mistake."),
-    (_wrong_average(start=(1.0, 1.0)), "start from zeros, not from ones."),
-    (_wrong_average(start=(1.0, 0.0)), "start from zeros, not from ones."),
+    (_after_passes(lambda ws, bs: (np.sum(ws[1:], axis=0), np.sum(bs[1:]))),
+     "this is the sum. Divide it by the number of examples."),
+    *_mistakes_of_a_visit(partial(_after_passes, _mean), with_rate=False, with_margin=False),
+    (_after_passes(_mean, always=True), "update only after a mistake."),
+    (_after_passes(_mean, start=(1.0, 1.0)), "start from zeros, not from ones."),
+    (_after_passes(_mean, start=(1.0, 0.0)), "start from zeros, not from ones."),
 )  # fmt: skip
 STOP: CommonMistakes = (
-    (lambda accuracies, patience: _stop(accuracies, patience, ties=True), "an equal accuracy is not an improvement."),
-    (lambda accuracies, patience: _stop(accuracies, patience, late=1), "you waited one epoch too long."),
-    (lambda accuracies, patience: _stop(accuracies, patience, late=-1), "you stopped one epoch too early."),
+    (partial(_stop, ties=True), "an equal accuracy is not an improvement."),
+    (partial(_stop, late=1), "you waited one epoch too long."),
+    (partial(_stop, late=-1), "you stopped one epoch too early."),
     (lambda accuracies, patience: (len(accuracies), int(np.argmax(accuracies)) + 1),
      "training stops when the accuracy has not improved for `patience` epochs."),
     (lambda accuracies, patience: tuple(np.array(_stop(accuracies, patience)) - 1), "epochs are counted from 1."),
 )  # fmt: skip
 CLASSES: CommonMistakes = (
-    (_wrong_classes(sign=-1), "the signs are the wrong way round: add x to the true class's row."),
-    (_wrong_classes(rivals="all"), "only two rows change: that of the true class and that of the predicted class."),
-    (_wrong_classes(rivals="better"), "only two rows change: that of the true class and that of the predicted class."),
-    (_wrong_classes(rivals="none"), "subtract x from the row of the predicted class."),
-    (_wrong_classes(tie="last"), "here two scores are equal, and the first class of them is predicted."),
-    (_wrong_classes(strict=True), "the score of the true class is as good as that of an earlier class. Of equal "
+    (partial(_classes, sign=-1), "the signs are the wrong way round: add x to the true class's row."),
+    (partial(_classes, rivals="all"), "only two rows change: that of the true class and that of the predicted class."),
+    (partial(_classes, rivals="better"),
+     "only two rows change: that of the true class and that of the predicted class."),
+    (partial(_classes, rivals="none"), "subtract x from the row of the predicted class."),
+    (partial(_classes, tie="last"), "here two scores are equal, and the first class of them is predicted."),
+    (partial(_classes, strict=True), "the score of the true class is as good as that of an earlier class. Of equal "
      "scores, the first is predicted, so this is a mistake."),
 )  # fmt: skip
 MARGIN: CommonMistakes = (
@@ -303,7 +263,8 @@ KERNEL: CommonMistakes = (
     (_wrong_kernel(lambda alpha, y: alpha), "every term must be multiplied by its label: α_j y_j K(x_j, x)."),
     (_wrong_kernel(lambda alpha, y: y), "every term must be multiplied by its α_j."),
     (_wrong_kernel(lambda alpha, y: -alpha * y), "the sign is the wrong way round."),
-    (_dot_products, "these are dot products. Use the kernel: kernel(x_j, x)."),
+    (lambda alpha, X, y, kernel, x: _wrong_kernel(lambda alpha, y: alpha * y)(alpha, X, y, np.dot, x),
+     "these are dot products. Use the kernel: kernel(x_j, x)."),
     (lambda *arguments: 1 if _wrong_kernel(lambda alpha, y: alpha * y)(*arguments) > 0 else -1,
      "this is the label. Return the score, not its sign."),
 )  # fmt: skip

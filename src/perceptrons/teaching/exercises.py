@@ -4,6 +4,7 @@ Numbers are multiples of a quarter, so that no sum is rounded and a score of exa
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,14 +42,11 @@ def _rule(**more: Any) -> Perceptron:
     return Perceptron(**{**options, "max_iter": 1, **more})
 
 
-def _one_visit(w: Any, b: float, x: Any, y: int, **more: Any) -> tuple[np.ndarray, float]:
+def _one_visit(w: Any, b: float, x: Any, y: int, eta: float, margin: float = 0.0) -> tuple[np.ndarray, float]:
     """Return the weights after one visit. The second row has weight 0: it only names the other class."""
-    model = _rule(**more)
+    model = _rule(eta0=eta, margin=margin)
     model.fit(np.array([x, x]), [y, -y], coef_init=w, intercept_init=b, sample_weight=[1, 0])
     return model.coef_[0], float(model.intercept_[0])
-
-
-# Step 1
 
 
 def _predict_cases() -> Cases:
@@ -63,9 +61,6 @@ def _predict(w: Any, b: float, x: Any) -> int:
     return int(Perceptron.from_weights(w, b, classes=[-1, 1]).predict([x])[0])
 
 
-# Step 2
-
-
 def _distance_cases() -> Cases:
     rng = np.random.default_rng(2)
     worked: Cases = [(np.array([3.0, 4.0]), -5.0, np.array(x)) for x in ([3.0, 4.0], [-1.0, 0.0])]
@@ -75,9 +70,6 @@ def _distance_cases() -> Cases:
 
 def _distance(w: Any, b: float, x: Any) -> float:
     return float(signed_distance(Perceptron.from_weights(w, b, classes=[-1, 1]), [x])[0])
-
-
-# Step 3
 
 
 _VISITS_AT_ZERO: Cases = [  # a score of exactly 0, which is a mistake for both labels
@@ -102,10 +94,6 @@ def _update_cases() -> Cases:
     return worked
 
 
-def _update(w: Any, b: float, x: Any, y: int, eta: float) -> tuple[np.ndarray, float]:
-    return _one_visit(w, b, x, y, eta0=eta)
-
-
 _NEGATIVE_FIRST = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([-1, 1])  # at the start, the score of 0 is a mistake
 
 
@@ -124,12 +112,9 @@ def _sets(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     return sets
 
 
-def _perceptron(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
-    model = _rule(max_iter=epochs).fit(X, y)
+def _perceptron(X: Any, y: Any, epochs: int = 1, **more: Any) -> tuple[np.ndarray, float]:
+    model = _rule(max_iter=epochs, **more).fit(X, y)
     return model.coef_[0], float(model.intercept_[0])
-
-
-# Step 4
 
 
 def _bound_cases() -> Cases:
@@ -148,17 +133,9 @@ def _bound(X: Any, y: Any, u: Any) -> float:
     return float((bound.radius / bound.margin) ** 2)
 
 
-# Step 5
-
-
 def _average_cases() -> Cases:
     worked = (np.array([[2.0, 1.0], [1.0, 1.0], [3.0, 1.0]]), np.array([1, -1, 1]))
     return [worked, _NEGATIVE_FIRST, *_sets(6)]
-
-
-def _average(X: Any, y: Any) -> tuple[np.ndarray, float]:
-    model = _rule(combine="average").fit(X, y)
-    return model.coef_[0], float(model.intercept_[0])
 
 
 def _stop_cases() -> Cases:
@@ -201,9 +178,6 @@ def _stop(accuracies: list[float], patience: int) -> tuple[int, int]:
     return len(outcome.history), int(outcome.returned_to)
 
 
-# Step 6
-
-
 def _multiclass_cases() -> Cases:
     rng = np.random.default_rng(7)
     words = np.zeros((3, 9))
@@ -225,9 +199,6 @@ def _multiclass(theta: Any, x: Any, y: int) -> np.ndarray:
     return model.coef_
 
 
-# Step 7
-
-
 def _margin_cases() -> Cases:
     third = (np.array([0.3, 0.0]), -0.1, np.array([1.5, 1.0]), 1, 0.1, 0.5)
     reached = (np.array([1.0, 0.0]), 0.0, np.array([0.5, 2.0]), 1, 1.0, 0.5)  # y s is exactly the margin
@@ -236,13 +207,6 @@ def _margin_cases() -> Cases:
     rng, some = np.random.default_rng(8), _update_cases()[-N_RANDOM:]
     random = [(*case, float(rng.choice([0.0, 0.5, 2.0]))) for case in some]
     return [third, reached, reached_by_a_negative, *without_a_margin, *random]
-
-
-def _margin(w: Any, b: float, x: Any, y: int, eta: float, margin: float) -> tuple[np.ndarray, float]:
-    return _one_visit(w, b, x, y, eta0=eta, margin=margin)
-
-
-# Step 8
 
 
 def squared(x: Any, z: Any) -> float:
@@ -280,9 +244,6 @@ def _kernel(alpha: Any, X: Any, y: Any, kernel: Callable[..., float], x: Any) ->
     return float(_trained(X, y, kernel).decision_function([x])[0])
 
 
-# Step 9
-
-
 def _viterbi_cases() -> Cases:
     rng = np.random.default_rng(11)
     they_fish = np.array([[0.0, 0.0], [-1.0, 1.0]]), np.array([[-1.0, 1.0], [0.0, 0.0]])
@@ -303,9 +264,6 @@ def _viterbi(emissions: Any, transitions: Any) -> list[int]:
     return desk.y_hat[:n].tolist()
 
 
-# Step 10
-
-
 def _features_cases() -> Cases:
     rng = np.random.default_rng(12)
     corners: Cases = [(np.array(x),) for x in ([0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0])]
@@ -316,17 +274,20 @@ def _features(x: Any) -> np.ndarray:
     return PolynomialFeatures(2, interaction_only=True, include_bias=False).fit_transform([x])[0]
 
 
+# Steps of the tutorial: 1 predict, 2 distance, 3 update and perceptron, 4 bound, 5 average and stop, then one each.
 _ALL_EXERCISES = (
     Exercise("predict", ("w", "b", "x"), ("label",), _predict_cases, _predict, mistakes.PREDICT),
     Exercise("distance", ("w", "b", "x"), ("distance",), _distance_cases, _distance, mistakes.DISTANCE),
-    Exercise("update", ("w", "b", "x", "y", "eta"), ("w", "b"), _update_cases, _update, mistakes.UPDATE),
+    Exercise("update", ("w", "b", "x", "y", "eta"), ("w", "b"), _update_cases, _one_visit, mistakes.UPDATE),
     Exercise("perceptron", ("X", "y", "epochs"), ("w", "b"), _perceptron_cases, _perceptron, mistakes.PERCEPTRON),
     Exercise("bound", ("X", "y", "u"), ("bound",), _bound_cases, _bound, mistakes.BOUND),
-    Exercise("average", ("X", "y"), ("w", "b"), _average_cases, _average, mistakes.AVERAGE),
+    Exercise(
+        "average", ("X", "y"), ("w", "b"), _average_cases, partial(_perceptron, combine="average"), mistakes.AVERAGE
+    ),
     Exercise("stop", ("accuracies", "patience"), ("last", "best"), _stop_cases, _stop, mistakes.STOP),
     Exercise("update_classes", ("theta", "x", "y"), ("theta",), _multiclass_cases, _multiclass, mistakes.CLASSES),
     Exercise(
-        "update_margin", ("w", "b", "x", "y", "eta", "margin"), ("w", "b"), _margin_cases, _margin, mistakes.MARGIN
+        "update_margin", ("w", "b", "x", "y", "eta", "margin"), ("w", "b"), _margin_cases, _one_visit, mistakes.MARGIN
     ),
     Exercise("kernel_score", ("alpha", "X", "y", "kernel", "x"), ("score",), _kernel_cases, _kernel, mistakes.KERNEL),
     Exercise("viterbi", ("emissions", "transitions"), ("labels",), _viterbi_cases, _viterbi, mistakes.VITERBI),

@@ -303,7 +303,11 @@ def _best_comparator(examples: Examples, R: float, epochs: int, clock: Clock) ->
     """
 
     def comparator(v: np.ndarray) -> Comparator:
-        u = _unit_or_any(v)
+        centred = v if v.ndim == 1 else v - v.mean(axis=0)
+        if not (centred.any() and np.isfinite(centred).all()):  # no direction: any other will do
+            v = np.zeros_like(v, np.float64)
+            v.flat[0] = 1.0
+        u = unit(v)
         margins = safe_margins(examples, u)
         gammas = [gamma for gamma in (_best_gamma(margins, R, epochs), float(margins.min())) if gamma > 0]
         return best_of(Comparator(u, gamma, _deviation(margins, gamma)) for gamma in gammas)
@@ -351,16 +355,6 @@ def _descend(examples: Examples, start: np.ndarray, R: float, epochs: int, softn
     first = (start / scale).ravel()
     last = minimize(value_and_gradient, first, jac=True, method="L-BFGS-B", callback=stop_in_time, options=options).x
     return last.reshape(start.shape) * scale
-
-
-def _unit_or_any(v: np.ndarray) -> np.ndarray:
-    """Return v as a unit vector; any unit vector if v is 0."""
-    centred = v if v.ndim == 1 else v - v.mean(axis=0)
-    if centred.any() and np.isfinite(centred).all():
-        return unit(v)
-    v = np.zeros_like(v, np.float64)
-    v.flat[0] = 1.0
-    return unit(v)
 
 
 def _margins(examples: Examples, s: np.ndarray, softness: float = 0.0) -> tuple[np.ndarray, np.ndarray | None]:

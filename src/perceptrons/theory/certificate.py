@@ -17,11 +17,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.wording import count
 from perceptrons.theory.examples import Examples, as_whole_numbers, check_examples
 from perceptrons.theory.results import TheoryResult
 from perceptrons.theory.verification import Checker, ExactSum, ExactWeights, exact_sum
@@ -221,9 +223,12 @@ class Certificate(TheoryResult):
         K = len(self.classes)
         if not self.separable:
             absent = all(part is None for part in (self.coef, self.intercept, self.margin, self.support))
-            limit = 1 + (self.n_features + self.fit_intercept) * max(1, K - 1)
-            return absent and _is_combination(self.witness) and len(self.witness.rows) <= limit  # type: ignore[union-attr]
-        if not (isinstance(self.margin, Margin) and _is_combination(self.support) and self.witness is None):
+            if not (absent and isinstance(self.witness, Combination) and self.witness.is_well_formed()):
+                return False
+            return len(self.witness.rows) <= 1 + (self.n_features + self.fit_intercept) * max(1, K - 1)
+        if not (isinstance(self.margin, Margin) and self.witness is None):
+            return False
+        if not (isinstance(self.support, Combination) and self.support.is_well_formed()):
             return False
         if not isinstance(self.coef, np.ndarray) or (K > 2 and not isinstance(self.intercept, np.ndarray)):
             return False
@@ -288,16 +293,15 @@ class Certificate(TheoryResult):
 
     def explain(self) -> str:
         """Return the content of the certificate in words."""
-        what = f"{self.n_samples:,} examples, {self.n_features:,} feature{'s' * (self.n_features != 1)}, "
-        what += f"{len(self.classes):,} classes"
+        size = f"{self.n_samples:,} examples, {count(self.n_features, 'feature')}, {len(self.classes):,} classes"
         separable = "linearly separable" + " by hyperplanes through the origin" * (not self.fit_intercept)
         if self.separable is None:
-            return f"Undecided ({what}): {self.reason}"
+            return f"Undecided ({size}): {self.reason}"
         if self.margin is not None and self.support is not None:
             low, high = self.margin
             kind = f"a {self._plane} puts" if len(self.classes) == 2 else f"{len(self.classes)} linear scores put"
             return (
-                f"L{separable[1:]} ({what}): {kind} every example on its side, at a distance of {low:.6g} or more. "
+                f"L{separable[1:]} ({size}): {kind} every example on its side, at a distance of {low:.6g} or more. "
                 f"No hyperplane keeps a distance of more than {high:.6g}, because the convex hulls of the classes "
                 f"come this close in {self.support.describe_rows()}. The best mistake bound that this margin gives is "
                 "(R / margin)^2."
@@ -305,15 +309,15 @@ class Certificate(TheoryResult):
         assert self.witness is not None
         rows, labels, rivals, _ = self.witness
         if len(rows) == 1:
-            return f"Not {separable} ({what}): row {rows[0]} is all zeros, so all its scores are 0."
+            return f"Not {separable} ({size}): row {rows[0]} is all zeros, so all its scores are 0."
         if len(rows) == 2 and labels == rivals[::-1]:
             same = "the same point" if self.fit_intercept else "on the same side of the origin, in one direction,"
             return (
-                f"Not {separable} ({what}): rows {rows[0]} and {rows[1]} are {same} with the labels {labels[0]!r} and "
+                f"Not {separable} ({size}): rows {rows[0]} and {rows[1]} are {same} with the labels {labels[0]!r} and "
                 f"{labels[1]!r}."
             )
         return (
-            f"Not {separable} ({what}): in {self.witness.describe_rows()} the convex hulls of the classes meet. "
+            f"Not {separable} ({size}): in {self.witness.describe_rows()} the convex hulls of the classes meet. "
             "Weighted as the witness says, these examples cancel exactly, while under any separating "
             f"{self._plane} their sum would be positive."
         )
@@ -335,9 +339,9 @@ class Certificate(TheoryResult):
         """
         if self.margin is not None and self.support is not None:
             low, high = self.margin
-            how = "at a distance" if len(self.classes) == 2 else "with a margin"
+            phrase = "at a distance" if len(self.classes) == 2 else "with a margin"
             return (
-                f"{self.describe_separator()}, {how} of {low:.4g} or more. More than {high:.4g} is not possible, "
+                f"{self.describe_separator()}, {phrase} of {low:.4g} or more. More than {high:.4g} is not possible, "
                 f"because the classes come this close near {name_rows(sorted(set(self.support.rows)))}."
             )
         assert self.witness is not None
@@ -395,10 +399,6 @@ def _are_float32(values: np.ndarray) -> bool:
         return values.dtype == np.float32 or bool((values.astype(np.float32) == values).all())
 
 
-def _is_combination(value: Any) -> bool:
-    return isinstance(value, Combination) and value.is_well_formed()
-
-
 # ---- values to JSON and back: fractions become "3/4", and whole numbers too long for Python become hexadecimal
 
 
@@ -426,22 +426,10 @@ def _require_type(value: Any, required: type) -> Any:
     return value
 
 
-def _typed(required: type) -> Callable[[Any], Any]:
-    return lambda value: _require_type(value, required)
-
-
 def _read_label(label: Any) -> Label:
     if type(label) not in LABEL_TYPES:
         raise ValueError(f"{label!r} is not a label")
     return label
-
-
-def _read_labels(labels: Any) -> tuple[Label, ...]:
-    return tuple(_read_label(label) for label in _require_type(labels, list))
-
-
-def _read_margin(margin: Any) -> Margin | None:
-    return None if margin is None else Margin(*(_require_type(value, float) for value in margin))
 
 
 def _read_numbers(values: Any) -> Any:
@@ -474,20 +462,18 @@ def _read_combination(value: Any) -> Combination | None:
     return combination
 
 
+_TYPES = {
+    "n_samples": int, "n_features": int, "fit_intercept": bool, "number_type": str, "reason": str, "digest": str,
+}  # fmt: skip
 _READERS: dict[str, Callable[[Any], Any]] = {
+    **{name: partial(_require_type, required=required) for name, required in _TYPES.items()},
     "separable": lambda value: None if value is None else _require_type(value, bool),
-    "classes": _read_labels,
-    "n_samples": _typed(int),
-    "n_features": _typed(int),
-    "fit_intercept": _typed(bool),
-    "number_type": _typed(str),
+    "classes": lambda value: tuple(map(_read_label, _require_type(value, list))),
     "coef": _read_numbers,
     "intercept": _read_numbers,
-    "margin": _read_margin,
+    "margin": lambda value: None if value is None else Margin(*(_require_type(number, float) for number in value)),
     "support": _read_combination,
     "witness": _read_combination,
-    "reason": _typed(str),
-    "digest": _typed(str),
 }
 
 

@@ -144,11 +144,12 @@ def convergence(
     start = starting_weights(model, examples, examples.X.dtype, model.random_state, 1.0, *init_weights)
     labels = examples.classes[examples.codes]
     certificate = separability(examples.X, labels, max_seconds, fit_intercept=bool(fit_intercept))
+    nothing_known = Convergence(certificate.separable, None, None, None, None, None, None, certificate)
     if not certificate.separable:
-        return Convergence(certificate.separable, None, None, None, None, None, None, certificate)
+        return nothing_known
     bound = mistake_bound(examples.X, examples.codes, fit_intercept=bool(fit_intercept), max_seconds=clock.left)
     if bound.deviation > 0:  # the time was up before the margin was known
-        return Convergence(True, None, None, None, None, None, None, certificate)
+        return nothing_known
     at_most = most_updates(bound, start, float(eta0), 0.0)
     solution, rho = falling_distance(bound, eta0)
     model.set_params(max_iter=min(MAX_EPOCHS, at_most + 1), max_seconds=clock.left)

@@ -70,13 +70,6 @@ class Trial(NamedTuple):
             return 0
         return 1 if gain > 0 else -1
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "accuracy": self.accuracy, "scaled_accuracy": self.scaled_accuracy, "folds": TRIAL_FOLDS,
-            "examples": self.n_examples,
-        }  # fmt: skip
-
 
 class Pair(NamedTuple):
     """Two classes and whether a hyperplane separates them; if not, the rows that prove it."""
@@ -254,7 +247,7 @@ class Diagnosis:
 
     def explain_effort(self, effort: Effort) -> list[str]:
         """Return the mistake bound in words, and the updates of the run."""
-        limit, made = self.max_updates(effort), count(effort.updates, "update")
+        limit, updates = self.max_updates(effort), count(effort.updates, "update")
         separable, epochs = self.certificate.separable, count(effort.epochs, "epoch")
         if limit is None:
             bound = "It converges; the time limit was too short to bound the number of updates."
@@ -265,10 +258,10 @@ class Diagnosis:
             vain = ", one per example: the bound from margin and deviation is not smaller" * (limit == len(self.codes))
             bound = f"{never}In one epoch it makes at most {limit:,} updates{vain}."
         if not separable:
-            return [bound, f"In a trial run, it made {made} in its first epoch."]
+            return [bound, f"In a trial run, it made {updates} in its first epoch."]
         if effort.converged:
-            return [bound, f"In a trial run, it converged after {made} in {epochs}."]
-        return [bound, f"In a trial run, it was stopped after {made} in {epochs}, before it converged."]
+            return [bound, f"In a trial run, it converged after {updates} in {epochs}."]
+        return [bound, f"In a trial run, it was stopped after {updates} in {epochs}, before it converged."]
 
     def explain_radius(self) -> str:
         radius, farthest, typical = self.scales.radius, self.name_rows([self.scales.farthest]), self.scales.typical
@@ -286,8 +279,8 @@ class Diagnosis:
         constant = self.constant_columns()
         if constant:
             names = ", ".join(short(self.feature(column), 28) for column in constant[:MAX_NAMED_CONSTANTS])
-            what = count(len(constant), "feature is constant and adds", "features are constant and add")
-            lines.append(f"{what} nothing: {names}{', ...' * (len(constant) > MAX_NAMED_CONSTANTS)}")
+            text = count(len(constant), "feature is constant and adds", "features are constant and add")
+            lines.append(f"{text} nothing: {names}{', ...' * (len(constant) > MAX_NAMED_CONSTANTS)}")
         if self.looks_like_text:
             lines.append("All rows have the same norm, as those of texts do: the features need no scaling.")
         elif self.effort is None or self.even is None:
@@ -307,12 +300,17 @@ class Diagnosis:
         return rows
 
     def _effort_cells(self, effort: Effort) -> list[str]:
-        bound, limit, made = effort.bound, self.max_updates(effort), f"{effort.updates:,}"
+        bound, limit, updates = effort.bound, self.max_updates(effort), f"{effort.updates:,}"
         if not self.certificate.separable:  # the margin of a bound of one update per example means nothing
             cells = ["-", "-"] if limit == len(self.codes) else [f"{bound.margin:.4g}", f"{bound.deviation:.4g}"]
-            return [f"{bound.radius:.4g}", *cells, f"{limit:,}", made]
-        made = made if effort.converged else f"over {made}"
-        return [f"{bound.radius:.4g}", f"{bound.margin:.4g}", "not known" if limit is None else round_up(limit), made]
+            return [f"{bound.radius:.4g}", *cells, f"{limit:,}", updates]
+        updates = updates if effort.converged else f"over {updates}"
+        return [
+            f"{bound.radius:.4g}",
+            f"{bound.margin:.4g}",
+            "not known" if limit is None else round_up(limit),
+            updates,
+        ]
 
     def advise_scaling(self, effort: Effort, even: Effort) -> list[str]:
         """Return what scaled features change: accuracy, as a trial shows, and the bound."""
@@ -340,7 +338,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON. Rows count from 0, lines from 1; lines are None if there are none."""
-        certificate, witness = self.certificate, self.certificate.witness
+        certificate, witness, scales, trial = self.certificate, self.certificate.witness, self.scales, self.trial
         return {
             "examples": len(self.codes),
             "features": self.examples.X.shape[1],
@@ -356,11 +354,27 @@ class Diagnosis:
                 "weights": [str(weight) for weight in witness.weights],
             },
             "effort": None if self.effort is None else self.effort.to_dict(),
-            "scales": self._scales(),
+            "scales": {
+                "radius": scales.radius,
+                "farthest": self._rows([scales.farthest]),
+                "median_norm": scales.typical,
+                "deviation_ratio": self.deviation_ratio(),
+                "dominant": [
+                    {
+                        "feature": self.feature(column), "column": column, "share": float(scales.shares[column]),
+                        "mean": float(scales.means[column]), "standard_deviation": float(scales.deviations[column]),
+                    }
+                    for column in self.dominant_columns(MAX_DOMINANT_FEATURES)
+                ],
+                "constant": [{"feature": self.feature(column), "column": column} for column in self.constant_columns()],
+            },
             "even_scale": {
                 "how": "mean 0, variance 1" if self.is_centred else "largest absolute value 1",
                 "effort": None if self.even is None else self.even.to_dict(),
-                "trial": None if self.trial is None else self.trial.to_dict(),
+                "trial": None if trial is None else {
+                    "accuracy": trial.accuracy, "scaled_accuracy": trial.scaled_accuracy, "folds": TRIAL_FOLDS,
+                    "examples": trial.n_examples,
+                },
             },
             "contradictions": {
                 "groups": [self._rows(group) for group in self.groups],
@@ -385,23 +399,6 @@ class Diagnosis:
             "lines": None if self.lines is None else [self.place(row) for row in rows],
             "labels": [self.classes[self.codes[row]] for row in rows],
         }
-
-    def _scales(self) -> dict[str, Any]:
-        scales = self.scales
-        return {
-            "radius": scales.radius,
-            "farthest": self._rows([scales.farthest]),
-            "median_norm": scales.typical,
-            "deviation_ratio": self.deviation_ratio(),
-            "dominant": [
-                {
-                    "feature": self.feature(column), "column": column, "share": float(scales.shares[column]),
-                    "mean": float(scales.means[column]), "standard_deviation": float(scales.deviations[column]),
-                }
-                for column in self.dominant_columns(MAX_DOMINANT_FEATURES)
-            ],
-            "constant": [{"feature": self.feature(column), "column": column} for column in self.constant_columns()],
-        }  # fmt: skip
 
 
 def diagnose(
@@ -462,7 +459,7 @@ def diagnose(
     )  # fmt: skip
     if not clock.is_over:
         tell("Bounding and counting updates ...")
-        diagnosis.effort = _measure_effort(diagnosis, X, clock.share(0.4), known=diagnosis.certificate)
+        diagnosis.effort = _measure_effort(diagnosis, X, clock.share(0.4), proof=diagnosis.certificate)
     if not clock.is_over and not diagnosis.looks_like_text:
         tell("Trying scaled features ...")
         scaled = even(X, centre=diagnosis.is_centred)
@@ -476,9 +473,9 @@ def diagnose(
 
 
 def _measure_effort(
-    diagnosis: Diagnosis, X: Any, max_seconds: float | None, known: Certificate | None = None
+    diagnosis: Diagnosis, X: Any, max_seconds: float | None, proof: Certificate | None = None
 ) -> Effort:
-    """Bound and count updates. If the best bound takes too long, use the weights of the known certificate."""
+    """Bound and count updates. If the best bound takes too long, use the weights of the proof."""
     codes, fit_intercept = diagnosis.codes, diagnosis.fit_intercept
     limits: dict[str, Any] = {"max_iter": 1}
     if diagnosis.certificate.separable:
@@ -488,8 +485,8 @@ def _measure_effort(
     model = Perceptron(**rule, random_state=0, fit_intercept=fit_intercept, **limits).fit(X, codes)
     left = None if max_seconds is None else max_seconds * 3 / 4
     bound = mistake_bound(X, codes, fit_intercept=fit_intercept, max_seconds=left)
-    if bound.epochs is not None and known is not None and known.separable:
-        bound = mistake_bound(X, codes, coef=known.coef, intercept=known.intercept, fit_intercept=fit_intercept)
+    if bound.epochs is not None and proof is not None and proof.separable:
+        bound = mistake_bound(X, codes, coef=proof.coef, intercept=proof.intercept, fit_intercept=fit_intercept)
     return Effort(bound, model.n_updates_, model.n_iter_, model.converged_)
 
 

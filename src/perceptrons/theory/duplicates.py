@@ -10,30 +10,14 @@ from perceptrons.engine.training.matrices import row_bytes, sound_csr
 from perceptrons.theory.examples import canonical
 
 BLOCK_NUMBERS = 1 << 14  # hashed at a time: few enough to stay in the cache
-HALF_WORD = np.uint64(32)
 
 
 def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     """Return groups of identical rows with different labels, the most common reason why data are not separable.
 
-    Rows are identical if all their values are equal; -0.0 equals 0.0, and what a sparse row leaves out is 0.
+    Rows are identical if all their values, which must be finite, are equal; -0.0 equals 0.0, and what a sparse row
+    leaves out is 0. A group has the indices of its rows, ascending; groups are in the order of their first rows.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n_samples, n_features)
-        Finite numbers.
-    codes : array of shape (n_samples,)
-        The label of every row.
-
-    Returns
-    -------
-    list of arrays
-        The row indices of each group, ascending; groups in the order of their first rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from perceptrons.theory.duplicates import contradictions
     >>> X = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0], [-0.0, 1.0], [1.0, 2.0]])
     >>> [group.tolist() for group in contradictions(X, np.array([0, 1, 1, 1, 0]))]
     [[0, 2, 4]]
@@ -44,18 +28,15 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
         raise ValueError(
             f"X has {X.shape[0]:,} rows, but there are classes for {codes.size:,}: give one class per row."
         )
-    hashes = _hashes_of_sparse(X) if sp.issparse(X) else _hashes_of_dense(X)
-    order = np.argsort(hashes, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(hashes[order]) != 0][: len(order)])
-    if len(starts) == len(order):
-        return []
+    _, first_rows, group = np.unique(row_hashes(X), return_index=True, return_inverse=True)
+    first = first_rows[group]  # of every row, the first one with the same hash
     # only rows with equal hashes and different labels can be contradictions
-    sorted_codes, lengths = codes[order], np.diff(np.r_[starts, len(order)])
-    differs = np.logical_or.reduceat(sorted_codes != np.repeat(sorted_codes[starts], lengths), starts)
-    candidates = np.sort(order[np.repeat(differs, lengths)])
-    first_of = np.empty(len(order), np.intp)  # the first row with the same hash
-    first_of[order] = order[np.repeat(starts, lengths)]
-    firsts = first_of[candidates]
+    is_mixed = np.zeros(len(first_rows), bool)
+    is_mixed[group[codes != codes[first]]] = True
+    candidates = np.flatnonzero(is_mixed[group])
+    if not len(candidates):
+        return []
+    firsts = first[candidates]
     is_different = X[candidates] != X[firsts]
     contents: Iterable[int | bytes] = firsts.tolist()
     if is_different.nnz if sp.issparse(X) else is_different.any():  # different rows with the same hash
@@ -66,38 +47,21 @@ def contradictions(X: Any, codes: np.ndarray) -> list[np.ndarray]:
     return [np.array(rows) for rows in groups.values() if (codes[rows] != codes[rows[0]]).any()]
 
 
-# A hash is a sum of whole numbers that wraps around. Unlike a sum of floats, it does not depend on the order.
+def row_hashes(X: Any) -> np.ndarray:
+    """Return a sum over every row of its values' bits times the odd number of the column, modulo 2^64.
 
-
-def _hashes_of_dense(X: np.ndarray) -> np.ndarray:
-    multipliers = _multipliers(X.shape[1])
+    Unlike a sum of floats, it does not depend on the order.
+    """
+    multipliers = np.random.default_rng(0).integers(2**64, size=X.shape[1], dtype=np.uint64) | np.uint64(1)
+    if sp.issparse(X):
+        return sp.csr_matrix((_mixed_bits(X.data), X.indices, X.indptr), shape=X.shape) @ multipliers
     step = max(1, BLOCK_NUMBERS // max(1, X.shape[1]))
-    hashes = np.empty(X.shape[0], np.uint64)
-    for begin in range(0, X.shape[0], step):
-        _mixed(X[begin : begin + step], multipliers).sum(axis=1, out=hashes[begin : begin + step])
-    return hashes
+    blocks = [_mixed_bits(X[begin : begin + step]) @ multipliers for begin in range(0, X.shape[0], step)]
+    return np.concatenate([np.empty(0, np.uint64), *blocks])
 
 
-def _hashes_of_sparse(X: Any) -> np.ndarray:
-    multipliers = _multipliers(X.shape[1])
-    sums = np.zeros(X.nnz + 1, np.uint64)
-    for begin in range(0, X.nnz, BLOCK_NUMBERS):
-        part = slice(begin, min(begin + BLOCK_NUMBERS, X.nnz))
-        sums[begin + 1 : part.stop + 1] = _mixed(X.data[part], multipliers[X.indices[part]])
-    np.cumsum(sums, out=sums)
-    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-
-
-def _multipliers(n: int) -> np.ndarray:
-    """Return an odd number for every column, always the same ones."""
-    return np.random.default_rng(0).integers(2**64, size=n, dtype=np.uint64) | np.uint64(1)
-
-
-def _mixed(values: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
-    """Return the bits of every value, mixed by its column's multiplier; 0 for 0."""
+def _mixed_bits(values: np.ndarray) -> np.ndarray:
+    """Return the bits of every value as a whole number, 0 for 0. The low half of round numbers gets bits, too."""
     values = np.ascontiguousarray(values) + 0  # 0 for -0.0
-    bits = values.view(f"u{values.itemsize}").astype(np.uint64, copy=False)
-    bits ^= bits >> HALF_WORD  # the low half of round numbers is all zeros, and a product only moves bits up
-    bits *= multipliers
-    bits ^= bits >> HALF_WORD
-    return bits
+    bits = values.view(f"u{values.itemsize}").astype(np.uint64)
+    return bits ^ (bits >> np.uint64(32))

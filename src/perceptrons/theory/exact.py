@@ -6,7 +6,6 @@ everything, slowly; it is for cases that floating point cannot decide. `cancella
 "these pairs cancel" in whole numbers.
 """
 
-import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -17,7 +16,7 @@ import scipy.sparse as sp
 
 from perceptrons.engine.passes.modular import PRIME, eliminate, invert
 from perceptrons.theory.examples import Examples
-from perceptrons.theory.largest_margin import PairList
+from perceptrons.theory.largest_margin import PairList, pair_points
 
 NO_EXPONENT = np.iinfo(np.int64).max  # of the number 0
 BLOCK_NUMBERS = 1 << 20  # numbers converted at a time
@@ -32,9 +31,11 @@ def integers(x: np.ndarray, exponents: np.ndarray | None = None) -> tuple[np.nda
     exponents: small enough for these numbers; by default the largest such ones.
     """
     whole, exponent = _odd_parts(x)
-    least = _least_exponents(whole, exponent) if exponents is None else exponents
-    shift = np.where(whole == 0, 0, exponent - least)
-    return np.left_shift(whole.astype(object), shift.astype(object)), least
+    if exponents is None:
+        least = np.where(whole == 0, NO_EXPONENT, exponent).min(axis=0, initial=NO_EXPONENT)
+        exponents = np.where(least == NO_EXPONENT, 0, least)
+    shift = np.where(whole == 0, 0, exponent - exponents)
+    return np.left_shift(whole.astype(object), shift.astype(object)), exponents
 
 
 def _odd_parts(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -44,12 +45,6 @@ def _odd_parts(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     lowest_bit = np.where(whole == 0, 1, whole & -whole)
     zeros = np.log2(lowest_bit.astype(np.float64)).astype(np.int64)
     return whole >> zeros, exponent.astype(np.int64) - 53 + zeros
-
-
-def _least_exponents(whole: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-    """Return the least exponent of each column; 0 for a column of zeros."""
-    least = np.where(whole == 0, NO_EXPONENT, exponent).min(axis=0, initial=NO_EXPONENT)
-    return np.where(least == NO_EXPONENT, 0, least)
 
 
 def null_weights(M: np.ndarray) -> list[int] | None:
@@ -239,26 +234,19 @@ class CancellationEquations(NamedTuple):
         return matrix[:, :-1], matrix[:, -1]
 
 
-class ColumnScales(NamedTuple):
-    """The columns of X that are not all 0, and the powers of two that their numbers are divided by."""
+def column_scales(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of X that are not all 0, and the powers of two that divide all of their numbers.
 
-    columns: np.ndarray
-    exponents: np.ndarray
-
-
-def column_scales(X: Any) -> ColumnScales:
-    """Return scales that suit any rows of X, so that equations of different pairs can be compared."""
+    They suit any rows of X, so that equations of different pairs can be compared.
+    """
     used = used_columns(X)
-    if sp.issparse(X):
-        by_column = X.tocsc()
-        parts = [_odd_parts(by_column.data[start:end, None]) for start, end in itertools.pairwise(by_column.indptr)]
-        return ColumnScales(used, np.array([_least_exponents(*part)[0] for part in parts], np.int64)[used])
-    step = max(1, BLOCK_NUMBERS // max(1, X.shape[1]))
-    least = np.full(X.shape[1], NO_EXPONENT)
+    step = max(1, BLOCK_NUMBERS // max(1, len(used)))
+    least = np.full(len(used), NO_EXPONENT)
     for first in range(0, X.shape[0], step):
-        whole, exponent = _odd_parts(X[first : first + step])
+        x = X[first : first + step][:, used]
+        whole, exponent = _odd_parts(x.toarray() if sp.issparse(x) else x)
         least = np.minimum(least, np.where(whole == 0, NO_EXPONENT, exponent).min(axis=0))
-    return ColumnScales(used, least[used])
+    return used, least
 
 
 def used_columns(X: Any) -> np.ndarray:
@@ -269,7 +257,7 @@ def used_columns(X: Any) -> np.ndarray:
 
 
 def cancellation_equations(
-    examples: Examples, fit_intercept: bool, pairs: PairList, scales: ColumnScales | None = None
+    examples: Examples, fit_intercept: bool, pairs: PairList, scales: tuple[np.ndarray, np.ndarray] | None = None
 ) -> CancellationEquations:
     """Write "these pairs cancel" in whole numbers, with a row of weights for two classes, else one row per class.
 
@@ -278,19 +266,16 @@ def cancellation_equations(
     X, codes, classes = examples
     width, K = X.shape[1] + 1, len(classes)
     x = X[pairs.rows]
-    columns, exponents = scales if scales is not None else (used_columns(x), None)
+    columns, exponents = scales or (used_columns(x), None)
     x = x[:, columns].toarray() if sp.issparse(x) else x[:, columns]
     if fit_intercept:
         x = np.hstack([x, np.ones((len(x), 1), x.dtype)])
         columns, exponents = np.append(columns, width - 1), None if exponents is None else np.append(exponents, 0)
     whole, exponents = integers(x, exponents)
-    own, every = codes[pairs.rows], np.arange(len(x))
+    points = pair_points(whole, codes[pairs.rows], pairs.rivals, K)
     if K == 2:
-        signs = np.where(own == 1, 1, -1).astype(object)[:, None]
-        return CancellationEquations(whole * signs, columns, exponents, (1, width))
-    cube = np.zeros((len(x), K, len(columns)), object)
-    cube[every, own], cube[every, pairs.rivals] = whole, -whole
-    points, places = cube.reshape(len(x), -1), (np.arange(K)[:, None] * width + columns).ravel()
+        return CancellationEquations(points, columns, exponents, (1, width))
+    places = (np.arange(K)[:, None] * width + columns).ravel()
     nonzero = np.flatnonzero(points.any(axis=0)) if scales is None else np.arange(points.shape[1])
     return CancellationEquations(points[:, nonzero], places[nonzero], np.tile(exponents, K)[nonzero], (K, width))
 

@@ -68,11 +68,11 @@ def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
     >>> signed_distance(model, [[3.0, 4.0], [0.0, 1.0]], ["far", "near"])
     array([ 5.2, -1. ])
     """
-    planes, X = _read(model, X)
+    planes, X = hyperplanes(model), check_features(model, X)
     codes = None if y is None else codes_among(y, X.shape[0], planes.classes)
     s = planes.scores(X)
     if len(planes.w) == 1:
-        distance = s[:, 0] / _norm(planes.w)
+        distance = s[:, 0] / norm(planes.w)
         return distance if codes is None else np.where(codes == 1, distance, -distance)
     own = s.argmax(axis=1) if codes is None else codes
     return _nearest(planes, s, own)[0]
@@ -104,10 +104,10 @@ def project(model: Any, X: Any) -> np.ndarray:
     >>> point.round(2), abs(model.decision_function(point)).max() < 1e-12
     (array([[-0.12, -0.16]]), np.True_)
     """
-    planes, X = _read(model, X)
+    planes, X = hyperplanes(model), check_features(model, X)
     s = planes.scores(X)
     if len(planes.w) == 1:
-        length = _norm(planes.w)
+        length = norm(planes.w)
         normal, distance = planes.w / length, s[:, 0] / length
     else:
         between = _distances(planes.w) + np.diag(np.full(len(planes.w), np.inf))
@@ -152,7 +152,7 @@ def vector_projection(a: Any, b: Any) -> np.ndarray:
         raise ValueError("a or b contains NaN or infinity.")
     if not b.any():
         raise ValueError("b is the zero vector, which has no direction.")
-    direction = b / _norm(b)
+    direction = b / norm(b)
     return np.multiply.outer(a @ direction, direction)
 
 
@@ -188,23 +188,29 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     >>> margins(model, X, y)
     Margins(functional=array([25., 25.,  0.]), geometric=array([5., 5., 0.]))
     """
-    planes, X = _read(model, X)
+    planes, X = hyperplanes(model), check_features(model, X)
     codes = codes_among(y, X.shape[0], planes.classes)
     s = planes.scores(X)
     if len(planes.w) == 1:
         functional = true_lead(s[:, 0], codes)
-        return Margins(functional, functional / _norm(planes.w))
+        return Margins(functional, functional / norm(planes.w))
     functional, centred = true_lead(s, codes), planes.w - planes.w.mean(axis=0)
-    return Margins(functional, functional / (math.sqrt(2) * _norm(centred)))
+    return Margins(functional, functional / (math.sqrt(2) * norm(centred)))
 
 
 def true_lead(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the score of the true class minus that of its best rival; scores of two classes are one number each."""
+    return leads(scores, codes)[0]
+
+
+def leads(scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the score of the true class minus that of its best rival, as `true_lead` does, and the rival."""
     if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores)
-    every, rivals = np.arange(len(scores)), scores.copy()
-    rivals[every, codes] = -np.inf
-    return scores[every, codes] - rivals.max(axis=1)
+        return np.where(codes == 1, scores, -scores), 1 - codes
+    every, others = np.arange(len(scores)), scores.copy()
+    others[every, codes] = -np.inf
+    rivals = others.argmax(axis=1)
+    return scores[every, codes] - scores[every, rivals], rivals
 
 
 def radius(X: Any, fit_intercept: bool = False) -> float:
@@ -247,11 +253,6 @@ def square_scale(X: Any) -> float:
     values = X.data if sp.issparse(X) else X
     top = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     return 1.0 if top == 0 or MIN_SQUARABLE < top < MAX_SQUARABLE else top
-
-
-def _read(model: Any, X: Any) -> tuple[Hyperplanes, Any]:
-    planes = hyperplanes(model)
-    return planes, check_features(model, X)
 
 
 def hyperplanes(model: Any) -> Hyperplanes:
@@ -313,7 +314,7 @@ def _distances(theta: np.ndarray) -> np.ndarray:
     return top * np.stack([np.linalg.norm(scaled - row, axis=1) for row in scaled])
 
 
-def _norm(w: np.ndarray) -> float:
-    """Return the norm of a matrix; its squares neither overflow nor underflow."""
+def norm(w: np.ndarray) -> float:
+    """Return the norm of all numbers of an array; their squares neither overflow nor underflow."""
     top = float(np.abs(w).max())
-    return top * float(np.linalg.norm(w / top))
+    return top * float(np.linalg.norm(w / top)) if top > 0 else 0.0

@@ -23,7 +23,7 @@ from perceptrons.engine.passes.nearest import nearest_point
 from perceptrons.engine.passes.order import shuffled
 from perceptrons.engine.training.inputs import as_rows
 from perceptrons.theory.examples import Examples
-from perceptrons.theory.geometry import norms, products
+from perceptrons.theory.geometry import leads, norm, norms, products
 
 MAX_WEIGHT_FACTOR = 2.0**500  # larger weights might overflow
 GRAM_JITTER = 1e-13  # of a Gram matrix's trace, so that dependent points do not end its factorization
@@ -51,6 +51,15 @@ class PairList(NamedTuple):
 
     def take(self, indices: np.ndarray) -> "PairList":
         return PairList(self.rows[indices], self.rivals[indices])
+
+
+def pair_points(x: np.ndarray, own: np.ndarray, rivals: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return f(x, y) - f(x, r) for every row x, its own class y and the rival r; y x for two classes."""
+    if n_classes == 2:
+        return x * np.where(own == 1, 1, -1)[:, None]
+    z, every = np.zeros((len(x), n_classes, x.shape[1]), x.dtype), np.arange(len(x))
+    z[every, own], z[every, rivals] = x, -x
+    return z.reshape(len(x), -1)
 
 
 class HullPoints:
@@ -91,19 +100,12 @@ class HullPoints:
     def leads(self, theta: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the lead of each example's class over its best rival under unscaled weights, and that rival."""
         s = products(self.X, theta) + b
-        if self.binary:
-            return self.signs * s[:, 0], 1 - self.codes
-        every = np.arange(len(s))
-        own = s[every, self.codes]
-        s[every, self.codes] = -np.inf
-        rivals = s.argmax(axis=1)
-        return own - s[every, rivals], rivals.astype(np.int32)
+        lead, rivals = leads(s[:, 0] if self.binary else s, self.codes)
+        return lead, rivals.astype(np.int32, copy=False)
 
     def norm(self, theta: np.ndarray) -> float:
         """Return the length by which a lead is divided to be a distance."""
-        top = float(np.abs(theta).max())
-        length = top * float(np.linalg.norm(theta / top)) if top > 0 else 0.0
-        return length if self.binary else np.sqrt(2.0) * length
+        return norm(theta) if self.binary else np.sqrt(2.0) * norm(theta)
 
     def equations(self, pairs: PairList) -> tuple[np.ndarray, np.ndarray]:
         """Return V = (z, E), the points and the equations sum of a E = e on their weights, and e."""
@@ -111,21 +113,11 @@ class HullPoints:
         m, codes = len(rows), self.codes[rows]
         if self.width > max(m, 1024):
             z = self._embedded(rows, codes, rivals)
-        elif self.binary:
-            z = self._scaled(rows) * self.signs[rows, None]
         else:
-            x, z = self._scaled(rows), np.zeros((m, self.n_classes, self.d))
-            z[np.arange(m), codes] = x
-            z[np.arange(m), rivals] = -x
-            z = z.reshape(m, -1) / np.sqrt(2.0)
+            z = pair_points(self._scaled(rows), codes, rivals, self.n_classes) / (1.0 if self.binary else np.sqrt(2.0))
         E = np.ones((m, 1))
-        if self.fit_intercept and self.binary:
-            E = np.hstack([E, self.signs[rows, None]])
-        elif self.fit_intercept:
-            bias = np.zeros((m, self.n_classes))
-            bias[np.arange(m), codes] = 1.0
-            bias[np.arange(m), rivals] = -1.0
-            E = np.hstack([E, bias])
+        if self.fit_intercept:
+            E = np.hstack([E, pair_points(E, codes, rivals, self.n_classes)])
         size = np.sqrt((z * z).sum() / m) or 1.0
         e = np.zeros(E.shape[1])
         e[0] = size
@@ -196,17 +188,17 @@ def search(points: HullPoints, theta: np.ndarray, b: np.ndarray, gap: float, tic
     size = min(MAX_WORKING_SET, max(MIN_WORKING_SET, 4 * (points.width + 2)))
     lead, rivals = points.leads(theta, b)
     support, a = _first_support(points, lead), np.array([0.5, 0.5])
-    known = np.empty(0, np.int64)
+    working_keys = np.empty(0, np.int64)
     n_idle, least = 0, np.inf
     while n_idle < MAX_IDLE_ROUNDS + (points.n_classes if not points.binary else 0):
-        working, has_new = _working_set(points, lead, rivals, support, known, size)
+        working, has_new = _working_set(points, lead, rivals, support, working_keys, size)
         if not has_new:
             return
-        known = points.keys(working)
+        working_keys = points.keys(working)
         tick(0.0)
         V, e = points.equations(working)
         corral = corral_for(len(V), V.shape[1], len(e))
-        for place in np.searchsorted(known, points.keys(support)):
+        for place in np.searchsorted(working_keys, points.keys(support)):
             tick(0.0)
             enter(V, place, len(e), corral)
         m = corral.size[0]
@@ -240,17 +232,17 @@ def _first_support(points: HullPoints, lead: np.ndarray) -> PairList:
 
 
 def _working_set(
-    points: HullPoints, lead: np.ndarray, rivals: np.ndarray, support: PairList, known: np.ndarray, size: int
+    points: HullPoints, lead: np.ndarray, rivals: np.ndarray, support: PairList, previous_keys: np.ndarray, size: int
 ) -> tuple[PairList, bool]:
     """Return pairs sorted by key, and whether any is new.
 
-    They are the support, the examples of every class with the smallest leads, and all known pairs if there is room. Of
-    small data they are all pairs.
+    They are the support, the examples of every class with the smallest leads, and all previous pairs if there is room.
+    Of small data they are all pairs.
     """
     n, K = len(points.codes), points.n_classes
     if n * (K - 1) <= MAX_WORKING_SET:
         keys = np.flatnonzero(np.arange(n * K) % K != np.repeat(points.codes, K))
-        return points.pairs_of(keys), len(known) == 0
+        return points.pairs_of(keys), len(previous_keys) == 0
     n_per_class = -(-size // K)
     selected = []
     for members in points.by_class:
@@ -259,9 +251,9 @@ def _working_set(
         selected.append(members)
     rows = np.concatenate(selected)
     keys = np.union1d(points.keys(PairList(rows, rivals[rows])), points.keys(support))
-    if len(known) + len(keys) <= MAX_WORKING_SET:
-        keys = np.union1d(keys, known)
-    return points.pairs_of(keys), len(np.setdiff1d(keys, known)) > 0
+    if len(previous_keys) + len(keys) <= MAX_WORKING_SET:
+        keys = np.union1d(keys, previous_keys)
+    return points.pairs_of(keys), len(np.setdiff1d(keys, previous_keys)) > 0
 
 
 def _nearest(V: np.ndarray, e: np.ndarray, corral: Corral, tol: float, tick: Tick) -> np.ndarray:

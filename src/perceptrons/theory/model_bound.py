@@ -7,6 +7,7 @@ update per sentence, and its bound is that of the features of whole labellings (
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,6 @@ MAX_ROOT = 1e150  # of a bound: its square is still a float
 MAX_KERNEL_EXAMPLES = 4000  # their kernel matrix is decomposed
 MAX_NEGATIVE_EIGENVALUE = 1e-9  # relative to the largest; more is not rounding
 SAFETY_FACTOR = 1 + 1e-9  # for the rounding of sums and decompositions
-
-Requirement = tuple[bool, str, str]  # whether it is violated, by which parameter, and why the bound does not cover it
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +269,8 @@ def check_covered(model: Perceptron, learner: LinearLearner) -> None:
     )  # fmt: skip
 
 
-def _refuse(*requirements: Requirement) -> None:
+def _refuse(*requirements: tuple[bool, str, str]) -> None:
+    """Raise ValueError for the first requirement that is violated; each has the parameter and the reason."""
     for is_violated, parameter, reason in requirements:
         if is_violated:
             raise ValueError(f"The mistake bound does not cover {parameter}: {reason}.")
@@ -296,7 +296,7 @@ def _passes(model: Any, n: int) -> int:
 
 def _kernel_bound(model: KernelPerceptron, X: Any, y: Any, max_seconds: float | None) -> Bound:
     """Return the bound in the feature space of the kernel, without a bias: R^2 is the largest K(x, x)."""
-    learner, n = learner_of(model), _length(X)
+    learner, n = learner_of(model), int(X.shape[0]) if hasattr(X, "shape") else len(X)
     _refuse(
         (len(learner.classes) > 2 and model.multiclass != "joint", f"multiclass={model.multiclass!r}",
          "every binary problem has a bound of its own"),
@@ -349,18 +349,16 @@ def _tagger_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any) -> Bo
         label = target.classes.tolist()[int(np.argmax(codes < 0))]
         raise ValueError(f"y has the label {label!r}, which the tagger does not know: give what it learned from.")
     codes = codes[target.codes]
-    margins, coef, arcs = _sequence_margins(model, tokens, codes)
-    R, n = _sequence_radius(model, tokens, codes), len(margins)
+    margins, R, coef, arcs = _sequence_margins(model, tokens, codes)
+    n = len(margins)
     required_margin = 2 * float(model.margin or 0.0) / float(model.eta0)
     reach = math.sqrt(R**2 + required_margin)
-    best = (float(epochs * n), 1.0, 0.0)  # updates, gamma, D
+    separable = True if n and (margins > 0).all() else None
+    bounds = [(float(epochs * n), 1.0, 0.0)]  # updates, gamma, D
     for gamma in np.unique(margins[margins > 0]).tolist():
         D = float(np.sqrt((np.maximum(0.0, gamma - margins) ** 2).sum()))
-        best = min(best, (((reach + math.sqrt(epochs) * D) / gamma) ** 2, gamma, D), key=lambda bound: bound[0])
-    separable = True if n and (margins > 0).all() else None
-    if separable:  # then there is a bound that does not depend on the epochs
-        k = (reach / float(margins.min())) ** 2
-        best = (k, float(margins.min()), 0.0) if k <= best[0] else best
+        bounds.append((((reach + math.sqrt(epochs) * D) / gamma) ** 2, gamma, D))
+    best = min(bounds, key=lambda bound: bound[0])
     updates, gamma, D = math.floor(best[0] * SAFETY_FACTOR), best[1], best[2]
     any_epochs = None if D == 0 and updates < epochs * n else epochs
     return Bound(updates, R, gamma, D, separable, any_epochs, coef, arcs, n)
@@ -368,19 +366,22 @@ def _tagger_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any) -> Bo
 
 def _sequence_margins(
     model: SequencePerceptron, tokens: Any, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lead of every true labelling by the last weights with norm 1, rounded down, and these weights."""
-    learner = learner_of(model)
+) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+    """Return the lead of every true labelling, rounded down, R, rounded up, and the last weights with norm 1."""
+    learner, starts = learner_of(model), tokens.starts
     coef, arcs = np.asarray(model.coef_last_, np.float64), np.asarray(learner.predicting("last")[1], np.float64)
     norm = math.sqrt(float((coef**2).sum() + (arcs**2).sum())) or 1.0
     s = learner.best_through(tokens, "last", learner.limits(model, stream=True).barrier)
-    rows, starts = _token_matrix(tokens, coef.shape[1]), tokens.starts
+    values = np.asarray(tokens.rows.values, np.float64)
+    shape = (len(tokens.rows.starts) - 1, coef.shape[1])
+    rows = sp.csr_matrix((values, tokens.rows.columns, tokens.rows.starts), shape=shape)
     own = np.asarray(rows.multiply(sp.csr_matrix(coef[y])).sum(axis=1)).ravel() if len(y) else np.zeros(0)
+    token_norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     rivals = s.copy()
     rivals[np.arange(len(y)), y] = -np.inf
     eps = float(np.finfo(learner.dtype).eps)
-    margins = []
-    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+    margins, largest = [], 0.0
+    for begin, end in pairwise(starts.tolist()):
         if begin == end:
             continue  # there is nothing to label
         labels, scores = y[begin:end], s[begin:end]
@@ -388,33 +389,10 @@ def _sequence_margins(
         score = float(own[begin:end].sum() + sum(steps))
         rounding = 8 * (end - begin + 2) * eps * (abs(score) + float(np.abs(scores[np.isfinite(scores)]).max()))
         margins.append(score - float(rivals[begin:end].max()) - rounding)
-    finite = np.array(margins)[np.isfinite(margins)]
-    return finite / (norm * SAFETY_FACTOR), coef / norm, arcs / norm
-
-
-def _sequence_radius(model: SequencePerceptron, tokens: Any, y: np.ndarray) -> float:
-    """Return an upper bound of the distance between the features of two labellings of a sequence."""
-    learner, starts = learner_of(model), tokens.starts
-    rows = _token_matrix(tokens, learner.n_features)
-    norms, largest = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()), 0.0
-    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-        if begin == end:
-            continue
-        labels, n_labels = y[begin:end], len(learner.classes)
-        square = 2 * float(norms[begin:end].sum()) ** 2
+        square = 2 * float(token_norms[begin:end].sum()) ** 2  # of the distance to the features of another labelling
         if model.transitions:
-            counts = np.bincount(labels[:-1] * n_labels + labels[1:]).astype(np.float64)
+            counts = np.bincount(labels[:-1] * len(learner.classes) + labels[1:]).astype(np.float64)
             square += (float(np.sqrt((counts**2).sum())) + (end - begin - 1)) ** 2
-        square += 4.0 * bool(model.start_stop)
-        largest = max(largest, square)
-    return math.sqrt(largest) * SAFETY_FACTOR
-
-
-def _token_matrix(tokens: Any, n_features: int) -> Any:
-    rows = tokens.rows
-    shape = (len(rows.starts) - 1, n_features)
-    return sp.csr_matrix((np.asarray(rows.values, np.float64), rows.columns, rows.starts), shape=shape)
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        largest = max(largest, square + 4.0 * bool(model.start_stop))
+    finite = np.array(margins)[np.isfinite(margins)]
+    return finite / (norm * SAFETY_FACTOR), math.sqrt(largest) * SAFETY_FACTOR, coef / norm, arcs / norm

@@ -1,4 +1,8 @@
-"""Finds the features whose scale makes the radius, and with it the mistake bound, large."""
+"""Finds features whose scale makes the radius, and with it the mistake bound, large, and gives them one scale.
+
+The perceptron makes at most (R / gamma)^2 updates, with R the norm of the farthest example. A feature with large values
+can make up nearly all of R without any information about the classes. X is any array, sparse matrix or frame.
+"""
 
 from typing import Any, NamedTuple
 
@@ -28,31 +32,14 @@ class Scales(NamedTuple):
 
 
 def scales(X: Any, fit_intercept: bool = True) -> Scales:
-    """Find the features that make the radius large.
+    """Measure the features, and their shares of the radius. With an intercept, the examples are (x, 1).
 
-    The perceptron makes at most (R/gamma)^2 updates, R the norm of the farthest example. A feature with large values
-    can make up nearly all of R without any information about the classes.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-    fit_intercept : bool, default=True
-        Whether the examples are (x, 1).
-
-    Returns
-    -------
-    Scales
-
-    Examples
-    --------
-    >>> from perceptrons.theory.scales import scales
     >>> result = scales([[0.5, 3000.0, 1.0], [0.2, 4000.0, 1.0]])
     >>> result.farthest, result.shares.round(4).tolist(), result.constant.tolist()
     (1, [0.0, 1.0, 0.0], [False, False, True])
     """
     X = check_rows(X)
-    sparse = sp.issparse(X)
-    if sparse:
+    if sp.issparse(X):
         squares = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
         means, variances = (part.astype(np.float64) for part in mean_variance_axis(X.astype(np.float64), axis=0))
         constant = np.equal(*min_max_axis(X, axis=0))
@@ -62,17 +49,11 @@ def scales(X: Any, fit_intercept: bool = True) -> Scales:
         constant = X.max(axis=0) == X.min(axis=0)
     lengths = np.sqrt(squares + fit_intercept)
     farthest = int(np.argmax(lengths))
-    row = (X[[farthest]].toarray()[0] if sparse else X[farthest]).astype(np.float64)
+    row = (X[[farthest]].toarray()[0] if sp.issparse(X) else X[farthest]).astype(np.float64)
     radius = float(lengths[farthest])
-    return Scales(
-        radius=radius,
-        farthest=farthest,
-        typical=float(np.median(lengths)),
-        shares=(row / radius) ** 2 if radius else np.zeros(len(row)),
-        means=means,
-        deviations=np.where(constant, 0.0, np.sqrt(np.maximum(variances, 0.0))),
-        constant=constant,
-    )
+    shares = (row / radius) ** 2 if radius else np.zeros(len(row))
+    deviations = np.where(constant, 0.0, np.sqrt(np.maximum(variances, 0.0)))
+    return Scales(radius, farthest, float(np.median(lengths)), shares, means, deviations, constant)
 
 
 def largest_values(X: Any) -> np.ndarray:
@@ -82,15 +63,11 @@ def largest_values(X: Any) -> np.ndarray:
 
 
 def uneven(X: Any, factor: float = UNEVEN) -> bool:
-    """Return whether the largest values of features differ by more than this factor.
+    """Return whether the largest values of features differ by more than this factor, so weights cannot be compared.
 
-    Weights of such features cannot be compared. Use it before you compare weights. Sparse rows of one norm are never
-    uneven: they are texts, and a word has smaller values than another because its texts are longer, not because of a
-    unit.
+    Sparse rows of one norm are never uneven: they are texts, and a word has smaller values than another because its
+    texts are longer, not because of a unit.
 
-    Examples
-    --------
-    >>> from perceptrons.theory.scales import uneven
     >>> uneven([[1.7, 70000.0], [1.6, 50000.0]]), uneven([[1.0, 0.0], [0.0, 2.0]])
     (True, False)
     """
@@ -119,14 +96,6 @@ def scaler_for(X: Any, model: Any = None) -> str | None:
     Dense features with different units: StandardScaler. Sparse ones: MaxAbsScaler, because centring would make them
     dense. There is no advice for texts, recognised by sparse rows of one norm or by the way that the model reads its
     data, and for tables whose numbers the model scales when it reads them.
-
-    Examples
-    --------
-    >>> import scipy.sparse as sp
-    >>> from perceptrons.theory.scales import scaler_for
-    >>> people = [[1.7, 70000.0], [1.6, 50000.0]]
-    >>> scaler_for(people), scaler_for(sp.csr_matrix(people)), scaler_for([[1.0, 0.0], [0.0, 2.0]])
-    ('StandardScaler', 'MaxAbsScaler', None)
     """
     source = getattr(model, "source_", None) or {}
     if source.get("text_column") or source.get("format") == "text" or are_scaled(model) or not uneven(X):
@@ -135,31 +104,11 @@ def scaler_for(X: Any, model: Any = None) -> str | None:
 
 
 def comparable_weights(model: Any, X: Any) -> np.ndarray:
-    """Return the weights of a linear model times the standard deviations of the features.
+    """Return the weights of a linear model times the standard deviations of the features, in the shape of `coef_`.
 
     They can be compared even if features have different units, because they do not depend on these. For a voting model,
-    they are those of the averaged weights.
-
-    Use it to see which features matter most if `uneven(X)`. It does not replace scaling before training, because the
-    perceptron itself learns better from features of one scale.
-
-    Parameters
-    ----------
-    model : fitted linear model, of this library or of scikit-learn
-    X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-
-    Returns
-    -------
-    array of the shape of `coef_`
-
-    Examples
-    --------
-    >>> from perceptrons import Perceptron
-    >>> from perceptrons.theory.scales import comparable_weights
-    >>> X, y = [[1.7, 70000.0], [1.6, 50000.0], [1.9, 60000.0], [1.5, 80000.0]], [1, 0, 1, 0]
-    >>> model = Perceptron(max_iter=5).fit(X, y)
-    >>> comparable_weights(model, X).shape
-    (1, 2)
+    they are those of the averaged weights. This does not replace scaling before training, because the perceptron itself
+    learns better from features of one scale.
     """
     return dense_coef(model) * scales(check_features(model, X)).deviations
 
@@ -170,12 +119,6 @@ def even(X: Any, centre: bool = True) -> Any:
     Dense and centred: every column has mean 0 and variance 1, constant ones are 0. Otherwise, and for sparse matrices,
     which centring would make dense: the largest absolute value of every column is 1. With an intercept neither changes
     whether classes can be separated. Without one, centring may: use centre=False then.
-
-    Examples
-    --------
-    >>> from perceptrons.theory.scales import even
-    >>> even([[1.0, 3000.0], [3.0, 3000.0]]).tolist(), even([[1.0], [4.0]], centre=False).tolist()
-    ([[-1.0, 0.0], [1.0, 0.0]], [[0.25], [1.0]])
     """
     X = check_rows(X)
     if centre and not sp.issparse(X):

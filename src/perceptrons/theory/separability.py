@@ -107,18 +107,17 @@ positive.
     clock = Clock(max_seconds)
     _check(gap, fit_intercept)
     examples = check_examples(X, y)
-    if not decimals:
-        return Prover(examples, bool(fit_intercept), clock, polish_work=MAX_POLISH_WORK).decide(gap)
-    scaled = as_whole_numbers(examples.X)
-    if scaled is None:
-        raise ValueError(
-            "decimals=True, but X has numbers that need more than 15 digits (6 in float32), so the decimals that they "
-            "were read from are not known. Use decimals=False for a proof about the float64 numbers."
-        )
-    X, unit = scaled
-    return Prover(examples._replace(X=X), bool(fit_intercept), clock, polish_work=MAX_POLISH_WORK, unit=unit).decide(
-        gap
-    )
+    unit = None
+    if decimals:
+        scaled = as_whole_numbers(examples.X)
+        if scaled is None:
+            raise ValueError(
+                "decimals=True, but X has numbers that need more than 15 digits (6 in float32), so the decimals that "
+                "they were read from are not known. Use decimals=False for a proof about the float64 numbers."
+            )
+        X, unit = scaled
+        examples = examples._replace(X=X)
+    return Prover(examples, bool(fit_intercept), clock, MAX_POLISH_WORK, unit).decide(gap)
 
 
 def max_margin(
@@ -219,7 +218,10 @@ class Prover:
             witness = None
         if witness is not None:
             certificate = self._certificate(separable=False, witness=witness)
-            if not certificate.proves(self._data()):
+            examples = self.examples
+            if self.unit is not None:  # in its own unit, rounded to the nearest float, as when it was read
+                examples = examples._replace(X=examples.X / self.unit)
+            if not certificate.proves(examples):
                 raise ArithmeticError("The witness found does not prove anything. Please report this, with the data.")
             return certificate
         if self.separator is None:
@@ -242,12 +244,6 @@ class Prover:
             classes=tuple(self.labels), n_samples=n, n_features=d, fit_intercept=self.fit_intercept,
             number_type=self.examples.X.dtype.name if self.unit is None else "decimal", **claims,
         ).sealed()  # fmt: skip
-
-    def _data(self) -> Examples:
-        """Return the examples in their own unit."""
-        if self.unit is None:
-            return self.examples
-        return self.examples._replace(X=self.examples.X / self.unit)  # rounded to the nearest float, as when read
 
     # ---- the stages: each returns a witness, or finds weights that become the separator
 
@@ -358,11 +354,11 @@ class Prover:
             self.undecided = "rounding hides the result, and the data have too many dimensions for exact computation."
             return None
         scales = column_scales(self.examples.X)
-        pairs = added = step.support
+        pairs = new_pairs = step.support
         simplex = Simplex(n_equations)
         while True:
             self.clock.tick()
-            system = cancellation_equations(self.examples, self.fit_intercept, added, scales)
+            system = cancellation_equations(self.examples, self.fit_intercept, new_pairs, scales)
             simplex.add(system.points)
             weights, separator = simplex.solve(self.clock.tick)
             if weights:
@@ -372,8 +368,8 @@ class Prover:
                 return None
             violated = self.checker.violated(self._exact_weights(theta, b), system.points.shape[1])
             rows, rivals = zip(*violated, strict=True)
-            added = PairList(np.array(rows), np.array(rivals, np.int32))
-            pairs = PairList(np.append(pairs.rows, added.rows), np.append(pairs.rivals, added.rivals))
+            new_pairs = PairList(np.array(rows), np.array(rivals, np.int32))
+            pairs = PairList(np.append(pairs.rows, new_pairs.rows), np.append(pairs.rivals, new_pairs.rivals))
 
     def _tick(self, work: float) -> None:
         """Check the clock before some work; once the answer is known, limit the work too."""
@@ -420,11 +416,10 @@ class Prover:
         """
         assert self.unit is not None
         exact = times_unit(b, Fraction(1, self.unit))
-        b = exact.astype(np.float64)
-        reached = self.checker.safe_margin(self._exact_weights(theta, times_unit(b, self.unit)))
-        if reached is None:
-            b = exact
+        for b in (exact.astype(np.float64), exact):
             reached = self.checker.safe_margin(self._exact_weights(theta, times_unit(b, self.unit)))
+            if reached is not None:
+                break
         assert reached is not None
         high = at_most / self.unit
         while Fraction(high) * self.unit < Fraction(at_most):

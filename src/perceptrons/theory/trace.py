@@ -7,7 +7,8 @@ frame, LaTeX, CSV or plain values.
 import copy
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -26,6 +27,7 @@ from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
 from perceptrons.linear import Perceptron
 from perceptrons.theory.examples import check_rows, codes_among
+from perceptrons.theory.geometry import true_lead
 
 MAX_RECORDED_NUMBERS = 2**25  # in all recorded weights: a quarter of a gigabyte
 LECTURE_RULE: dict[str, Any] = {
@@ -60,6 +62,12 @@ class TracedWeights(NamedTuple):
         """Return the same weights, with the arrays of `before` where nothing changed, which saves memory."""
         pairs = zip(before, self, strict=True)
         return TracedWeights(*(old if old is not None and np.array_equal(old, new) else new for old, new in pairs))
+
+    def parts(self) -> list[tuple[str, str, np.ndarray, np.ndarray | None]]:
+        """Return the last and the average weights, one row per class, each with a prefix, a name and the biases."""
+        if self.alpha is not None:
+            return [("", "alpha", self.alpha.T, None), ("average_", "alpha", self.alpha_average.T, None)]
+        return [("", "w", self.coef, self.intercept), ("average_", "w", self.coef_average, self.intercept_average)]
 
     def n_numbers(self) -> int:
         return sum(part.size for part in self if part is not None)
@@ -111,7 +119,7 @@ class Visit(NamedTuple):
     weights : TracedWeights
         After the visit.
     moved : tuple of labels
-        For three or more classes, those whose weights the visit changed.
+        For three or more classes, those whose weights the visit changed; with one-vs-one, the numbers of the pairs.
     """
 
     k: int
@@ -275,6 +283,11 @@ def _class_pair(target: Target) -> tuple[Any, Any]:
     )
 
 
+def _row_names(model: Any, classes: list[Any], weights: TracedWeights) -> list[Any]:
+    """Return the names of the rows of weights: the classes, or numbers if the rows are pairs of classes."""
+    return list(range(len(weights.parts()[0][2]))) if model.multiclass == "ovo" else classes
+
+
 class _VisitRecorder(Recorder):
     """Records the visits of a linear model."""
 
@@ -313,9 +326,10 @@ class _VisitRecorder(Recorder):
         assert before is not None
         after = after.share_unchanged(before)
         classes, codes = learner.classes.tolist(), self.class_codes(learner)
-        for place, (i, s, counted) in enumerate(zip(part.tolist(), self.scores, counts, strict=True)):
+        names = _row_names(self.model, classes, after)
+        for place, (i, s, visit_counts) in enumerate(zip(part.tolist(), self.scores, counts, strict=True)):
             ends_batch = place == len(part) - 1  # the weights change there
-            self.n_updates += counted.updates
+            self.n_updates += visit_counts.updates
             changed = after.changed_rows(before) if ends_batch and len(s) > 1 else []
             self.visits.append(
                 Visit(
@@ -326,11 +340,11 @@ class _VisitRecorder(Recorder):
                     y=classes[codes[i]],
                     predicted=classes[int(self.winners(learner, s)[0])],
                     score=float(s[0]) if len(s) == 1 else s,
-                    margin=_margin(s, codes[i]),
-                    mistake=counted.mistakes > 0,
-                    update=counted.updates > 0,
+                    margin=float(true_lead(s if len(s) == 1 else s[None], codes[[i]])[0]) + 0.0,  # 0 for -0
+                    mistake=visit_counts.mistakes > 0,
+                    update=visit_counts.updates > 0,
                     weights=after if ends_batch else before,
-                    moved=tuple(classes[row] if row < len(classes) else row for row in changed),
+                    moved=tuple(names[row] for row in changed),
                 )
             )
         self.latest = after
@@ -357,13 +371,6 @@ class _VisitRecorder(Recorder):
         if self.codes is None:
             self.codes = codes_among(self.target, self.X.shape[0], learner.classes)
         return self.codes
-
-
-def _margin(s: np.ndarray, code: int) -> float:
-    """Return y s, or by how much the score of the true class exceeds the best other one."""
-    if len(s) == 1:
-        return float(s[0] if code else -s[0]) + 0.0
-    return float(s[code] - np.delete(s, code).max())
 
 
 class _KernelVisitRecorder(_VisitRecorder):
@@ -428,9 +435,6 @@ class Trace(Sequence[Visit]):
     def __getitem__(self, place: Any) -> Any:
         return self.visits[place]
 
-    def __iter__(self) -> Iterator[Visit]:
-        return iter(self.visits)
-
     def __repr__(self) -> str:
         return f"<Trace of {self.summary()}>"
 
@@ -454,20 +458,14 @@ class Trace(Sequence[Visit]):
 
     def __str__(self) -> str:
         header, lines = self._table()
-        rows = [header]
+        rows: list[Sequence[str]] = [header]
         for line in lines:
-            cells = [cell.split("\n") for cell in line]
-            height = max(map(len, cells))
-            rows += [[cell[k] if k < len(cell) else "" for cell in cells] for k in range(height)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
-        is_left = [_is_left_aligned(name) for name in header]
-        text = [
-            "  ".join(
-                cell.ljust(width) if left else cell.rjust(width)
-                for cell, width, left in zip(row, widths, is_left, strict=True)
-            ).rstrip()
-            for row in rows
+            rows += zip_longest(*(cell.split("\n") for cell in line), fillvalue="")
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        aligned = [
+            f"{'<' if _is_left_aligned(name) else '>'}{width}" for name, width in zip(header, widths, strict=True)
         ]
+        text = ["  ".join(map(format, row, aligned)).rstrip() for row in rows]
         return "\n".join([*text, *self._notes()])
 
     def _repr_html_(self) -> str:
@@ -504,62 +502,42 @@ class Trace(Sequence[Visit]):
             size = _score_size(visit)
             named = zip(self.classes.tolist() if several else [""], np.ravel(visit.score).tolist(), strict=False)
             scores = ", ".join(f"{label}: {rounded(s, size)}" if several else rounded(s, size) for label, s in named)
-            lines.append(
-                [
-                    str(visit.k), str(visit.epoch), self._place(visit.example), self._vector(visit.x), str(visit.y),
-                    scores, rounded(visit.margin, size), visit.verdict, *self._weight_cells(visit.weights, visit),
-                ]
-            )  # fmt: skip
+            x, margin = self._vector(visit.x, self.names.__getitem__), rounded(visit.margin, size)
+            place = [str(visit.k), str(visit.epoch), self._place(visit.example)]
+            weights = self._weight_cells(visit.weights, visit)
+            lines.append([*place, x, str(visit.y), scores, margin, visit.verdict, *weights])
         return header, lines
 
     def _weight_cells(self, weights: TracedWeights, visit: Visit | None) -> list[str]:
         """Return the cells of the weights: for several classes the rows that changed, at the start all of them."""
-        if weights.alpha is not None:
-            return [self._alphas(weights.alpha), self._alphas(weights.alpha_average)]
-        features = None if visit is None else np.flatnonzero(visit.x)
-        if len(self.classes) == 2:
-            rows, labels = [0], [""]
-        elif visit is None and not weights.coef.any() and not weights.intercept.any():
+        is_kernel = weights.alpha is not None
+        several, features = len(self.classes) > 2, None if visit is None else np.flatnonzero(visit.x)
+        if several and not is_kernel and visit is None and not weights.coef.any() and not weights.intercept.any():
             return ["all 0", "", "", ""]
-        else:
-            names = self._row_names(len(weights.coef))
-            rows = [row for row, name in enumerate(names) if visit is None or name in visit.moved]
-            labels = [f"{names[row]}: " for row in rows]
-        vectors, means = (
-            [self._vector(part[row], features) for row in rows] for part in (weights.coef, weights.coef_average)
-        )
-        biases, mean_biases = (
-            [rounded(part[row]) for row in rows] for part in (weights.intercept, weights.intercept_average)
-        )
-        labelled = [label + vector for label, vector in zip(labels, vectors, strict=True)]
-        return ["\n".join(cells) for cells in (labelled, biases, means, mean_biases)]
-
-    def _row_names(self, n: int) -> list[Any]:
-        """Return the names of the rows of weights: classes, or numbers if the rows are pairs of classes."""
-        labels = self.classes.tolist()
-        return labels if n == len(labels) else list(range(n))
+        cells, names = [], _row_names(self.model, self.classes.tolist(), weights)
+        for prefix, _, rows, biases in weights.parts():
+            shown = [k for k in range(len(rows)) if not several or is_kernel or not visit or names[k] in visit.moved]
+            labels = [f"{names[k]}: " if len(rows) > 1 and (is_kernel or not prefix) else "" for k in shown]
+            if biases is None:
+                vectors = [self._vector(rows[k], self._place) for k in shown]
+            else:
+                vectors = [self._vector(rows[k], self.names.__getitem__, features) for k in shown]
+            cells.append("\n".join(label + vector for label, vector in zip(labels, vectors, strict=True)))
+            if biases is not None:
+                cells.append("\n".join(rounded(biases[k]) for k in shown))
+        return cells
 
     def _place(self, example: int) -> str:
         return f"X[{example}]" if self.places is None else self.places[example]
 
-    def _vector(self, values: np.ndarray, features: np.ndarray | None = None) -> str:
-        """Return (1, 0.5); of many features, name the given ones or those that are not 0."""
+    def _vector(self, values: np.ndarray, name: Callable[[int], str], places: np.ndarray | None = None) -> str:
+        """Return (1, 0.5); of many values, name those at the given places, by default those that are not 0."""
         largest = float(np.abs(values).max(initial=0.0))
         if len(values) <= MAX_VECTOR_FEATURES:
             return f"({', '.join(rounded(value, largest) for value in values.tolist())})"
-        features = np.flatnonzero(values) if features is None else features
-        return _listed([f"{self.names[i]}={rounded(values[i], largest)}" for i in features.tolist()])
-
-    def _alphas(self, alpha: np.ndarray) -> str:
-        """Return one coefficient per example, or those that are not 0 if there are many; one line per class."""
-        lines = []
-        for row, values in enumerate(alpha.T):
-            if len(values) <= MAX_VECTOR_FEATURES:
-                text = f"({', '.join(map(rounded, values.tolist()))})"
-            else:
-                text = _listed([f"{self._place(i)}={rounded(values[i])}" for i in np.flatnonzero(values).tolist()])
-            lines.append(f"{self.classes[row]}: {text}" if len(alpha.T) > 1 else text)
-        return "\n".join(lines)
+        named = (np.flatnonzero(values) if places is None else places).tolist()
+        items = [f"{name(place)}={rounded(values[place], largest)}" for place in named[:MAX_NAMED_FEATURES]]
+        return (", ".join(items) or "0") + ", ..." * (len(named) > MAX_NAMED_FEATURES)
 
     # ---- the table as data
 
@@ -599,19 +577,15 @@ class Trace(Sequence[Visit]):
     def _flat_weights(self, weights: TracedWeights) -> dict[str, float]:
         """Return every weight under a name of its own."""
         flat: dict[str, float] = {}
-        if weights.alpha is not None:
-            for name, alpha in (("alpha", weights.alpha), ("average_alpha", weights.alpha_average)):
-                for row, values in enumerate(alpha.T):
-                    label = f"_{self.classes[row]}" if len(alpha.T) > 1 else ""
-                    flat |= {f"{name}{label}_{i}": float(value) for i, value in enumerate(values)}
-            return flat
-        labels = [f"_{name}" for name in self._row_names(len(weights.coef))] if len(weights.coef) > 1 else [""]
-        last = ("", weights.coef, weights.intercept)
-        for prefix, coef, intercept in (last, ("average_", weights.coef_average, weights.intercept_average)):
-            for label, w, b in zip(labels, coef, intercept, strict=True):
-                named = zip(self.names, w, strict=True)
-                flat |= {f"{prefix}w{label}_{feature}": float(value) for feature, value in named}
-                flat[f"{prefix}b{label}"] = float(b)
+        names = _row_names(self.model, self.classes.tolist(), weights)
+        for prefix, name, rows, biases in weights.parts():
+            columns = range(self.n_examples) if biases is None else self.names
+            for row, values in enumerate(rows):
+                label = f"_{names[row]}" if len(rows) > 1 else ""
+                named = zip(columns, values.tolist(), strict=True)
+                flat |= {f"{prefix}{name}{label}_{column}": value for column, value in named}
+                if biases is not None:
+                    flat[f"{prefix}b{label}"] = float(biases[row])
         return flat
 
     def to_frame(self) -> Any:
@@ -639,10 +613,6 @@ def rounded(value: Any, largest: float = 0.0, digits: int = 4) -> str:
     """Return a number in few digits; 0 for the rounding error of a sum whose terms are as large as `largest`."""
     number = float(value)
     return "0" if abs(number) < RELATIVE_ROUNDING * largest or number == 0 else f"{number:.{digits}g}"
-
-
-def _listed(items: list[str]) -> str:
-    return (", ".join(items[:MAX_NAMED_FEATURES]) or "0") + ", ..." * (len(items) > MAX_NAMED_FEATURES)
 
 
 def _is_left_aligned(column: str) -> bool:

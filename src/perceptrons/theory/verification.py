@@ -31,9 +31,10 @@ class ExactWeights:
     def __init__(self, coef: np.ndarray, intercept: Any) -> None:
         self.coef, self.intercept = np.atleast_2d(_float64_or_exact(coef)), np.atleast_1d(_float64_or_exact(intercept))
         self.binary = np.ndim(coef) == 1
-        largest: Any = max(*_extremes(self.coef), *_extremes(self.intercept), key=abs)
+        largest = Fraction(np.abs(np.append(self.coef, self.intercept)).max())
         # leads do not depend on the scale of the weights; at this one squares neither overflow nor underflow
-        self.factor = Fraction(2) ** -_exponent(abs(largest)) if largest else Fraction(1)
+        exponent = largest.numerator.bit_length() - largest.denominator.bit_length() + 1
+        self.factor = Fraction(2) ** -exponent if largest else Fraction(1)
         self.theta, self.b = self._scaled_floats(self.coef), self._scaled_floats(self.intercept)
         centred = self.theta if self.binary else self.theta - self.theta.mean(axis=0)
         slack = 4 * (centred.size + 8) * ROUNDING
@@ -217,16 +218,6 @@ def root_down(square: Fraction) -> float:
 def _float64_or_exact(numbers: Any) -> np.ndarray:
     numbers = np.asarray(numbers)
     return numbers if numbers.dtype == object else numbers.astype(np.float64)
-
-
-def _extremes(numbers: np.ndarray) -> list[Any]:
-    return [numbers.min(), numbers.max()] if numbers.dtype == object else [float(numbers.min()), float(numbers.max())]
-
-
-def _exponent(number: float | Fraction) -> int:
-    if isinstance(number, Fraction):
-        return number.numerator.bit_length() - number.denominator.bit_length()
-    return math.frexp(number)[1]
 
 
 def _nonzero(X: Any, i: int) -> tuple[list[int], list[float]]:
