@@ -56,8 +56,8 @@ from perceptrons.serve.schemas import (
 )
 from perceptrons.serve.security import Guard
 from perceptrons.serve.service import Service
-from perceptrons.serve.store import Snapshot
-from perceptrons.serve.writer import DISK_FULL, BusyError, NotLoggedError, QueueFullError
+from perceptrons.serve.store import DISK_FULL, NotLoggedError, Snapshot
+from perceptrons.serve.writer import BusyError, QueueFullError
 
 INLINE_EXAMPLES = 256  # predicted in the event loop by a linear model; with more, other requests would wait
 LOG_REPLY_BYTES = 2**21  # size of one reply to a follower

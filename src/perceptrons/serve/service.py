@@ -22,8 +22,8 @@ from perceptrons.serve.follower import Follower
 from perceptrons.serve.metrics import Metrics
 from perceptrons.serve.recent import RecentExamples
 from perceptrons.serve.schemas import LogSize, ModelShape, PredictOptions, PredictReply, Role, Stats
-from perceptrons.serve.store import Place, Store
-from perceptrons.serve.writer import DISK_FULL, BusyError, Writer
+from perceptrons.serve.store import DISK_FULL, Place, Store
+from perceptrons.serve.writer import BusyError, Writer
 
 CLOSE_SECONDS = 10.0  # to learn what waits when the server ends
 SHOWN_FEATURES = 8  # features of each class on the page

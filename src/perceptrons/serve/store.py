@@ -1,5 +1,6 @@
 """The folder of a server: its log and its snapshots, from which a server that restarts has the same model."""
 
+import errno
 import hashlib
 import logging
 import os
@@ -7,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import DecodeError, Raw, Struct, json
@@ -36,6 +37,7 @@ from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import SnapshotEntry
 from perceptrons.serve.state import Change, State
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MAX_SNAPSHOTS = 5
 SNAPSHOT_SUFFIX = ".perceptron"
 EMPTY_MAGIC = b"PCPTEMPTY"  # how the snapshot of a model begins that has seen nothing
@@ -47,6 +49,10 @@ class StoreError(ValueError):
     """The folder cannot be used as it is."""
 
 
+class NotLoggedError(OSError):
+    """The log could not be written, so nothing was learned."""
+
+
 class Place(NamedTuple):
     """The state that a snapshot has: the next frame of the log, the chain before it, and the counters."""
 
@@ -56,6 +62,11 @@ class Place(NamedTuple):
     generation: int
     learned: int
     mistakes: int
+
+    @property
+    def end(self) -> LogEnd:
+        """The end of a log that goes up to here."""
+        return LogEnd(self.position, self.chain, self.version)
 
 
 class Identity(NamedTuple):
@@ -127,12 +138,6 @@ class Rollback(Struct):
     generation: int
 
 
-class _RollbackFrame(Struct):
-    """The payload of a frame that is a rollback."""
-
-    rollback: Rollback
-
-
 class Logged(NamedTuple):
     """The content of a frame: the version before it, and changes or a rollback."""
 
@@ -143,10 +148,8 @@ class Logged(NamedTuple):
     @classmethod
     def from_frame(cls, frame: Frame) -> "Logged":
         """Return what a frame holds."""
-        content = json.decode(frame.payload, type=list[Change] | _RollbackFrame)
-        if isinstance(content, _RollbackFrame):
-            return cls(frame.version, [], content.rollback)
-        return cls(frame.version, content)
+        content = json.decode(frame.payload, type=list[Change] | dict[Literal["rollback"], Rollback])
+        return cls(frame.version, [], content["rollback"]) if isinstance(content, dict) else cls(frame.version, content)
 
     @property
     def version_after(self) -> int:
@@ -157,7 +160,7 @@ class Logged(NamedTuple):
 
     def payload(self) -> bytes:
         """Return the payload of the frame."""
-        return json.encode(self.changes if self.rollback is None else _RollbackFrame(self.rollback))
+        return json.encode(self.changes if self.rollback is None else {"rollback": self.rollback})
 
 
 class Store:
@@ -198,9 +201,9 @@ class Store:
         """
         state = State(model)
         base = hashlib.sha256(self.content(state, Place(0, 0, 0, 0, 0, 0)) if origin is None else origin).hexdigest()
-        start = Start(0, int(base[:8], 16))
+        place = Place(0, int(base[:8], 16), 0, 0, 0, 0)
         segments = segment_paths(self._log_folder)
-        if segments and read_start(segments[0]) != start:
+        if segments and read_start(segments[0]) != Start(place.position, place.chain):
             raise StoreError(
                 f"{self.folder}: the snapshots are gone, and the log does not begin with this model. Restore the "
                 "snapshots from a backup or a follower, or give the MODEL that the server was first started with."
@@ -208,7 +211,6 @@ class Store:
         if not segments:
             self._check_end(self._read_watermark(), 0, 0)
         self.set_identity(base=base, role="leader", leader=None)
-        place = Place(start.position, start.chain, 0, 0, 0, 0)
         self.save(state, place)
         if not segments:
             self._note_start(place)
@@ -239,7 +241,7 @@ class Store:
     def _note_start(self, place: Place) -> None:
         """Note where the log of a new folder starts, so that it is noticed if the log and the note are both gone."""
         if not self._watermark.path.exists():
-            self._watermark.write(LogEnd(place.position, place.chain, place.version))
+            self._watermark.write(place.end)
             self._watermark.close()
 
     def clear(self) -> None:
@@ -351,9 +353,12 @@ class Store:
     def append(self, frame: Frame, version: int) -> None:
         """Append a frame to the log, wait until it is safe, and note where the log ends now.
 
-        version: the one after the frame. OSError: nothing was appended.
+        version: the one after the frame. NotLoggedError: nothing was appended.
         """
-        self.log.append(frame)
+        try:
+            self.log.append(frame)
+        except OSError as error:
+            raise NotLoggedError(error.errno, error.strerror) from error
         self._mark(version)
 
     def _mark(self, version: int) -> None:
@@ -418,7 +423,7 @@ class Store:
         if not self.snapshots():
             return moved
         place = self._newest().place
-        reached = start = LogEnd(place.position, place.chain, place.version)
+        reached = place.end
         try:
             for last in checked_frames(self._log_folder):
                 self._check_fits(place, last)
@@ -427,7 +432,7 @@ class Store:
         except StoreError as error:
             first = segment_paths(self._log_folder)[0]
             moved += move_damage_aside(self._log_folder, DamagedLogError(first, 0, str(error)))
-            reached = start
+            reached = place.end
         missing = self._missing(self._read_watermark(), reached.position, reached.version)
         if missing is not None:
             self.warnings.append(missing)
