@@ -5,7 +5,7 @@ A docstring here is the description of a schema in the API documentation.
 
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 TEXTS = ["Free entry: text WIN to 80082", "See you at noon"]
 
@@ -71,11 +71,8 @@ class PredictOptions(Struct, kw_only=True, forbid_unknown_fields=True):
 
     def or_else(self, defaults: "PredictOptions") -> "PredictOptions":
         """Return these options; those that are not given come from the defaults."""
-        options = PredictOptions()
-        for name in options.__struct_fields__:
-            value = getattr(self, name)
-            setattr(options, name, getattr(defaults, name) if value is None else value)
-        return options
+        options = {name: getattr(self, name) for name in PredictOptions.__struct_fields__}
+        return structs.replace(defaults, **{name: value for name, value in options.items() if value is not None})
 
 
 class PredictRequest(PredictOptions):
