@@ -275,7 +275,7 @@ def _break(app, status, monkeypatch, path):
     if status == 409:
         monkeypatch.setattr(type(service), "leader", "http://leader:8080")
     elif status == 410:
-        monkeypatch.setattr(service, "frames", raising(LookupError("gone")))
+        monkeypatch.setattr(service.store.log, "encoded_frames", raising(LookupError("gone")))
     elif status == 422 and path == "/rollback":
         monkeypatch.setattr(type(service), "can_learn", False)
     elif status == 429:

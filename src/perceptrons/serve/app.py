@@ -325,7 +325,7 @@ class Routes:
         while log.position == query.position and time.monotonic() < end and not self._service.ending():
             await asyncio.sleep(0.02)
         try:
-            frames = await run_in_threadpool(self._service.frames, query.position, LOG_REPLY_BYTES)
+            frames = await run_in_threadpool(self._service.store.log.encoded_frames, query.position, LOG_REPLY_BYTES)
         except (LookupError, FileNotFoundError):
             message = "The log does not begin there, or does not go that far: begin with /model/file?place=1."
             raise HTTPException(410, message, self._end_of_log()) from None

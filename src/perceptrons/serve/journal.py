@@ -139,11 +139,11 @@ class Log:
             self._take_back()
             raise
         self._size += FRAME_SIZE + len(frame.payload)
-        self.last = frame
         self._recent.append(frame)
         self._recent_bytes += len(frame.payload)
         while self._recent_bytes > MAX_RECENT_BYTES and len(self._recent) > 1:
             self._recent_bytes -= len(self._recent.popleft().payload)
+        self.last = frame  # after the recent frames, as other threads read up to it
 
     def _take_back(self) -> None:
         try:
@@ -170,6 +170,16 @@ class Log:
                     yield frame
                 if frame.position + 1 >= end:  # a frame behind may be half written
                     return
+
+    def encoded_frames(self, position: int, max_bytes: int) -> list[bytes]:
+        """Return the frames from a position on as they were written: at least one, then up to about max_bytes."""
+        frames, n_bytes = list[bytes](), 0
+        for frame in self.frames(position):
+            frames.append(frame.encoded())
+            n_bytes += len(frames[-1])
+            if n_bytes > max_bytes:
+                break
+        return frames
 
     def drop_before(self, position: int, keep_bytes: int) -> None:
         """Remove the oldest segments, up to this position, but keep at least keep_bytes of the log."""

@@ -276,14 +276,6 @@ class Store:
         sync_folder(self.folder)
         return backup
 
-    def check_origin(self, path: Path, origin: bytes) -> None:
-        """Raise StoreError if the folder was created with a different model or parameters. origin: as for `begin`."""
-        if self.identity.base not in (None, hashlib.sha256(origin).hexdigest()):
-            raise StoreError(
-                f"{self.folder}: serves what another model than {path}, or one with other options, has learned since. "
-                "To serve that, leave MODEL out and give --data; to begin again with this one, give another --data."
-            )
-
     def recovered(self) -> tuple[SnapshotContent, Iterator[Frame]]:
         """Return the newest valid snapshot, and all frames of the log, those before the snapshot too.
 
