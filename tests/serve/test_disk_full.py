@@ -13,7 +13,7 @@ from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepare
 from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
-from tests.support.served import Examples, as_text, read_log
+from tests.support.served import Examples, as_text, full_disk, read_log
 from tools.fuzz_requests import Asgi
 
 SIZE = 600  # kilobytes of the small disk
@@ -196,17 +196,12 @@ def test_a_disk_that_does_not_take_back_what_was_half_written_ends_learning_unti
     assert read_log(tmp_path / "data").examples() == learner.acknowledged
 
 
-def test_a_snapshot_that_finds_no_room_is_refused_and_learning_goes_on(tmp_path, monkeypatch):
+def test_a_snapshot_that_finds_no_room_is_refused_and_learning_goes_on(tmp_path):
     server = served(tmp_path / "data")
     learner = Learner(server)
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     try:
         learner.learn()
-        with monkeypatch.context() as patch:
-            patch.setattr("perceptrons.serve.store.write_whole", full)
+        with full_disk():
             status, _, content = server.ask("POST", "/snapshot")
             assert (status, b"No space left" in content) == (507, True)
             server.service.writer._snapshot_every = 1  # one after each request

@@ -10,7 +10,7 @@ from perceptrons.modelfile import ModelFileError
 from perceptrons.serve import follower as following
 from perceptrons.serve.store import Store
 from tests.support.processes import wait_until
-from tests.support.served import Examples, as_text, read_log
+from tests.support.served import Examples, as_text, full_disk, read_log
 from tests.support.served_here import LEADER, URL, follow_through, served
 
 
@@ -210,15 +210,10 @@ def test_who_knows_the_new_term_does_not_follow_the_old_leader(promoted, tmp_pat
             assert version(third) == 20
 
 
-def test_a_promotion_that_cannot_be_written_is_refused_and_the_follower_follows(tmp_path, monkeypatch):
+def test_a_promotion_that_cannot_be_written_is_refused_and_the_follower_follows(tmp_path):
     examples = Numbered()
     with served(tmp_path / "leader") as leader, served(tmp_path / "copy", follow=(leader,)) as follower:
-        with monkeypatch.context() as patch:
-
-            def full(*_):
-                raise OSError(28, "No space left on device")
-
-            patch.setattr("perceptrons.serve.store.write_whole", full)
+        with full_disk():
             assert follower.post("/promote").status_code == 507
         examples.teach(leader, 3)
         wait_until(lambda: version(follower) == 3)
@@ -253,7 +248,8 @@ def test_keys_of_a_leader_are_known_to_a_follower_that_began_later(tmp_path):
     examples = Numbered()
     with served(tmp_path / "leader") as leader:
         first = examples.teach(leader, 1, key="early")
-        (body,) = ({"examples": [request["x"][0]], "labels": request["y"]} for request in read_requests(tmp_path))
+        (logged,) = read_log(tmp_path / "leader").requests
+        body = {"examples": logged["x"], "labels": logged["y"]}
         with served(tmp_path / "copy", follow=(leader,)) as follower:
             follower.post("/promote")
             told = follower.post("/learn", json=body, headers={"Idempotency-Key": "early"}).json()
@@ -262,10 +258,6 @@ def test_keys_of_a_leader_are_known_to_a_follower_that_began_later(tmp_path):
         told = follower.post("/learn", json=body, headers={"Idempotency-Key": "early"}).json()
         assert told == {**first, "repeated": True}
         assert follower.get("/stats").json()["role"] == "leader"
-
-
-def read_requests(tmp_path):
-    return read_log(tmp_path / "leader").requests
 
 
 def test_a_copy_that_was_cut_short_or_altered_is_refused(tmp_path):

@@ -127,7 +127,8 @@ class Shortage:
         if by is None or "/src/perceptrons/" not in by.f_code.co_filename:
             return
         name = argument.__name__ if event == "c_call" else frame.f_code.co_filename
-        if not name.endswith(NOT_ALLOCATING):
+        leaves_block = event == "call" and frame.f_code.co_name == "__exit__"
+        if not (leaves_block or name.endswith(NOT_ALLOCATING)):
             self.left -= 1
             if self.left == 0:
                 raise MemoryError("no memory left")

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -15,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from perceptrons.serve import metrics, openapi, pages, schemas
+from perceptrons.serve import openapi, pages, schemas
 from perceptrons.serve.openapi import Endpoint
 from perceptrons.serve.recent import digest, feedback_key
 from perceptrons.serve.requests import (
@@ -287,7 +288,7 @@ class Routes:
 
         Requests, latencies, examples, progressive error, sizes and the position of the log.
         """
-        return Response(self._service.render_metrics(), media_type=metrics.CONTENT_TYPE)
+        return Response(self._service.render_metrics(), media_type=CONTENT_TYPE_LATEST)
 
     @Endpoint("GET", "/healthz", "Server", reply=schemas.StatusReply, needs_model=False)
     async def health(self, request: Request) -> Response:

@@ -236,14 +236,14 @@ class Watermark:
         self.path, self._handle = path, -1
 
     def read(self) -> LogEnd | None:
-        """Return what the file says, or None if there is none. Raise DamagedWatermarkError if it is damaged."""
+        """Return what the file says, or None if there is none. Raise ValueError if it is damaged."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
             return None
         fields = content[: WATERMARK.size]
         if len(fields) < WATERMARK.size or with_checksum(fields) != content or not fields.startswith(WATERMARK_MAGIC):
-            raise DamagedWatermarkError(f"{self.path}: the file is damaged.")
+            raise ValueError(f"{self.path}: the file is damaged.")
         return LogEnd(*WATERMARK.unpack(fields)[1:])
 
     def write(self, reached: LogEnd) -> None:
@@ -270,10 +270,6 @@ class Watermark:
         """Close and delete the file."""
         self.close()
         self.path.unlink(missing_ok=True)
-
-
-class DamagedWatermarkError(ValueError):
-    """The file that says where the log ends is damaged."""
 
 
 class TornError(Exception):

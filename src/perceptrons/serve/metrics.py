@@ -10,9 +10,10 @@ from itertools import compress
 from threading import Lock
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from perceptrons.serve.schemas import HistoryPoint, ProgressStats, Rate, RecentMistake, Throughput
+from perceptrons.serve.state import Change
 
 WINDOWS = (100, 1000, 10_000)  # examples over which the progressive error is taken
 MAX_POINTS = 400  # points of the history
@@ -20,7 +21,6 @@ FIRST_POINT_EXAMPLES = 10  # examples of one point at first; when there are too 
 MAX_MISTAKES = 20
 RATE_SECONDS, MEAN_RATE_SECONDS = 60, 10
 MAX_SHOWN_CHARACTERS, MAX_SHOWN_ITEMS = 500, 30  # limits for one example
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 LATENCY_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
 GAUGES = {
     "version": "Examples that the published model has learned while it was served",
@@ -46,27 +46,23 @@ class Progress:
         self._recent: deque[RecentMistake] = deque(maxlen=MAX_MISTAKES)
         self._rates: deque[Rate] = deque(maxlen=RATE_SECONDS + 1)  # t: a second of the clock
 
-    def add_learned(
-        self, examples: list[Any], labels: list[Any], predictions: list[Any], version: int, has_label_sets: bool,
-        is_live: bool = True,
-    ) -> int:  # fmt: skip
-        """Count a block that was predicted and then learned. Return the number of mistakes.
+    def add_learned(self, change: Change, version: int, has_label_sets: bool, is_live: bool) -> int:
+        """Count examples that were predicted and then learned. Return the number of mistakes.
 
-        version: before the block. is_live: it is learned now, and not replayed from the log.
+        version: before the change. is_live: it is learned now, and not replayed from the log.
         """
+        labels, predictions = change.labels, change.predictions
         if has_label_sets:
-            labels_of_rows = zip(map(set, labels), (set(labels or ()) for labels in predictions), strict=True)
-        else:
-            labels_of_rows = zip(labels, predictions, strict=True)
-        mistakes = [label != predicted for label, predicted in labels_of_rows]
+            labels, predictions = list(map(set, labels)), [set(predicted or ()) for predicted in predictions]
+        mistakes = [label != predicted for label, predicted in zip(labels, predictions, strict=True)]
         with self._lock:
             self._learned += len(mistakes)
             self._mistakes += sum(mistakes)
             self._newest.extend(mistakes)
             self._add_points(mistakes, version)
             for row in list(compress(range(len(mistakes)), mistakes))[-MAX_MISTAKES:]:
-                shown = (shorten(column[row]) for column in (examples, labels, predictions))
-                self._recent.appendleft(RecentMistake(version + row, *shown))
+                columns = change.examples, change.labels, change.predictions
+                self._recent.appendleft(RecentMistake(version + row, *(shorten(column[row]) for column in columns)))
             if is_live:
                 self._current_rate().learned += len(mistakes)
         return sum(mistakes)

@@ -19,7 +19,6 @@ from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.serve.journal import (
     CHECK,
     DamagedLogError,
-    DamagedWatermarkError,
     Frame,
     Log,
     LogEnd,
@@ -317,7 +316,7 @@ class Store:
         """Return where the log ended, or None if that is unknown."""
         try:
             return self._watermark.read()
-        except DamagedWatermarkError as error:
+        except ValueError as error:
             warning = f"{error} So nobody can tell whether the end of the log is there."
             self.warnings += [] if warning in self.warnings else [warning]
             return None

@@ -18,7 +18,7 @@ from perceptrons.inspection.evaluation import several_labels
 from perceptrons.serve.example_kinds import UnfitError
 from perceptrons.serve.journal import Frame, next_frame
 from perceptrons.serve.metrics import Progress
-from perceptrons.serve.recent import RecentReplies, ReusedKeyError
+from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import LearnReply, RollbackReply
 from perceptrons.serve.state import Change, DoubleBuffer, GrowthLimits, RestoreError, State
 from perceptrons.serve.store import (
@@ -113,9 +113,7 @@ class Writer(Thread):
         """Count what was learned, and remember the replies. Return them."""
         version, replies, has_label_sets = logged.version, list[LearnReply](), several_labels(model)
         for change in logged.changes:
-            mistakes = self.progress.add_learned(
-                change.examples, change.labels, change.predictions, version, has_label_sets, is_live
-            )
+            mistakes = self.progress.add_learned(change, version, has_label_sets, is_live)
             version += len(change.examples)
             reply = LearnReply(version, len(change.examples), mistakes, change.predictions, repeated=False)
             if change.key is not None:
@@ -225,7 +223,7 @@ class Writer(Thread):
         """Answer a request that was answered before."""
         try:
             reply = self.replies.find(job.key, job.digest)
-        except ReusedKeyError as error:
+        except ValueError as error:  # the key of another request
             job.done.set_exception(error)
             return True
         if reply is not None:
