@@ -56,7 +56,6 @@ class Routes:
         self._bodies = BodyBudget(limits.bodies)
 
     def all(self) -> list[Route]:
-        """Return the route table."""
         return [self._route(method.endpoint, getattr(self, method.__name__)) for method in _methods()]
 
     def _route(self, endpoint: Endpoint, answer: Callable[[Request], Awaitable[Response]]) -> Route:
@@ -97,7 +96,7 @@ class Routes:
             raise HTTPException(400, "/learn has no options in the query string.")
         content, is_lines = await read_examples(request, self._limits, LearnRequest)
         examples, labels = content.examples, content.labels
-        check_depth(labels, self._limits, ", in $.labels")
+        check_depth(labels, self._limits, "$.labels")
         key = read_key(request)
         key_digest = "" if key is None else digest([examples, labels])
         learned = await self._result(request, self._service.writer.submit, examples, labels, key, key_digest)
@@ -150,18 +149,15 @@ class Routes:
         if not 0 < len(feedbacks) <= self._limits.examples:
             raise HTTPException(413, f"Send between 1 and {self._limits.examples:,} labels at a time.")
         for feedback in feedbacks:
-            check_depth(feedback.label, self._limits, f", in the label of {feedback.id[:40]!r}")
+            check_depth(feedback.label, self._limits, f"the label of {feedback.id[:40]!r}")
         examples = self._service.recent_examples.find([feedback.id for feedback in feedbacks])
         results = await asyncio.gather(*(self._learn_feedback(request, feedback, examples) for feedback in feedbacks))
         replies = [result for result in results if isinstance(result, LearnReply)]
-        refusals = [result for result in results if isinstance(result, HTTPException)]
+        pairs = zip(feedbacks, results, strict=True)
+        refusals = [(feedback.id, result) for feedback, result in pairs if isinstance(result, HTTPException)]
         if not replies:
-            raise refusals[0]
-        refused = [
-            schemas.RefusedLabel(feedback.id, result.status_code, result.detail)
-            for feedback, result in zip(feedbacks, results, strict=True)
-            if isinstance(result, HTTPException)
-        ]
+            raise refusals[0][1]
+        refused = [schemas.RefusedLabel(name, refusal.status_code, refusal.detail) for name, refusal in refusals]
         return json_response(
             LearnReply(
                 version=max(reply.version for reply in replies),
@@ -389,13 +385,11 @@ class Routes:
 
 
 def _methods() -> list[Any]:
-    """Return the methods that answer routes."""
     return [method for method in vars(Routes).values() if hasattr(method, "endpoint")]
 
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the OpenAPI document of all routes."""
     return openapi.document(_methods())
 
 
@@ -411,7 +405,6 @@ async def _bug(request: Request, error: Exception) -> Response:
 
 
 def application(service: Service, limits: Limits, token: str | None, hosts: frozenset[str]) -> Any:
-    """Return the ASGI application."""
     app = Starlette(
         routes=Routes(service, limits, token is not None).all(), lifespan=service.lifespan,
         exception_handlers={HTTPException: _http_error, Exception: _bug},

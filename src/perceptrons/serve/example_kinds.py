@@ -53,21 +53,15 @@ def input_kind(model: Any) -> str | None:
     return "features" if hasattr(model, "_columns") else "numbers"
 
 
-def any_example(model: Any, kind: str | None) -> Any:
-    """Return an example that the model takes, or None if none fits every model of this kind."""
-    if kind == "text":
-        return "a text"
-    if kind == "numbers":
-        return [0.0] * int(model.n_features_in_)
-    return ["a", "text"] if kind == "tokens" and model.templates is not None else None
-
-
-def any_label(model: Any, kind: str | None) -> Any:
-    """Return a label for the example that `any_example` returns."""
-    (label, *_) = model.classes_.tolist()
+def any_example(model: Any, kind: str | None) -> tuple[Any, Any] | None:
+    """Return an example that the model takes, and a label for it, or None if none fits every model of this kind."""
+    if kind not in ("text", "numbers", "tokens") or (kind == "tokens" and model.templates is None):
+        return None
+    label = model.classes_.tolist()[0]
     if kind == "tokens":
-        return [label, label]
-    return [label] if several_labels(model) else label
+        return ["a", "text"], [label, label]
+    example = "a text" if kind == "text" else [0.0] * int(model.n_features_in_)
+    return example, [label] if several_labels(model) else label
 
 
 def first_kind(example: Any) -> str:
@@ -81,17 +75,12 @@ def first_kind(example: Any) -> str:
     return "numbers"
 
 
-def label_key(model: Any, kind: str | None) -> str:
-    """Return the name under which an example holds its label."""
-    if kind == "tokens":
-        return TAGS
-    column = (getattr(model, "source_", None) or {}).get("label_column")
-    return LABEL if isinstance(column, list) else str(column or LABEL)  # a list of labels, not several columns
-
-
 def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[list[Any], list[Any]]:
     """Return the examples without their labels, and the labels."""
-    key, unlabelled, labels = label_key(model, kind), list[Any](), list[Any]()
+    column = (getattr(model, "source_", None) or {}).get("label_column")
+    key = LABEL if not column or isinstance(column, list) else str(column)  # a list of labels, not several columns
+    key = TAGS if kind == "tokens" else key
+    unlabelled, labels = list[Any](), list[Any]()
     features: Any
     for row, example in enumerate(examples):
         if kind == "sparse" and isinstance(example, str):

@@ -247,7 +247,6 @@ class Watermark:
         return LogEnd(*WATERMARK.unpack(fields)[1:])
 
     def write(self, reached: LogEnd) -> None:
-        """Overwrite the file."""
         if self._handle < 0:
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | O_BINARY, 0o600)
         content = with_checksum(WATERMARK.pack(WATERMARK_MAGIC, *reached))
@@ -267,7 +266,6 @@ class Watermark:
                 os.close(handle)
 
     def remove(self) -> None:
-        """Close and delete the file."""
         self.close()
         self.path.unlink(missing_ok=True)
 

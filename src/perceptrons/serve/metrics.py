@@ -10,6 +10,7 @@ from itertools import compress
 from threading import Lock
 from typing import Any
 
+from msgspec import structs
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from perceptrons.serve.schemas import HistoryPoint, ProgressStats, Rate, RecentMistake, Throughput
@@ -68,7 +69,6 @@ class Progress:
         return sum(mistakes)
 
     def add_predicted(self, n: int) -> None:
-        """Count predictions."""
         with self._lock:
             self.predictions += n
             self._current_rate().predicted += n
@@ -112,7 +112,6 @@ class Progress:
         self._history = [[a[0], a[1] + b[1], a[2] + b[2]] for a, b in pairs] + last
 
     def _current_rate(self) -> Rate:
-        """Return the counts of this second."""
         second = int(self._clock())
         if not self._rates or self._rates[-1].t != second:
             self._rates.append(Rate(second, 0, 0))
@@ -120,10 +119,8 @@ class Progress:
 
     def _throughput(self) -> Throughput:
         now, by_second = int(self._clock()), {rate.t: rate for rate in self._rates}
-        series = list[Rate]()
-        for t in range(-RATE_SECONDS, 0):
-            rate = by_second.get(now + t, Rate(0, 0, 0))
-            series.append(Rate(t, rate.learned, rate.predicted))
+        times = range(-RATE_SECONDS, 0)
+        series = [structs.replace(by_second.get(now + t, Rate(t, 0, 0)), t=t) for t in times]
         newest = series[-MEAN_RATE_SECONDS:]
         learned, predicted = sum(rate.learned for rate in newest), sum(rate.predicted for rate in newest)
         return Throughput(learned / len(newest), predicted / len(newest), series)
@@ -157,7 +154,6 @@ class Metrics:
         self._error = Gauge("perceptrons_progressive_error", about_error, ["window"], registry=registry)
 
     def observe(self, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 

@@ -74,7 +74,6 @@ class RecentReplies:
         return reply
 
     def add(self, key: str, request_digest: str, reply: LearnReply) -> None:
-        """Remember a reply."""
         self._add(key, request_digest, json.encode(reply))
 
     def _add(self, key: str, request_digest: str, content: bytes) -> None:

@@ -159,9 +159,9 @@ def read_key(request: Request) -> str | None:
 
 
 def check_depth(value: Any, limits: Limits, place: str) -> None:
-    """Refuse lists and objects that are nested more deeply than allowed."""
+    """Refuse lists and objects that are nested more deeply than allowed. place: for the message."""
     if _is_deeper(value, limits.depth):
-        raise HTTPException(400, f"There are lists or objects more than {limits.depth} deep{place}.")
+        raise HTTPException(400, f"There are lists or objects more than {limits.depth} deep, in {place}.")
 
 
 def _content_type(request: Request) -> str:
@@ -199,7 +199,7 @@ def _check_size(examples: list[Any], limits: Limits) -> None:
             continue
         if isinstance(example, list | dict) and len(example) > limits.features:
             raise HTTPException(413, f"Example {row} has more than {limits.features:,} features.")
-        check_depth(example, limits, f", in $.examples[{row}]")
+        check_depth(example, limits, f"$.examples[{row}]")
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
@@ -219,10 +219,8 @@ def error_response(error: HTTPException) -> Response:
 
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a reply in JSON."""
     return Response(msgspec.json.encode(content), status, headers, JSON)
 
 
 def lines_response(rows: Iterable[Any]) -> Response:
-    """Return a reply in JSON Lines."""
     return Response(msgspec.json.Encoder().encode_lines(rows), media_type=LINES[0])

@@ -33,16 +33,12 @@ COMPONENTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def _component(name: str) -> Meta:
-    return Meta(extra_json_schema={"$ref": f"#/components/schemas/{name}"})
-
-
 def _about(description: str) -> Meta:
     return Meta(description=description)
 
 
-Example = Annotated[Any, _component("Example")]
-Label = Annotated[Any, _component("Label")]
+Example = Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/Example"})]
+Label = Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/Label"})]
 Examples = Annotated[list[Example], Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 Version = Annotated[int, Meta(ge=0, description="The number of examples that the model has learned while served.")]

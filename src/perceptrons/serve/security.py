@@ -28,14 +28,9 @@ class Guard:
         self._app, self._token, self._hosts = app, None if token is None else token.encode(), hosts
 
     async def __call__(self, scope: Scope, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        refusal = self._refusal(Request(scope))
-        if refusal is None:
-            await self._app(scope, receive, send)
-        else:
-            await error_response(refusal)(scope, receive, send)
+        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        app = self._app if refusal is None else error_response(refusal)
+        await app(scope, receive, send)
 
     def _refusal(self, request: Request) -> HTTPException | None:
         host = request.headers.get("host", "")

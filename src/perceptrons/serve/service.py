@@ -18,7 +18,7 @@ from msgspec import structs
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.summary import model_summary
-from perceptrons.serve.example_kinds import any_example, any_label, input_kind
+from perceptrons.serve.example_kinds import any_example, input_kind
 from perceptrons.serve.follower import Follower
 from perceptrons.serve.metrics import Metrics
 from perceptrons.serve.recent import RecentExamples
@@ -149,11 +149,12 @@ class Service:
     def _compile(self) -> None:
         """Predict and learn once, on a copy, so that the first requests need not wait for the compiler."""
         with self.writer.buffer.reading() as state:
-            example = any_example(state.model, state.kind)
-            if example is not None:
+            pair = any_example(state.model, state.kind)
+            if pair is not None:
+                example, label = pair
                 state.predict([example])
                 if state.can_learn:
-                    state.copied().learn([example], [any_label(state.model, state.kind)])
+                    state.copied().learn([example], [label])
 
     def _close(self) -> None:
         self._copies.clear()
@@ -162,8 +163,6 @@ class Service:
         if not self.ready:
             return
         self.ready = False
-        if self.writer.is_unsaved:
-            self.writer.ask(self.writer.snapshot)
         if not self.writer.close(CLOSE_SECONDS):
             logger.error("Learning took longer than %g seconds to end. What was answered is safe.", CLOSE_SECONDS)
 
@@ -275,12 +274,10 @@ class Service:
                 f"Another server was promoted (term {self._newest_term}), so this one (term "
                 f"{self.store.identity.term}) does not learn: stop it, or let it follow the new leader (--follow)."
             )
-        if self._follower is not None and self._follower.warning is not None:
-            return f"This server does not follow its leader: {self._follower.warning}"
-        return None
+        warning = None if self._follower is None else self._follower.warning
+        return None if warning is None else f"This server does not follow its leader: {warning}"
 
     def render_metrics(self) -> bytes:
-        """Return the numbers for Prometheus."""
         if not self.ready:
             return self.metrics.render()
         progress = self.writer.progress.stats()

@@ -138,14 +138,11 @@ class State:
             return False
         if learner.weights.has_pocket or (learner.scheme == "ovo" and len(learner.classes) > 2):
             return False
-        if learner.init != "zeros" and not self._has_fixed_columns:
+        columns = getattr(model, "columns_", None)
+        is_hashed = columns is not None and columns.bits is not None
+        if learner.init != "zeros" and not is_hashed and self.kind != "numbers":
             return False
         return all(learner.code(label) is not None for label in set(change.labels))
-
-    @property
-    def _has_fixed_columns(self) -> bool:
-        columns = getattr(self.model, "columns_", None)
-        return self.kind == "numbers" or (columns is not None and columns.bits is not None)
 
     # ---- predicting
 
@@ -304,7 +301,6 @@ class DoubleBuffer:
             self._readers_changed.wait_for(lambda: not self.back.n_readers)
 
     def replace(self, state: State) -> None:
-        """Publish another model."""
         self.back = state
         self.publish()
         self.restore()

@@ -119,9 +119,9 @@ class Snapshot(NamedTuple):
     """A file with the model at one version."""
 
     path: Path
-    version: int
-    generation: int
     position: int
+    generation: int
+    version: int
     n_bytes: int
 
     def entry(self) -> SnapshotEntry:
@@ -146,7 +146,6 @@ class Logged(NamedTuple):
 
     @classmethod
     def from_frame(cls, frame: Frame) -> "Logged":
-        """Return what a frame holds."""
         content = json.decode(frame.payload, type=list[Change] | dict[Literal["rollback"], Rollback])
         return cls(frame.version, [], content["rollback"]) if isinstance(content, dict) else cls(frame.version, content)
 
@@ -158,7 +157,6 @@ class Logged(NamedTuple):
         return self.version + sum(len(change.examples) for change in self.changes)
 
     def payload(self) -> bytes:
-        """Return the payload of the frame."""
         return json.encode(self.changes if self.rollback is None else {"rollback": self.rollback})
 
 
@@ -186,7 +184,6 @@ class Store:
         return not (self.snapshots() or segment_paths(self._log_folder) or self._watermark.path.exists())
 
     def set_identity(self, **changes: Any) -> None:
-        """Change the identity of the folder, also on disk."""
         identity = self.identity._replace(**changes)
         if identity != self.identity or not self._identity_path.exists():
             identity.write(self._identity_path)
@@ -363,7 +360,6 @@ class Store:
                              self._watermark.path, error)  # fmt: skip
 
     def close(self) -> None:
-        """Close the log."""
         self.log.close()
         try:
             self._watermark.close()
@@ -441,7 +437,7 @@ class Store:
             if len(parts) == 3 and all(part.isdigit() for part in parts) and path.is_file():
                 position, generation, version = map(int, parts)
                 with suppress(FileNotFoundError):  # the writer may have removed it meanwhile
-                    snapshots.append(Snapshot(path, version, generation, position, path.stat().st_size))
+                    snapshots.append(Snapshot(path, position, generation, version, path.stat().st_size))
         return snapshots
 
     def save(self, state: State, place: Place, replies: RecentReplies | None = None) -> Snapshot:
@@ -457,7 +453,7 @@ class Store:
                 old.path.unlink()
         if hasattr(self, "log"):
             self.log.drop_before(oldest, self._keep_bytes)
-        return Snapshot(path, place.version, place.generation, place.position, len(content))
+        return Snapshot(path, place.position, place.generation, place.version, len(content))
 
     @staticmethod
     def content(

@@ -145,7 +145,8 @@ class Writer(Thread):
         return job.done
 
     def close(self, seconds: float) -> bool:
-        """Learn what waits, then end. Return False if that took too long."""
+        """Learn what waits, write a snapshot of what is new, and end. Return False if that took too long."""
+        self.ask(lambda: self.snapshot() if self._n_since_snapshot else None)
         with self._lock:
             self._is_closed = True
             self._jobs.put(END)
@@ -331,11 +332,6 @@ class Writer(Thread):
         """Return where the log and the counts are."""
         last, totals = self.store.log.last, self.progress.totals()
         return Place(self.store.log.position, last.chain, self.buffer.version, self.generation, *totals)
-
-    @property
-    def is_unsaved(self) -> bool:
-        """True if anything was learned since the newest snapshot."""
-        return self._n_since_snapshot > 0
 
     def snapshot(self) -> Snapshot:
         """Write a snapshot now. Called while nothing is learned (`ask`)."""
