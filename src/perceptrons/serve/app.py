@@ -288,17 +288,14 @@ class Routes:
 
     @Endpoint("GET", "/healthz", "Server", reply=schemas.StatusReply, needs_model=False)
     async def health(self, request: Request) -> Response:
-        """Check that the process is alive.
-
-        Needs no token.
-        """
+        """Check that the process is alive."""
         return json_response(schemas.StatusReply("alive"))
 
     @Endpoint("GET", "/readyz", "Server", reply=schemas.StatusReply)
     async def ready(self, request: Request) -> Response:
         """Check that the model can answer.
 
-        Needs no token. 503 while the server reads its log.
+        503 while the server reads its log.
         """
         warning = self._service.warning
         return json_response(
@@ -351,24 +348,18 @@ class Routes:
     async def page(self, request: Request) -> Response:
         """The live page.
 
-        Needs no token; the page asks for it.
+        The page asks for the token.
         """
         return pages.live(self._has_token)
 
     @Endpoint("GET", "/docs", "Pages", reply=HTML, needs_model=False)
     async def docs(self, request: Request) -> Response:
-        """This documentation.
-
-        Needs no token.
-        """
+        """This documentation."""
         return pages.docs(document)
 
     @Endpoint("GET", "/openapi.json", "Pages", reply=dict[str, Any], needs_model=False)
     async def openapi(self, request: Request) -> Response:
-        """The OpenAPI document.
-
-        Needs no token.
-        """
+        """The OpenAPI document."""
         return json_response(document())
 
     # ---- refusing

@@ -103,6 +103,7 @@ def _schema(kind: Any) -> dict[str, Any]:
 def _operation(route: Endpoint, function: Callable[..., Any]) -> dict[str, Any]:
     summary, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n")
     is_open = route.path in OPEN_PATHS
+    description = f"Needs no token. {description}" if is_open else description
     errors = {403, *route.errors} | ({*BODY_ERRORS} if route.bodies else set())
     errors |= ({503} if route.needs_model else set()) | (set() if is_open else {401})
     operation = {

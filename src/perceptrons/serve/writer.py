@@ -10,6 +10,7 @@ import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, NamedTuple, TypeVar
@@ -146,7 +147,8 @@ class Writer(Thread):
 
     def close(self, seconds: float) -> bool:
         """Learn what waits, write a snapshot of what is new, and end. Return False if that took too long."""
-        self.ask(lambda: self.snapshot() if self._n_since_snapshot else None)
+        with suppress(BusyError):  # it failed meanwhile
+            self.ask(lambda: self.snapshot() if self._n_since_snapshot else None)
         with self._lock:
             self._is_closed = True
             self._jobs.put(END)
