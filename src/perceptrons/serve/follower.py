@@ -102,9 +102,9 @@ class Follower(Thread):
         if self._ended.is_set():
             return
         end = LeaderEnd.from_headers(headers)
-        reason = self._refusal(end)
-        if reason is not None:
-            self._refuse(reason)
+        refusal = self._refusal(end)
+        if refusal is not None:
+            self._refuse(refusal)
             return
         if received is None:
             self._begin_again("it no longer has what this server needs next", keep=True)
