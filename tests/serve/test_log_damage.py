@@ -17,7 +17,7 @@ from msgspec import json
 from perceptrons import Perceptron, load, save
 from perceptrons.cli import main
 from perceptrons.modelfile import ModelFileError
-from perceptrons.serve.journal import Log, Start, next_frame
+from perceptrons.serve.journal import DamagedLogError, Log, Start, next_frame
 from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import LearnReply
 from perceptrons.serve.service import Service, prepare
@@ -296,36 +296,47 @@ def take_log_of_another_server(folder):
     shutil.copytree(other / "log", folder / "log")
 
 
-DAMAGES = {
-    "a segment in the middle is missing": (
-        "should come first", [lambda folder, k=k: segments(folder)[k].unlink() for k in range(1, 4)],
-    ),
-    "two segments are swapped": (
-        "the name of the file should be",
-        [lambda folder, pair=pair: swap(folder, *pair) for pair in itertools.combinations(range(4), 2)],
-    ),
-    "a folder is named like a segment": (
-        "50.log: the log is damaged at byte 0 .this is a folder",
-        [lambda folder: (folder / "log" / f"{50:020d}.log").mkdir()],
-    ),
+def every_segment_in_the_middle(folder):
+    return [lambda target, k=k: segments(target)[k].unlink() for k in range(1, len(segments(folder)) - 1)]
+
+
+def every_pair(folder):
+    pairs = itertools.combinations(range(len(segments(folder))), 2)
+    return [lambda target, pair=pair: swap(target, *pair) for pair in pairs]
+
+
+DAMAGES = {  # the error, its message, and what does the damage
+    "a segment in the middle is missing": (DamagedLogError, "should come first", every_segment_in_the_middle),
+    "two segments are swapped": (DamagedLogError, "the name of the file should be", every_pair),
     "segments that a snapshot needs are missing": (
-        "the log begins after the newest sound snapshot",
-        [lambda folder: [path.unlink() for path in segments(folder)[:-1]]],
+        StoreError, "the log begins after the newest sound snapshot",
+        lambda folder: [lambda target: [path.unlink() for path in segments(target)[:-1]]],
     ),
-    "the log is that of another server": ("does not belong to this log", [take_log_of_another_server]),
+    "the log is that of another server": (
+        StoreError, "does not belong to this log", lambda folder: [take_log_of_another_server],
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_folder_of_segments_is_noticed_and_can_be_repaired(many_segments, name, capsys):
     folder, contents = many_segments
-    message, damages = DAMAGES[name]
-    for damage in damages:
+    error, message, damages = DAMAGES[name]
+    for damage in damages(folder):
         target = copied(folder, "damaged-log")
         damage(target)
-        with pytest.raises(ValueError, match=message):  # StoreError and DamagedLogError are ValueErrors
+        with pytest.raises(error, match=message):
             started(target)
         assert_repaired(target, contents, capsys)
+
+
+def test_a_folder_named_like_a_segment_is_refused_in_one_line_and_can_be_set_aside(many_segments, capsys):
+    folder, contents = many_segments
+    target = copied(folder, "folder")
+    (target / "log" / f"{50:020d}.log").mkdir()
+    assert f"{50:020d}.log: the log is damaged at byte 0 (this is a folder" in refusal_of(capsys, target)
+    assert said_by(capsys, "serve", "--data", target, "--repair")[0] == 0
+    assert started(target) == contents[-1]
 
 
 def test_a_missing_first_segment_that_no_snapshot_needs_changes_nothing(many_segments):
