@@ -12,7 +12,8 @@ import socket
 import ssl
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from threading import local
 from typing import Any, NamedTuple
@@ -222,22 +223,22 @@ class Client:
         repeatable: bool = True,
     ) -> "_Reply":
         """Send a request, again if it fails and is repeatable. Raise OSError if the server cannot be reached."""
-        retries = self._retries if repeatable else 0
-        for attempt in range(retries + 1):
+        attempt = 0
+        while True:
+            is_last = not repeatable or attempt >= self._retries
             pause = min(MAX_PAUSE_SECONDS, 0.1 * 2**attempt)
             try:
                 reply = self._send_once(method, path, body, headers or {})
-            except OSError:
-                if attempt == retries:
-                    raise
-            else:
-                if reply.status not in BUSY or attempt == retries:
+                if is_last or reply.status not in BUSY:
                     return reply
                 retry_after = reply.headers.get("retry-after", "")
                 if retry_after.isdigit():
                     pause = max(pause, min(MAX_PAUSE_SECONDS, float(retry_after)))
+            except OSError:
+                if is_last:
+                    raise
             time.sleep(pause * random.uniform(0.5, 1.0))
-        raise AssertionError("unreachable")
+            attempt += 1
 
     def _send_once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> "_Reply":
         headers = {**self._headers, **headers, **({} if body is None else JSON)}
@@ -260,13 +261,10 @@ class Client:
     def _connection(self) -> http.client.HTTPConnection:
         """Return the connection of this thread, which stays open between requests."""
         if not hasattr(self._open, "connection"):
-            host, port = str(self._parts.hostname), self._parts.port
+            connect: Callable[..., http.client.HTTPConnection] = http.client.HTTPConnection
             if self._parts.scheme == "https":
-                self._open.connection = http.client.HTTPSConnection(
-                    host, port, timeout=self._timeout, context=self._context
-                )
-            else:
-                self._open.connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
+                connect = partial(http.client.HTTPSConnection, context=self._context)
+            self._open.connection = connect(str(self._parts.hostname), self._parts.port, timeout=self._timeout)
             self._connections.append(self._open.connection)
         connection: http.client.HTTPConnection = self._open.connection
         if connection.sock is not None and _is_readable(connection.sock):  # the server has closed it meanwhile

@@ -9,10 +9,10 @@ from msgspec import structs
 
 import perceptrons
 from perceptrons.cli import main
-from perceptrons.client import Client, ServerError
+from perceptrons.client import ServerError
 from perceptrons.modelfile import as_bytes
 from tests.support.served import KINDS, Examples, model_file, trained_offline
-from tests.support.served_here import URL, client_of, served
+from tests.support.served_here import client_of, served
 
 WITH_MODEL = [name for name in KINDS if KINDS[name].model is not None]
 
@@ -77,7 +77,7 @@ def test_learning_gives_the_model_that_learns_offline_byte_for_byte(name, tmp_pa
     path = model_file(name, tmp_path)
     examples, requests = Examples(name), []
     with served(tmp_path / "served", path) as http:
-        client = Client(URL, http=http, retries=0)
+        client = http.client
         for n in (1, 7, 1, 20, 3):
             x, y = examples.some(n)
             before = client.predict(x)
@@ -122,7 +122,7 @@ def test_a_server_that_starts_again_has_the_same_model(name, tmp_path):
     contents = []
     for every in (10**9, 5):  # with the log alone, and with snapshots in between
         with served(tmp_path / "served", path, snapshot_every=every) as http:
-            client = Client(URL, http=http, retries=0)
+            client = http.client
             contents.append(http.get("/model/file").content)
             for n in (3, 4, 2):
                 client.learn(*examples.some(n))
@@ -178,7 +178,7 @@ def test_contributions_add_up_to_the_score(tmp_path):
 def test_feedback_learns_an_earlier_prediction_once(tmp_path):
     path = model_file("text", tmp_path)
     with served(tmp_path / "served", path) as http:
-        client = Client(URL, http=http, retries=0)
+        client = http.client
         asked = client.details(["free cash prize", "see you at home"])["predictions"]
         ids = [one["id"] for one in asked]
         first = client.feedback({ids[0]: "ham", ids[1]: "ham"})
@@ -218,7 +218,7 @@ def test_a_key_is_learned_once_across_restarts(tmp_path):
 def test_rollback_returns_to_a_snapshot_and_stays_there_after_a_restart(tmp_path):
     path, examples = model_file("text", tmp_path), Examples("text")
     with served(tmp_path / "served", path) as http:
-        client = Client(URL, http=http, retries=0)
+        client = http.client
         client.learn(*examples.some(5))
         assert client.snapshot()["version"] == 5
         kept = http.get("/model/file").content
@@ -235,7 +235,7 @@ def test_rollback_returns_to_a_snapshot_and_stays_there_after_a_restart(tmp_path
     with served(tmp_path / "served", path) as http:
         assert http.get("/model/file").content == learned
         assert http.get("/stats").json()["generation"] == 1
-        client = Client(URL, http=http, retries=0)
+        client = http.client
         assert client.rollback(0) == {"version": 0, "generation": 2}
         assert http.get("/model/file").content == as_bytes(perceptrons.load(path))
 
@@ -318,7 +318,7 @@ def test_requests_of_a_group_are_refused_one_by_one(tmp_path):
 
 def test_numbers_for_prometheus_count_what_happened(tmp_path):
     with served(tmp_path / "served", model_file("text", tmp_path)) as http:
-        client = Client(URL, http=http, retries=0)
+        client = http.client
         client.learn(["free cash"] * 100, ["spam"] * 100)
         client.predict(["see you"] * 3)
         text = http.get("/metrics").text

@@ -16,6 +16,7 @@ import pytest
 from perceptrons import client, save
 from perceptrons.client import Client, ServerError
 from tests.conftest import ROOT
+from tests.support.processes import wait_until
 from tests.support.served import KINDS, Examples, WarmServer, as_text, model_file, read_log, trained_offline
 
 KILLS = {name: 50 if name in ("text", "features") else 10 for name in KINDS if name != "sparse"}
@@ -112,10 +113,8 @@ def test_after_kills_at_random_moments_the_model_is_the_one_trained_offline_on_t
     assert load.errors == []
 
     ends = leader.ready(), follower.ready()
-    version, until = ends[0].stats()["version"], time.monotonic() + 60
-    while ends[1].stats()["version"] != version:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    version = ends[0].stats()["version"]
+    wait_until(lambda: ends[1].stats()["version"] == version, 60)
     for number, one in enumerate(ends):
         assert one.download(tmp_path / f"of-{number}") == version
     log = read_log(leader.folder)

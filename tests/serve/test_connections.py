@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import time
 from threading import Thread
 
 import pytest
@@ -17,6 +16,7 @@ from perceptrons.serve.security import LOCAL_HOSTS
 from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
+from tests.support.processes import wait_until
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 N_FEATURES = 2**19  # of the model: its file has 8 MB, more than buffers of sockets hold
@@ -100,10 +100,7 @@ def test_headers_without_an_end_are_refused(start, tmp_path):
                 client.sendall(endless * 64)
                 sent += 64 * len(endless)
         assert sent < 40 * 2**20  # the server closed the connection before
-        until = time.monotonic() + 30
-        while server.server_state.connections:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(lambda: not server.server_state.connections)
 
 
 def test_a_new_connection_replaces_the_one_that_was_idle_for_longest(tmp_path, monkeypatch):
@@ -127,16 +124,11 @@ def large_model():
 def test_our_client_opens_a_connection_again_that_the_server_has_closed(tmp_path):
     with listening(tmp_path) as (port, server):
         client = Client(f"http://127.0.0.1:{port}", retries=0)
-        until = time.monotonic() + 30
-        while not client.is_ready():
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(client.is_ready)
         client.learn([{"a": 1}], ["x"])
         for other in list(server.server_state.connections):
             other.loop.call_soon_threadsafe(other.transport.abort)
-        while server.server_state.connections:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(lambda: not server.server_state.connections)
         assert client.rollback(0)["version"] == 0  # which is sent once only
         client.close()
 
@@ -151,10 +143,7 @@ def test_clients_that_do_not_read_a_model_file_are_closed_and_hold_no_copies_of_
         with connected(port) as reader:
             received = _read_answer(reader, b"GET /model/file HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert received > 8 * N_FEATURES
-        until = time.monotonic() + 30
-        while len(server.server_state.connections) > 1:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(lambda: len(server.server_state.connections) <= 1)
 
 
 def test_the_server_ends_soon_though_clients_do_not_read(tmp_path):
@@ -163,23 +152,14 @@ def test_the_server_ends_soon_though_clients_do_not_read(tmp_path):
         for _ in range(5):
             client = many.enter_context(connected(port))
             client.sendall(b"GET /model/file HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        until = time.monotonic() + 30
-        while not any(one._stall for one in server.server_state.connections):
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        began = time.monotonic()
+        wait_until(lambda: any(one._stall for one in server.server_state.connections))
         server.should_exit = True
-        while server.server_state.connections:
-            assert time.monotonic() < began + connection.STALL_SECONDS
-            time.sleep(0.01)
+        wait_until(lambda: not server.server_state.connections, connection.STALL_SECONDS)
 
 
 def _wait_until_ready(port):
-    until = time.monotonic() + 60
     with connected(port) as client:
-        while b" 200 " not in answer_to(client, GET.replace(b"healthz", b"readyz")):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_until(lambda: b" 200 " in answer_to(client, GET.replace(b"healthz", b"readyz")), 60)
 
 
 def _read_answer(client, request):

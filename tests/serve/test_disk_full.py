@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,17 +14,22 @@ from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepare
 from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
-from tests.support.served import Examples, as_text, read_log
+from tests.support.served import Examples, as_text, full_disk, read_log
 from tools.fuzz_requests import Asgi
 
 SIZE = 600  # kilobytes of the small disk
 
 
+@contextmanager
 def served(folder, segment_bytes=2000):
     store = Store(folder, segment_bytes=segment_bytes)
     if store.is_new:
         prepare(store, Perceptron(), None)
-    return Asgi(store, GrowthLimits(), Limits())
+    server = Asgi(store, GrowthLimits(), Limits())
+    try:
+        yield server
+    finally:
+        server.close()
 
 
 class Learner:
@@ -61,9 +67,8 @@ def small_disk(tmp_path):
 
 def test_on_a_full_disk_predictions_go_on_and_exactly_what_was_acknowledged_is_there_after_a_restart(small_disk):
     ballast = small_disk / "ballast"
-    server = served(small_disk / "data")
-    learner = Learner(server)
-    try:
+    with served(small_disk / "data") as server:
+        learner = Learner(server)
         for _ in range(3):
             assert learner.learn()[0] == 200
         ballast.write_bytes(b"x" * 200_000)
@@ -78,31 +83,21 @@ def test_on_a_full_disk_predictions_go_on_and_exactly_what_was_acknowledged_is_t
         ballast.unlink()
         assert learner.learn()[0] == 200
         before = server.ask("GET", "/model/file")[2]
-    finally:
-        server.close()
     assert read_log(small_disk / "data").examples() == learner.acknowledged
-    server = served(small_disk / "data")
-    try:
-        assert server.service.version == len(learner.acknowledged)
-        assert server.ask("GET", "/model/file")[2] == before
-        learner.server = server
+    with served(small_disk / "data") as learner.server:
+        assert learner.server.service.version == len(learner.acknowledged)
+        assert learner.server.ask("GET", "/model/file")[2] == before
         assert learner.learn()[0] == 200
-    finally:
-        server.close()
 
 
 def test_learning_is_synced_where_the_system_has_no_fdatasync(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "fdatasync", raising=False)
     synced, fsync = [], os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), fsync(handle)))
-    server = served(tmp_path / "data")
-    learner = Learner(server)
-    try:
-        before = len(synced)
+    with served(tmp_path / "data") as server:
+        learner, before = Learner(server), len(synced)
         assert [learner.learn()[0] for _ in range(3)] == [200] * 3
         assert len(synced) >= before + 3
-    finally:
-        server.close()
     assert read_log(tmp_path / "data").examples() == learner.acknowledged
 
 
@@ -118,11 +113,8 @@ def test_segments_are_opened_as_binary_files_where_text_files_are_translated(tmp
     monkeypatch.setattr(os, "open", recording)
     learner = Learner(None)
     for _ in range(2):  # a new folder, and one that is there
-        server = learner.server = served(tmp_path / "data", segment_bytes=300)
-        try:
+        with served(tmp_path / "data", segment_bytes=300) as learner.server:
             assert [learner.learn()[0] for _ in range(5)] == [200] * 5
-        finally:
-            server.close()
     segments = [(path, flags) for path, flags in opened if path.endswith(journal.SEGMENT_SUFFIX)]
     assert len({path for path, _ in segments}) > 2
     assert all(flags & flag for _, flags in segments)
@@ -152,9 +144,8 @@ def test_whichever_call_fails_nothing_is_learned_twice_or_lost(tmp_path, name, c
     """With segments so small that each request begins another one: the head, the frame and the folder are written."""
     for at in range(4):
         folder = tmp_path / f"{name}-{at}"
-        server = served(folder, segment_bytes=100)
-        learner = Learner(server)
-        try:
+        with served(folder, segment_bytes=100) as server:
+            learner = Learner(server)
             learner.learn()
             with pytest.MonkeyPatch.context() as patch:
                 faults = Faults(patch, name, at, code, partly=name == "write")
@@ -165,18 +156,14 @@ def test_whichever_call_fails_nothing_is_learned_twice_or_lost(tmp_path, name, c
             assert learner.predicts()
             assert learner.learn()[0] == 200
             before = server.ask("GET", "/model/file")[2]
-        finally:
-            server.close()
         assert read_log(folder).examples() == learner.acknowledged
-        again = served(folder)
-        assert again.ask("GET", "/model/file")[2] == before
-        again.close()
+        with served(folder) as again:
+            assert again.ask("GET", "/model/file")[2] == before
 
 
 def test_a_disk_that_does_not_take_back_what_was_half_written_ends_learning_until_a_restart(tmp_path):
-    server = served(tmp_path / "data")
-    learner = Learner(server)
-    try:
+    with served(tmp_path / "data") as server:
+        learner = Learner(server)
         learner.learn()
         with pytest.MonkeyPatch.context() as patch:
             Faults(patch, "write", 0, partly=True)
@@ -186,27 +173,17 @@ def test_a_disk_that_does_not_take_back_what_was_half_written_ends_learning_unti
         assert status == 507
         assert "start the server again" in told["error"]
         assert learner.predicts()
-    finally:
-        server.close()
-    again = served(tmp_path / "data")
-    learner.server = again
-    assert again.service.version == len(learner.acknowledged)
-    assert learner.learn()[0] == 200
-    again.close()
+    with served(tmp_path / "data") as learner.server:
+        assert learner.server.service.version == len(learner.acknowledged)
+        assert learner.learn()[0] == 200
     assert read_log(tmp_path / "data").examples() == learner.acknowledged
 
 
-def test_a_snapshot_that_finds_no_room_is_refused_and_learning_goes_on(tmp_path, monkeypatch):
-    server = served(tmp_path / "data")
-    learner = Learner(server)
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    try:
+def test_a_snapshot_that_finds_no_room_is_refused_and_learning_goes_on(tmp_path):
+    with served(tmp_path / "data") as server:
+        learner = Learner(server)
         learner.learn()
-        with monkeypatch.context() as patch:
-            patch.setattr("perceptrons.serve.store.write_whole", full)
+        with full_disk():
             status, _, content = server.ask("POST", "/snapshot")
             assert (status, b"No space left" in content) == (507, True)
             server.service.writer._snapshot_every = 1  # one after each request
@@ -216,8 +193,5 @@ def test_a_snapshot_that_finds_no_room_is_refused_and_learning_goes_on(tmp_path,
         assert server.ask("GET", "/model/file")[0] == 200  # given by the writer, once it has made the snapshot
         assert len(server.service.store.snapshots()) == 2
         assert server.ask("POST", "/snapshot")[0] == 200
-    finally:
-        server.close()
-    again = served(tmp_path / "data")
-    assert again.service.version == len(learner.acknowledged)
-    again.close()
+    with served(tmp_path / "data") as again:
+        assert again.service.version == len(learner.acknowledged)

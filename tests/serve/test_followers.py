@@ -5,13 +5,13 @@ import time
 
 import pytest
 
-from perceptrons.client import Client, ServerError
+from perceptrons.client import ServerError
 from perceptrons.modelfile import ModelFileError
 from perceptrons.serve import follower as following
 from perceptrons.serve.store import Store
 from tests.support.processes import wait_until
-from tests.support.served import Examples, as_text, read_log
-from tests.support.served_here import LEADER, URL, follow_through, served
+from tests.support.served import Examples, as_text, full_disk, read_log
+from tests.support.served_here import LEADER, follow_through, served
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ class Numbered(Examples):
     def teach(self, http, n, key=None):
         for _ in range(n):
             examples, labels = self.some(1)
-            answer = Client(URL, http=http, retries=0).learn(examples, labels, key=key)
+            answer = http.client.learn(examples, labels, key=key)
             self.taught += map(as_text, examples)
         return answer
 
@@ -148,8 +148,8 @@ def promoted(tmp_path):
         wait_until(lambda: version(follower) == 10)
         with pytest.raises(ServerError, match="follower, which does not learn"):
             examples.teach(follower, 1)
-        assert Client(URL, http=follower, retries=0).promote() == {"role": "leader", "term": 1, "version": 10}
-        assert Client(URL, http=follower, retries=0).promote()["term"] == 1
+        assert follower.client.promote() == {"role": "leader", "term": 1, "version": 10}
+        assert follower.client.promote()["term"] == 1
         examples.teach(follower, 10)
     return leader, copy, examples
 
@@ -175,7 +175,7 @@ def test_an_old_leader_that_has_heard_of_a_promotion_remembers_it_when_it_is_sta
     with served(leader) as old:  # the new leader is off
         with pytest.raises(ServerError, match=r"Another server was promoted \(term 1\)"):
             Numbered(1).teach(old, 1)
-        assert Client(URL, http=old, retries=0).promote()["term"] == 2  # a person has decided so
+        assert old.client.promote()["term"] == 2  # a person has decided so
         Numbered(1).teach(old, 1)
         assert "warning" not in ready(old)
     with served(leader) as old:
@@ -210,15 +210,10 @@ def test_who_knows_the_new_term_does_not_follow_the_old_leader(promoted, tmp_pat
             assert version(third) == 20
 
 
-def test_a_promotion_that_cannot_be_written_is_refused_and_the_follower_follows(tmp_path, monkeypatch):
+def test_a_promotion_that_cannot_be_written_is_refused_and_the_follower_follows(tmp_path):
     examples = Numbered()
     with served(tmp_path / "leader") as leader, served(tmp_path / "copy", follow=(leader,)) as follower:
-        with monkeypatch.context() as patch:
-
-            def full(*_):
-                raise OSError(28, "No space left on device")
-
-            patch.setattr("perceptrons.serve.store.write_whole", full)
+        with full_disk():
             assert follower.post("/promote").status_code == 507
         examples.teach(leader, 3)
         wait_until(lambda: version(follower) == 3)
@@ -253,7 +248,8 @@ def test_keys_of_a_leader_are_known_to_a_follower_that_began_later(tmp_path):
     examples = Numbered()
     with served(tmp_path / "leader") as leader:
         first = examples.teach(leader, 1, key="early")
-        (body,) = ({"examples": [request["x"][0]], "labels": request["y"]} for request in read_requests(tmp_path))
+        (logged,) = read_log(tmp_path / "leader").requests
+        body = {"examples": logged["x"], "labels": logged["y"]}
         with served(tmp_path / "copy", follow=(leader,)) as follower:
             follower.post("/promote")
             told = follower.post("/learn", json=body, headers={"Idempotency-Key": "early"}).json()
@@ -264,14 +260,10 @@ def test_keys_of_a_leader_are_known_to_a_follower_that_began_later(tmp_path):
         assert follower.get("/stats").json()["role"] == "leader"
 
 
-def read_requests(tmp_path):
-    return read_log(tmp_path / "leader").requests
-
-
 def test_a_copy_that_was_cut_short_or_altered_is_refused(tmp_path):
     with served(tmp_path / "leader") as leader:
         Numbered().teach(leader, 1, key="k")
-        whole = Client(URL, http=leader, retries=0).copy()
+        whole = leader.client.copy()
     store = Store(tmp_path / "copy")
     assert store.receive(whole, LEADER).place.version == 1
     for place in range(0, len(whole), 11):

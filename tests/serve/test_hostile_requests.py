@@ -21,7 +21,7 @@ from perceptrons.serve.requests import Limits
 from perceptrons.serve.service import prepare
 from perceptrons.serve.state import GrowthLimits
 from perceptrons.serve.store import Store
-from tests.support.processes import started
+from tests.support.processes import started, wait_until
 from tests.support.served import Examples, WarmServer, as_text, free_port, read_log
 from tests.support.streams import PROGRAM
 from tools.fuzz_requests import MODELS, Asgi, FoundError, Fuzzed
@@ -33,16 +33,21 @@ MANY = 400  # requests to each kind of model
 
 @pytest.fixture
 def server(request, tmp_path):
-    """A server of an empty model, with the token that the test asks for."""
-    made = served(tmp_path, token=getattr(request, "param", None))
-    yield made
-    made.close()
+    """A server of an empty model, with the options that the test asks for."""
+    yield from served(tmp_path, **getattr(request, "param", {}))
 
 
 def served(folder, token=None, growth=None, limits=None, **options):
     store = Store(folder / "data", sync=False)
     prepare(store, Perceptron(), None)
-    return Asgi(store, growth or GrowthLimits(), limits or Limits(body=2**20, seconds=1.0), token, **options)
+    server = Asgi(store, growth or GrowthLimits(), limits or Limits(body=2**20, seconds=1.0), token, **options)
+    yield server
+    server.close()
+
+
+def with_options(**options):
+    """Decorate a test whose server has these options."""
+    return pytest.mark.parametrize("server", [options], indirect=True, ids=["server"])
 
 
 def json_headers(*more):
@@ -72,14 +77,14 @@ def test_the_fuzzer_finds_a_status_that_is_not_documented(tmp_path):
         fuzzed.server.close()
 
 
-@pytest.mark.parametrize("server", [TOKEN], indirect=True)
+@with_options(token=TOKEN)
 def test_a_host_header_that_looks_like_an_open_path_does_not_pass_for_the_token(server):
     for host in (b"x/healthz?", b"x/readyz#", b"localhost/docs?", b"x/?"):
         for method, path in (("GET", "/stats"), ("GET", "/model/file"), ("POST", "/snapshot")):
             assert server.ask(method, path, headers=[(b"host", host)])[0] == 401
 
 
-@pytest.mark.parametrize("server", [TOKEN], indirect=True)
+@with_options(token=TOKEN)
 def test_only_the_whole_token_is_let_in(server):
     token = TOKEN.encode()
     wrong = (b"", token[:-1], token + b"x", b"\xff\xfe", token.upper())
@@ -151,28 +156,22 @@ def test_no_files_are_served(server, path):
     assert (status, b"error" in content) == (404, True)
 
 
-def test_a_body_without_a_length_is_cut_off_at_the_limit(tmp_path):
-    server = served(tmp_path, limits=Limits(body=1000))
-    try:
-        for said in ([], [(b"content-length", b"10")], [(b"content-length", b"2000")]):
-            assert server.ask("POST", "/predict", b" " * 2000, json_headers(*said))[0] == 413
-    finally:
-        server.close()
+@with_options(limits=Limits(body=1000))
+def test_a_body_without_a_length_is_cut_off_at_the_limit(server):
+    for length in ([], [(b"content-length", b"10")], [(b"content-length", b"2000")]):
+        assert server.ask("POST", "/predict", b" " * 2000, json_headers(*length))[0] == 413
 
 
-def test_labels_beyond_the_limit_are_refused_before_the_model_makes_room_for_them(tmp_path, monkeypatch):
-    server = served(tmp_path, growth=GrowthLimits(classes=3))
-    try:
-        assert server.json("/learn", {"examples": ["a"] * 3, "labels": ["x", "y", "z"]})[0] == 200
-        assert server.ask("GET", "/model/file")[0] == 200  # comes after both copies have learned
-        with monkeypatch.context() as patch:
-            patch.setattr(type(server.service.writer.buffer.back), "learn_all", None)
-            status, told = server.json("/learn", {"examples": ["a"] * 2, "labels": ["x", "v"]})
-        assert status == 422
-        assert "grow to 4 classes. At most 3 are allowed (--max-classes)" in told["error"]
-        assert server.json("/learn", {"examples": ["a"], "labels": ["x"]})[1]["version"] == 4
-    finally:
-        server.close()
+@with_options(growth=GrowthLimits(classes=3))
+def test_labels_beyond_the_limit_are_refused_before_the_model_makes_room_for_them(server, monkeypatch):
+    assert server.json("/learn", {"examples": ["a"] * 3, "labels": ["x", "y", "z"]})[0] == 200
+    assert server.ask("GET", "/model/file")[0] == 200  # comes after both copies have learned
+    with monkeypatch.context() as patch:
+        patch.setattr(type(server.service.writer.buffer.back), "learn_all", None)
+        status, reply = server.json("/learn", {"examples": ["a"] * 2, "labels": ["x", "v"]})
+    assert status == 422
+    assert "grow to 4 classes. At most 3 are allowed (--max-classes)" in reply["error"]
+    assert server.json("/learn", {"examples": ["a"], "labels": ["x"]})[1]["version"] == 4
 
 
 @pytest.mark.parametrize("name", ["svmlight", "vw"])
@@ -246,8 +245,8 @@ def test_remembered_examples_take_no_more_memory_than_they_may(monkeypatch):
     assert kept.find([ids[3]]) == {ids[3]: examples[3]}
 
 
-def test_bodies_in_progress_are_bounded_and_counted_off_when_they_are_done(tmp_path):
-    server = served(tmp_path, limits=Limits(bodies=1000, seconds=30.0))
+@with_options(limits=Limits(bodies=1000, seconds=30.0))
+def test_bodies_in_progress_are_bounded_and_counted_off_when_they_are_done(server):
     writer = server.service.writer
     entered, free = Event(), Event()
     writer.ask(lambda: entered.set() or free.wait(60))
@@ -270,7 +269,6 @@ def test_bodies_in_progress_are_bounded_and_counted_off_when_they_are_done(tmp_p
         assert server.ask("POST", "/learn", large, json_headers())[0] == 200  # a single request is let in
     finally:
         free.set()
-        server.close()
 
 
 def test_an_upload_that_breaks_off_is_counted_and_leaves_no_traceback(server, caplog):
@@ -372,9 +370,8 @@ def test_a_chunked_body_without_an_end_is_cut_off_at_the_limit(process):
         assert endless.recv(1000).startswith(b"HTTP/1.1 413 ")
 
 
-@POSIX
-def test_more_examples_than_may_wait_get_429_and_a_time_to_try_again(tmp_path):
-    server = served(tmp_path, max_waiting=5)
+@with_options(max_waiting=5)
+def test_more_examples_than_may_wait_get_429_and_a_time_to_try_again(server):
     writer = server.service.writer
     held, free = Event(), Event()
     writer.ask(lambda: held.set() or free.wait(60))
@@ -387,13 +384,10 @@ def test_more_examples_than_may_wait_get_429_and_a_time_to_try_again(tmp_path):
         assert server.json("/predict", {"examples": ["a"]})[0] == 200
         free.set()
         assert waiting.result(60).learned == 4
-        until = time.monotonic() + 60
-        while server.ask("POST", "/learn", sent, json_headers())[0] == 429:  # counted off once both copies have learned
-            assert time.monotonic() < until
+        wait_until(lambda: server.ask("POST", "/learn", sent, json_headers())[0] != 429)  # once both copies learned
         assert server.service.version == 6
     finally:
         free.set()
-        server.close()
 
 
 @POSIX
@@ -407,10 +401,7 @@ def test_sigterm_under_load_and_with_a_follower_ends_soon_with_0_and_loses_nothi
             command = [*PROGRAM, "serve", "--data", str(folder), "--port", str(port), "--quiet", *more]
             running.append(stack.enter_context(started(command, stderr=subprocess.PIPE, text=True)))
             with closing(Client(urls[len(running) - 1])) as client:
-                until = time.monotonic() + 60
-                while not client.is_ready():
-                    assert time.monotonic() < until
-                    time.sleep(0.05)
+                wait_until(client.is_ready, 60)
         examples = Examples("features")
 
         def learns():

@@ -105,7 +105,7 @@ class Shortage:
     """Raises MemoryError at the n-th call that this package makes of any function, in Python or C, NumPy's among them.
 
     Every allocation is made by such a call, so all of them fail for some n. Locks and `with` allocate nothing: a call
-    that does not release a lock would stop the test for ever. What the body of an `__exit__` calls fails, too.
+    that does not release a lock would stop the test for ever.
     """
 
     def __init__(self):
@@ -126,8 +126,9 @@ class Shortage:
         by = frame if event == "c_call" else frame.f_back if event == "call" else None
         if by is None or "/src/perceptrons/" not in by.f_code.co_filename:
             return
-        names = (argument.__name__,) if event == "c_call" else (frame.f_code.co_filename, frame.f_code.co_name)
-        if not any(name.endswith(NOT_ALLOCATING) for name in names):
+        name = argument.__name__ if event == "c_call" else frame.f_code.co_filename
+        leaves_block = event == "call" and frame.f_code.co_name == "__exit__"
+        if not (leaves_block or name.endswith(NOT_ALLOCATING)):
             self.left -= 1
             if self.left == 0:
                 raise MemoryError("no memory left")

@@ -17,13 +17,13 @@ from msgspec import json
 from perceptrons import Perceptron, load, save
 from perceptrons.cli import main
 from perceptrons.modelfile import ModelFileError
-from perceptrons.serve.journal import Log, Start, next_frame
+from perceptrons.serve.journal import DamagedLogError, Log, Start, next_frame
 from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import LearnReply
 from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.store import Store, StoreError
 from perceptrons.serve.writer import Writer
-from tests.support.served import Examples, free_port
+from tests.support.served import Examples, free_port, full_disk
 from tests.support.streams import PROGRAM
 
 REFUSED = (ModelFileError, StoreError, ValueError, LookupError)  # DamagedLogError is a ValueError
@@ -89,6 +89,13 @@ def copied(folder, name):
 def said_by(capsys, *arguments):
     code = main([str(word) for word in arguments])
     return code, capsys.readouterr().err
+
+
+def refusal_of(capsys, folder, *arguments):
+    """The line with which the command refuses to serve this folder."""
+    code, message = said_by(capsys, "serve", *arguments, "--data", folder, "--port", free_port(), "--quiet")
+    assert (code, message.count("\n")) == (2, 1)
+    return message
 
 
 # ---- the end of the log
@@ -271,12 +278,54 @@ def test_a_note_of_the_end_that_cannot_be_written_does_not_keep_the_server_from_
 # ---- segments
 
 
-def test_a_missing_segment_in_the_middle_is_noticed_and_can_be_set_aside(many_segments, capsys):
+def swap(folder, first, second):
+    a, b = segments(folder)[first], segments(folder)[second]
+    a.rename(folder / "x")
+    b.rename(a)
+    (folder / "x").rename(b)
+
+
+def take_log_of_another_server(folder):
+    other = copied(folder, "other")
+    shutil.rmtree(other)
+    server, examples = Server(other), Examples("features", 5)
+    for _ in range(30):
+        server.learn(*examples.some(1))
+    server.close()
+    shutil.rmtree(folder / "log")
+    shutil.copytree(other / "log", folder / "log")
+
+
+def every_segment_in_the_middle(folder):
+    return [lambda target, k=k: segments(target)[k].unlink() for k in range(1, len(segments(folder)) - 1)]
+
+
+def every_pair(folder):
+    pairs = itertools.combinations(range(len(segments(folder))), 2)
+    return [lambda target, pair=pair: swap(target, *pair) for pair in pairs]
+
+
+DAMAGES = {  # the error, its message, and what does the damage
+    "a segment in the middle is missing": (DamagedLogError, "should come first", every_segment_in_the_middle),
+    "two segments are swapped": (DamagedLogError, "the name of the file should be", every_pair),
+    "segments that a snapshot needs are missing": (
+        StoreError, "the log begins after the newest sound snapshot",
+        lambda folder: [lambda target: [path.unlink() for path in segments(target)[:-1]]],
+    ),
+    "the log is that of another server": (
+        StoreError, "does not belong to this log", lambda folder: [take_log_of_another_server],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_folder_of_segments_is_noticed_and_can_be_repaired(many_segments, name, capsys):
     folder, contents = many_segments
-    for number in range(1, len(segments(folder)) - 1):
-        target = copied(folder, "missing")
-        segments(target)[number].unlink()
-        with pytest.raises(ValueError, match="should come first"):
+    error, message, damages = DAMAGES[name]
+    for damage in damages(folder):
+        target = copied(folder, "damaged-log")
+        damage(target)
+        with pytest.raises(error, match=message):
             started(target)
         assert_repaired(target, contents, capsys)
 
@@ -285,51 +334,16 @@ def test_a_folder_named_like_a_segment_is_refused_in_one_line_and_can_be_set_asi
     folder, contents = many_segments
     target = copied(folder, "folder")
     (target / "log" / f"{50:020d}.log").mkdir()
-    code, said = said_by(capsys, "serve", "--data", target, "--port", free_port(), "--quiet")
-    assert (code, said.count("\n")) == (2, 1)
-    assert f"{50:020d}.log: the log is damaged at byte 0 (this is a folder" in said
+    assert f"{50:020d}.log: the log is damaged at byte 0 (this is a folder" in refusal_of(capsys, target)
     assert said_by(capsys, "serve", "--data", target, "--repair")[0] == 0
     assert started(target) == contents[-1]
 
 
-def test_swapped_segments_are_noticed_and_can_be_set_aside(many_segments, capsys):
-    folder, contents = many_segments
-    for first, second in itertools.combinations(range(len(segments(folder))), 2):
-        target = copied(folder, "swapped")
-        a, b = segments(target)[first], segments(target)[second]
-        a.rename(target / "x")
-        b.rename(a)
-        (target / "x").rename(b)
-        with pytest.raises(ValueError, match="the name of the file should be"):
-            started(target)
-        assert_repaired(target, contents, capsys)
-
-
-def test_missing_segments_at_the_beginning_matter_only_if_a_snapshot_needs_them(many_segments, capsys):
+def test_a_missing_first_segment_that_no_snapshot_needs_changes_nothing(many_segments):
     folder, contents = many_segments
     target = copied(folder, "first")
     segments(target)[0].unlink()
     assert started(target) == contents[-1]
-    for path in segments(target)[:-1]:
-        path.unlink()
-    with pytest.raises(StoreError, match="the log begins after the newest sound snapshot"):
-        started(target)
-    assert_repaired(target, contents, capsys)
-
-
-def test_a_log_of_another_server_is_noticed_and_can_be_set_aside(many_segments, tmp_path, capsys):
-    folder, contents = many_segments
-    other = tmp_path / "other"
-    server, examples = Server(other), Examples("features", 5)
-    for _ in range(30):
-        server.learn(*examples.some(1))
-    server.close()
-    target = copied(folder, "foreign")
-    shutil.rmtree(target / "log")
-    shutil.copytree(other / "log", target / "log")
-    with pytest.raises(StoreError, match="does not belong to this log"):
-        started(target)
-    assert_repaired(target, contents, capsys)
 
 
 def assert_repaired(folder, contents, capsys):
@@ -358,11 +372,9 @@ def test_a_damaged_log_keeps_what_is_before_the_damage(one_segment, capsys):
     begins = [k for k in range(len(content)) if content[k : k + 4] == b"PCPT"][1:]
     content[begins[3] + FRAME_HEAD + 5] ^= 1
     path.write_bytes(content)
-    code, said = said_by(capsys, "serve", "--data", target, "--port", free_port(), "--quiet")
-    assert code == 2
-    assert f"damaged at byte {begins[3]:,}" in said
-    assert "--repair" in said
-    assert said.count("\n") == 1
+    message = refusal_of(capsys, target)
+    assert f"damaged at byte {begins[3]:,}" in message
+    assert "--repair" in message
     assert_repaired(target, contents, capsys)
     assert contents[3] != contents[4]
 
@@ -434,18 +446,8 @@ def test_a_folder_that_has_lost_its_snapshots_begins_with_its_own_model_again_an
         server.close()
         shutil.rmtree(folder / "snapshots")
         for argument in {model, other, None} - {begins_with}:
-            arguments = [
-                "serve",
-                *([] if argument is None else [argument]),
-                "--data",
-                folder,
-                "--port",
-                free_port(),
-                "--quiet",
-            ]
-            code, said = said_by(capsys, *arguments)
-            assert (code, said.count("\n")) == (2, 1)
-            assert "the snapshots are gone" in said or "serves what another model" in said
+            message = refusal_of(capsys, folder, *([] if argument is None else [argument]))
+            assert "the snapshots are gone" in message or "serves what another model" in message
         with pytest.raises(StoreError, match="the snapshots are gone"):
             started(folder)
         prepare(Store(folder), Perceptron() if begins_with is None else load(begins_with), begins_with)
@@ -494,11 +496,7 @@ def test_a_damaged_identity_is_told_in_one_line(tmp_path, capsys):
     whole = (tmp_path / "data" / "server.json").read_bytes()
     for content in (b"", b"\xff\xfe", b"0" * 64, b"[]", whole.replace(b"leader", b"LEADER"), whole.replace(b"0", b"1")):
         (tmp_path / "data" / "server.json").write_bytes(content)
-        code, said = said_by(
-            capsys, "serve", tmp_path / "model", "--data", tmp_path / "data", "--port", free_port(), "--quiet"
-        )
-        assert (code, said.count("\n")) == (2, 1)
-        assert "server.json: the file is damaged" in said
+        assert "server.json: the file is damaged" in refusal_of(capsys, tmp_path / "data", tmp_path / "model")
 
 
 # ---- starting again
@@ -597,20 +595,14 @@ def test_a_frame_that_a_follower_cannot_learn_leaves_both_of_its_copies_as_they_
     server.close()
 
 
-def test_a_follower_that_cannot_write_its_new_model_keeps_the_old_one(tmp_path, monkeypatch):
+def test_a_follower_that_cannot_write_its_new_model_keeps_the_old_one(tmp_path):
     leader, follower = Server(tmp_path / "leader"), Server(tmp_path / "follower")
     leader.learn(*Examples("features").some(3))
     follower.learn(*Examples("features", 1).some(2))
     before = follower.content
     content = leader.store.content(leader.writer.buffer.back, leader.writer.place(), identity=leader.store.identity)
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("perceptrons.serve.store.write_whole", full)
-        with pytest.raises(OSError, match="No space"):
-            follower.writer.become(follower.store.receive(content, "leader"), keep=False)
+    with full_disk(), pytest.raises(OSError, match="No space"):
+        follower.writer.become(follower.store.receive(content, "leader"), keep=False)
     assert follower.content == before
     follower.learn([{"a": 1.0}], ["x"])
     follower.writer.become(follower.store.receive(content, "leader"), keep=False)
@@ -685,11 +677,9 @@ def test_a_folder_that_cannot_be_written_is_refused_in_one_line(tmp_path, capsys
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", folder], capture_output=True).returncode:
         pytest.skip("mounting is not allowed")
     try:
-        code, said = said_by(capsys, "serve", "--data", folder, "--port", free_port(), "--quiet")
+        assert "read-only file system" in refusal_of(capsys, folder)
     finally:
         subprocess.run(["umount", folder], check=True)
-    assert (code, said.count("\n")) == (2, 1)
-    assert "read-only file system" in said
 
 
 def test_work_that_waits_is_refused_when_the_writer_fails(tmp_path):

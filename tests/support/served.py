@@ -1,15 +1,18 @@
 """Servers for tests: models of every kind with examples that never repeat, servers in forks, and the log read anew."""
 
+import errno
 import itertools
 import json
 import socket
 import struct
 import time
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron, load, save
 from perceptrons.cli import main
@@ -193,6 +196,18 @@ def trained_offline(name, model, requests):
 
 
 # ---- servers
+
+
+@contextmanager
+def full_disk():
+    """A disk on which neither snapshots nor the identity of a server find room."""
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("perceptrons.serve.store.write_whole", fail)
+        yield
 
 
 def free_port():

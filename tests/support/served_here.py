@@ -1,6 +1,5 @@
 """A server in this process: the whole application, without a socket."""
 
-import time
 from contextlib import contextmanager
 
 from starlette.testclient import TestClient
@@ -13,6 +12,7 @@ from perceptrons.serve.security import LOCAL_HOSTS
 from perceptrons.serve.service import Service, prepare
 from perceptrons.serve.store import Store
 from perceptrons.serve.writer import Writer
+from tests.support.processes import wait_until
 
 URL = "http://localhost"
 LEADER = "http://localhost:1"  # where nobody listens
@@ -20,7 +20,9 @@ LEADER = "http://localhost:1"  # where nobody listens
 
 @contextmanager
 def served(folder, model=None, limits=None, token=None, store=None, follow=None, accept_older=False, **of_writer):
-    """A client of httpx for a server of this folder; model: a file to begin with. Its `service` is the server.
+    """A client of httpx for a server of this folder; model: a file to begin with.
+
+    Its `service` is the server, its `client` is our own client of it.
 
     follow: such a client of the server to follow, or None while that is off, in a tuple.
     """
@@ -33,12 +35,9 @@ def served(folder, model=None, limits=None, token=None, store=None, follow=None,
         follow_through(service, *follow)
     app = application(service, limits or Limits(), token, LOCAL_HOSTS)
     with TestClient(app, base_url=URL, raise_server_exceptions=False) as http:
-        until = time.monotonic() + 60
-        while not service.ready:
-            assert service.error is None, service.error
-            assert time.monotonic() < until
-            time.sleep(0.005)
-        http.service = service
+        wait_until(lambda: service.ready or service.error is not None, 60)
+        assert service.error is None, service.error
+        http.service, http.client = service, Client(URL, http=http, retries=0)
         yield http
     if follower is not None and follower.is_alive():
         follower.join(30)  # its leader must not end while it asks
@@ -47,13 +46,11 @@ def served(folder, model=None, limits=None, token=None, store=None, follow=None,
 
 def follow_through(service, leader):
     """Let a follower reach its leader through a client of httpx; None: it does not reach it."""
-    service._follower._leader = (
-        Client(LEADER, timeout=1, retries=0) if leader is None else Client(URL, http=leader, retries=0)
-    )
+    service._follower._leader = Client(LEADER, timeout=1, retries=0) if leader is None else leader.client
 
 
 @contextmanager
 def client_of(folder, model=None, **options):
     """The same, as our own client."""
     with served(folder, model, **options) as http:
-        yield Client(URL, http=http, retries=0)
+        yield http.client

@@ -53,21 +53,15 @@ def input_kind(model: Any) -> str | None:
     return "features" if hasattr(model, "_columns") else "numbers"
 
 
-def any_example(model: Any, kind: str | None) -> Any:
-    """Return an example that the model takes, or None if none fits every model of this kind."""
-    if kind == "text":
-        return "a text"
-    if kind == "numbers":
-        return [0.0] * int(model.n_features_in_)
-    return ["a", "text"] if kind == "tokens" and model.templates is not None else None
-
-
-def any_label(model: Any, kind: str | None) -> Any:
-    """Return a label for the example that `any_example` returns."""
-    (label, *_) = model.classes_.tolist()
+def any_example(model: Any, kind: str | None) -> tuple[Any, Any] | None:
+    """Return an example that the model takes, and a label for it, or None if none fits every model of this kind."""
+    if kind not in ("text", "numbers", "tokens") or (kind == "tokens" and model.templates is None):
+        return None
+    label = model.classes_.tolist()[0]
     if kind == "tokens":
-        return [label, label]
-    return [label] if several_labels(model) else label
+        return ["a", "text"], [label, label]
+    example = "a text" if kind == "text" else [0.0] * int(model.n_features_in_)
+    return example, [label] if several_labels(model) else label
 
 
 def first_kind(example: Any) -> str:
@@ -81,17 +75,12 @@ def first_kind(example: Any) -> str:
     return "numbers"
 
 
-def label_key(model: Any, kind: str | None) -> str:
-    """Return the name under which an example holds its label."""
-    if kind == "tokens":
-        return TAGS
-    column = (getattr(model, "source_", None) or {}).get("label_column")
-    return LABEL if isinstance(column, list) else str(column or LABEL)  # a list of labels, not several columns
-
-
 def split_labels(examples: list[Any], model: Any, kind: str | None) -> tuple[list[Any], list[Any]]:
     """Return the examples without their labels, and the labels."""
-    key, unlabelled, labels = label_key(model, kind), list[Any](), list[Any]()
+    column = (getattr(model, "source_", None) or {}).get("label_column")
+    key = LABEL if not column or isinstance(column, list) else str(column)  # a list of labels, not several columns
+    key = TAGS if kind == "tokens" else key
+    unlabelled, labels = list[Any](), list[Any]()
     features: Any
     for row, example in enumerate(examples):
         if kind == "sparse" and isinstance(example, str):
@@ -125,32 +114,30 @@ def _split_line(row: int, line: str, model: Any) -> tuple[str, Any]:
 
 def checked_example(row: int, example: Any, kind: str) -> Any:
     """Return one example as the model takes it. Raise UnfitError if it is of another kind."""
+    if kind == "text" and isinstance(example, dict):
+        example = _text_of(example)
+    elif kind == "tokens" and isinstance(example, dict):
+        example = example.get(TOKENS)
+    if not _fits(example, kind):
+        raise UnfitError(f"Example {row} does not fit the model, which takes {EXPECTED[kind]}.")
+    return example
+
+
+def _fits(example: Any, kind: str) -> bool:
     if kind == "text":
-        text = _text_of(example) if isinstance(example, dict) else example
-        if isinstance(text, str):
-            return text
-    elif kind in ("table", "features"):
-        if isinstance(example, dict):
-            return example
-    elif kind == "numbers":
-        if isinstance(example, list) and all(type(value) in (int, float) for value in example):
-            return example
-    elif kind == "pipeline":
-        if isinstance(example, str | dict | list):
-            return example
-    elif kind == "sparse":
-        if isinstance(example, str) and "\n" not in example and "\r" not in example:
-            return example
-        if isinstance(example, dict) and all(type(value) in (int, float) for value in example.values()):
-            return example
-    else:
-        tokens = example.get(TOKENS) if isinstance(example, dict) else example
-        if isinstance(tokens, list) and tokens:
-            return tokens
-    raise UnfitError(f"Example {row} does not fit the model, which takes {EXPECTED[kind]}.")
+        return isinstance(example, str)
+    if kind == "numbers":
+        return isinstance(example, list) and all(type(value) in (int, float) for value in example)
+    if kind == "sparse":
+        if isinstance(example, str):
+            return "\n" not in example and "\r" not in example
+        return isinstance(example, dict) and all(type(value) in (int, float) for value in example.values())
+    if kind == "tokens":
+        return isinstance(example, list) and bool(example)
+    return isinstance(example, str | dict | list if kind == "pipeline" else dict)
 
 
-def as_line(example: Any, vw: bool) -> str:
+def _as_line(example: Any, vw: bool) -> str:
     """Return a sparse row as a line of its format, without a label."""
     if isinstance(example, str):
         return example
@@ -164,7 +151,9 @@ def as_line(example: Any, vw: bool) -> str:
 def rows_of(model: Any, examples: list[Any], kind: str, new_columns: bool = False) -> Any:
     """Return what `predict` of the model takes. With new_columns, sparse rows may have columns new to the model."""
     if kind == "sparse":
-        return _widen(_read_lines(model, examples, grow=new_columns).X, model.n_features_in_)
+        X = _read_lines(model, examples, grow=new_columns).X
+        X.resize(len(examples), model.n_features_in_)
+        return X
     if kind == "numbers" or (kind == "pipeline" and isinstance(examples[0], list)):
         return _matrix(examples)
     return examples
@@ -177,26 +166,14 @@ def learn(model: Any, examples: list[Any], labels: list[Any], kind: str) -> None
             model.learn_one(example, label)
     elif kind == "text" and not has_learned(model):
         _start_with_texts(model, examples, labels)
-    elif kind == "sparse":
-        _learn_lines(model, examples, labels)
+    elif kind == "sparse":  # lines, which may have columns that are new to the model
+        table = _read_lines(model, examples, grow=True)
+        table.X.resize(len(examples), max(table.X.shape[1], model.n_features_in_))
+        learn_block_with_new_columns(model, table.X, labels)
+        if table.columns is not None:
+            model.columns_ = table.columns
     else:
         model.partial_fit(_matrix(examples) if kind == "numbers" else examples, labels)
-
-
-def _learn_lines(model: Any, examples: list[Any], labels: list[Any]) -> None:
-    """Learn from lines, which may have columns that are new to the model."""
-    table = _read_lines(model, examples, grow=True)
-    X = _widen(table.X, max(table.X.shape[1], model.n_features_in_))
-    learn_block_with_new_columns(model, X, labels)
-    if table.columns is not None:
-        model.columns_ = table.columns
-
-
-def _widen(X: Any, width: int) -> Any:
-    """Change the number of columns of rows in place, and return them."""
-    if X.shape[1] != width:
-        X.resize(X.shape[0], width)
-    return X
 
 
 def new_tagger(tokens: Any) -> SequencePerceptron:
@@ -217,7 +194,7 @@ def _start_with_texts(model: Any, texts: list[str], labels: list[Any]) -> None:
 
 def _read_lines(model: Any, examples: list[Any], grow: bool) -> Any:
     vw = model.source_["format"] == "vw"
-    text = "\n".join(as_line(example, vw) for example in examples) + "\n"
+    text = "\n".join(_as_line(example, vw) for example in examples) + "\n"
     table = stream(
         io.StringIO(text), format=model.source_["format"], like=model, grow=grow, need_labels=False, multilabel=False
     ).read()

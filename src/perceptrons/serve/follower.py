@@ -5,12 +5,13 @@ it stops following, says why, and waits until a person decides.
 """
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from threading import Event, Thread
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from perceptrons.client import Client, ServerError
-from perceptrons.serve.journal import FRAME_SIZE, Frame, parse_frame
+from perceptrons.serve.journal import FRAME_SIZE, parse_frame
 from perceptrons.serve.store import Store, StoreError
 from perceptrons.serve.writer import BusyError, Writer
 
@@ -21,6 +22,7 @@ ADVICE = (
     "start this server again with --accept-older, which moves the log and the snapshots here to a folder beside them."
 )
 logger = logging.getLogger("perceptrons.serve")
+T = TypeVar("T")
 
 
 class RefusedLeaderError(RuntimeError):
@@ -38,8 +40,7 @@ class LeaderEnd(NamedTuple):
 
     @classmethod
     def from_headers(cls, headers: dict[str, str]) -> "LeaderEnd":
-        names = (f"perceptrons-{name}" for name in cls._fields)
-        base, *numbers = (headers[name] for name in names)
+        base, *numbers = (headers[f"perceptrons-{name}"] for name in cls._fields)
         return cls(base, *map(int, numbers))
 
 
@@ -101,9 +102,9 @@ class Follower(Thread):
         if self._ended.is_set():
             return
         end = LeaderEnd.from_headers(headers)
-        reason = self._refusal(end)
-        if reason is not None:
-            self._refuse(reason)
+        refusal = self._refusal(end)
+        if refusal is not None:
+            self._refuse(refusal)
             return
         if received is None:
             self._begin_again("it no longer has what this server needs next", keep=True)
@@ -116,15 +117,15 @@ class Follower(Thread):
                     self._refuse(f"its log is not the one that this server has a copy of ({problem}).")
                 return
             offset += FRAME_SIZE + len(frame.payload)
-            if not self._writer.ask(partial(self._apply, frame)).result():
+            if self._ask(partial(self._writer.apply, frame)) is False:
                 self._begin_again("it went back to a snapshot", keep=False)
                 return
         if end.term > store.identity.term:
-            self._writer.ask(lambda: None if self._ended.is_set() else store.set_identity(term=end.term)).result()
+            self._ask(partial(store.set_identity, term=end.term))
 
-    def _apply(self, frame: Frame) -> bool:
-        """Learn what the leader has logged. Return False if the leader went back to a snapshot."""
-        return self._ended.is_set() or self._writer.apply(frame)
+    def _ask(self, call: Callable[[], T]) -> T | None:
+        """Let the writer call a function, unless following has ended by then."""
+        return self._writer.ask(lambda: None if self._ended.is_set() else call()).result()
 
     def _refusal(self, end: LeaderEnd) -> str | None:
         """Return why a leader whose log ends like this must not be followed, or None."""
@@ -154,9 +155,8 @@ class Follower(Thread):
 
     def _begin_again(self, reason: str, keep: bool) -> None:
         """Take the model of the leader as it is now. keep: move what is here to a folder beside it."""
-        writer = self._writer
         logger.warning("Taking the model of the leader %s as it is now: %s", self.url, reason)
-        copy = writer.store.receive(self._leader.copy(), self.url)
-        backup = writer.ask(lambda: None if self._ended.is_set() else writer.become(copy, keep)).result()
+        copy = self._writer.store.receive(self._leader.copy(), self.url)
+        backup = self._ask(partial(self._writer.become, copy, keep))
         if backup is not None:
             logger.warning("What was here before is now in %s. Delete it when nobody needs it.", backup)

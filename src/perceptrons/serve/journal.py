@@ -93,8 +93,11 @@ class Log:
     def __init__(self, folder: Path, start: Start, sync: bool = True, segment_bytes: int = 2**26):
         self.folder, self.sync, self.segment_bytes = folder, sync, segment_bytes
         folder.mkdir(parents=True, exist_ok=True)
-        self._handle, self._size = open_newest(folder), 0
-        _remove_unfinished(folder)
+        self._handle, self._size = _open_newest(folder), 0
+        for path in _all_segment_paths(folder)[-1:]:
+            if _is_unfinished(path):  # a crash left it without a header, unless another server is creating it
+                os.close(_open_locked(path))
+                path.unlink()
         paths = segment_paths(folder)
         self.segments = [read_start(path).position for path in paths]  # replaced, not changed: other threads read it
         self.last: Start | Frame = _read_last_frame(paths[-1]) if paths else start
@@ -110,11 +113,6 @@ class Log:
     def position(self) -> int:
         """The number of frames ever appended."""
         return self.last.end
-
-    @property
-    def first(self) -> int:
-        """The position of the oldest frame that is still there."""
-        return self.segments[0]
 
     @property
     def n_bytes(self) -> int:
@@ -136,20 +134,16 @@ class Log:
         try:
             _write_all(self._handle, frame.encoded())
             if self.sync:
-                sync_content(self._handle)
+                getattr(os, "fdatasync", os.fsync)(self._handle)  # Windows and macOS have no fdatasync, which is faster
         except OSError:
             self._take_back()
             raise
         self._size += FRAME_SIZE + len(frame.payload)
-        self._keep_recent(frame)
-        self.last = frame
-
-    def _keep_recent(self, frame: Frame) -> None:
-        """Keep the newest frames, which followers ask for again and again."""
         self._recent.append(frame)
         self._recent_bytes += len(frame.payload)
         while self._recent_bytes > MAX_RECENT_BYTES and len(self._recent) > 1:
             self._recent_bytes -= len(self._recent.popleft().payload)
+        self.last = frame  # after the recent frames, as other threads read up to it
 
     def _take_back(self) -> None:
         try:
@@ -161,9 +155,9 @@ class Log:
 
     def frames(self, position: int) -> Iterator[Frame]:
         """Yield the frames from a position on. Raise LookupError if they are not there any more, or not yet."""
-        end, recent = self.position, list(self._recent)
-        if not self.first <= position <= end:
-            raise LookupError(f"The log has frames {self.first} to {end - 1}, but not {position}.")
+        first, end, recent = self.segments[0], self.position, list(self._recent)
+        if not first <= position <= end:
+            raise LookupError(f"The log has frames {first} to {end - 1}, but not {position}.")
         if position == end:  # a frame there may be half written
             return
         if recent and recent[0].position <= position:
@@ -176,6 +170,16 @@ class Log:
                     yield frame
                 if frame.position + 1 >= end:  # a frame behind may be half written
                     return
+
+    def encoded_frames(self, position: int, max_bytes: int) -> list[bytes]:
+        """Return the frames from a position on as they were written: at least one, then up to about max_bytes."""
+        frames, n_bytes = list[bytes](), 0
+        for frame in self.frames(position):
+            frames.append(frame.encoded())
+            n_bytes += len(frames[-1])
+            if n_bytes > max_bytes:
+                break
+        return frames
 
     def drop_before(self, position: int, keep_bytes: int) -> None:
         """Remove the oldest segments, up to this position, but keep at least keep_bytes of the log."""
@@ -199,7 +203,7 @@ class Log:
         path = self._path(begin.position)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | O_BINARY, 0o600)
         try:
-            lock(handle, path)
+            _lock(handle, path)
             _write_all(handle, with_checksum(SEGMENT.pack(MAGIC, *begin)))
             os.fsync(handle)
             sync_folder(self.folder)
@@ -232,18 +236,17 @@ class Watermark:
         self.path, self._handle = path, -1
 
     def read(self) -> LogEnd | None:
-        """Return what the file says, or None if there is none. Raise DamagedWatermarkError if it is damaged."""
+        """Return what the file says, or None if there is none. Raise ValueError if it is damaged."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
             return None
         fields = content[: WATERMARK.size]
         if len(fields) < WATERMARK.size or with_checksum(fields) != content or not fields.startswith(WATERMARK_MAGIC):
-            raise DamagedWatermarkError(f"{self.path}: the file is damaged.")
+            raise ValueError(f"{self.path}: the file is damaged.")
         return LogEnd(*WATERMARK.unpack(fields)[1:])
 
     def write(self, reached: LogEnd) -> None:
-        """Overwrite the file."""
         if self._handle < 0:
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | O_BINARY, 0o600)
         content = with_checksum(WATERMARK.pack(WATERMARK_MAGIC, *reached))
@@ -263,21 +266,12 @@ class Watermark:
                 os.close(handle)
 
     def remove(self) -> None:
-        """Close and delete the file."""
         self.close()
         self.path.unlink(missing_ok=True)
 
 
-class DamagedWatermarkError(ValueError):
-    """The file that says where the log ends is damaged."""
-
-
 class TornError(Exception):
-    """The last frame of a segment is not whole. `offset`: where it begins."""
-
-    def __init__(self, offset: int):
-        super().__init__(f"torn at byte {offset:,}")
-        self.offset = offset
+    """The last frame of a segment is not whole. The argument is the offset at which it begins."""
 
 
 def segment_paths(folder: Path) -> list[Path]:
@@ -290,51 +284,38 @@ def _all_segment_paths(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob(f"*{SEGMENT_SUFFIX}") if path.stem.isdigit())
 
 
-def _remove_unfinished(folder: Path) -> None:
-    """Remove a segment that a crash left without a header, unless another server is creating it."""
-    for path in _all_segment_paths(folder)[-1:]:
-        if _is_unfinished(path):
-            _check_segment_not_in_use(path)
-            path.unlink()
-
-
 def check_not_in_use(folder: Path) -> None:
     """Raise OSError if a server writes the log in this folder."""
     for path in _all_segment_paths(folder):
         if path.is_file():
-            _check_segment_not_in_use(path)
+            os.close(_open_locked(path))
 
 
-def _check_segment_not_in_use(path: Path) -> None:
-    handle = os.open(path, os.O_RDWR | O_BINARY)
-    try:
-        lock(handle, path)
-    finally:
-        os.close(handle)
-
-
-def open_newest(folder: Path) -> int:
-    """Open the newest segment for writing and lock it, or return -1 if there is none.
-
-    OSError: another server writes it.
+def _open_newest(folder: Path) -> int:
+    """Open and lock the newest segment, or return -1 if there is none. Raise OSError if another server writes it.
 
     A lock on the segment itself holds even if somebody removes the lock file of the server's folder.
     """
     while segments := segment_paths(folder):
         read_start(segments[-1])
-        handle = os.open(segments[-1], os.O_RDWR | O_BINARY)
-        try:
-            lock(handle, segments[-1])
-        except OSError:
-            os.close(handle)
-            raise
+        handle = _open_locked(segments[-1])
         if segment_paths(folder)[-1:] == segments[-1:]:
             return handle
         os.close(handle)  # another server has begun the next segment meanwhile
     return -1
 
 
-def lock(handle: int, path: Path) -> None:
+def _open_locked(path: Path) -> int:
+    handle = os.open(path, os.O_RDWR | O_BINARY)
+    try:
+        _lock(handle, path)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _lock(handle: int, path: Path) -> None:
     """Lock an open segment. Raise OSError if another server writes it."""
     if not hold(handle):
         raise OSError(errno.EBUSY, "another server writes this log: stop it, or give another --data", str(path))
@@ -368,7 +349,7 @@ def checked_frames(folder: Path) -> Iterator[Start | Frame]:
                 yield last
         except TornError as torn:
             if path != segments[-1]:
-                raise DamagedLogError(path, torn.offset, "the segment ends within a frame") from None
+                raise DamagedLogError(path, torn.args[0], "the segment ends within a frame") from None
 
 
 def read_segment(path: Path) -> Iterator[Frame]:
@@ -393,7 +374,7 @@ def _read_last_frame(path: Path) -> Frame | Start:
         for frame in read_segment(path):
             last = frame
     except TornError as torn:
-        _truncate(path, torn.offset)
+        _truncate(path, torn.args[0])
     return last
 
 
@@ -477,11 +458,6 @@ def _truncate(path: Path, size: int) -> None:
     with path.open("r+b") as file:
         file.truncate(size)
         os.fsync(file.fileno())
-
-
-def sync_content(handle: int) -> None:
-    """Wait until the disk has the content of an open file. Windows and macOS have no fdatasync, which is faster."""
-    getattr(os, "fdatasync", os.fsync)(handle)
 
 
 def sync_folder(folder: Path) -> None:

@@ -10,9 +10,11 @@ from itertools import compress
 from threading import Lock
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from msgspec import structs
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from perceptrons.serve.schemas import HistoryPoint, ProgressStats, Rate, RecentMistake, Throughput
+from perceptrons.serve.state import Change
 
 WINDOWS = (100, 1000, 10_000)  # examples over which the progressive error is taken
 MAX_POINTS = 400  # points of the history
@@ -20,7 +22,6 @@ FIRST_POINT_EXAMPLES = 10  # examples of one point at first; when there are too 
 MAX_MISTAKES = 20
 RATE_SECONDS, MEAN_RATE_SECONDS = 60, 10
 MAX_SHOWN_CHARACTERS, MAX_SHOWN_ITEMS = 500, 30  # limits for one example
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 LATENCY_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)  # seconds
 GAUGES = {
     "version": "Examples that the published model has learned while it was served",
@@ -46,33 +47,28 @@ class Progress:
         self._recent: deque[RecentMistake] = deque(maxlen=MAX_MISTAKES)
         self._rates: deque[Rate] = deque(maxlen=RATE_SECONDS + 1)  # t: a second of the clock
 
-    def add_learned(
-        self, examples: list[Any], labels: list[Any], predictions: list[Any], version: int, has_label_sets: bool,
-        is_live: bool = True,
-    ) -> int:  # fmt: skip
-        """Count a block that was predicted and then learned. Return the number of mistakes.
+    def add_learned(self, change: Change, version: int, has_label_sets: bool, is_live: bool) -> int:
+        """Count examples that were predicted and then learned. Return the number of mistakes.
 
-        version: before the block. is_live: it is learned now, and not replayed from the log.
+        version: before the change. is_live: it is learned now, and not replayed from the log.
         """
+        labels, predictions = change.labels, change.predictions
         if has_label_sets:
-            labels_of_rows = zip(map(set, labels), (set(labels or ()) for labels in predictions), strict=True)
-        else:
-            labels_of_rows = zip(labels, predictions, strict=True)
-        mistakes = [label != predicted for label, predicted in labels_of_rows]
+            labels, predictions = list(map(set, labels)), [set(predicted or ()) for predicted in predictions]
+        mistakes = [label != predicted for label, predicted in zip(labels, predictions, strict=True)]
         with self._lock:
             self._learned += len(mistakes)
             self._mistakes += sum(mistakes)
             self._newest.extend(mistakes)
             self._add_points(mistakes, version)
             for row in list(compress(range(len(mistakes)), mistakes))[-MAX_MISTAKES:]:
-                shown = (shorten(column[row]) for column in (examples, labels, predictions))
-                self._recent.appendleft(RecentMistake(version + row, *shown))
+                columns = change.examples, change.labels, change.predictions
+                self._recent.appendleft(RecentMistake(version + row, *(shorten(column[row]) for column in columns)))
             if is_live:
                 self._current_rate().learned += len(mistakes)
         return sum(mistakes)
 
     def add_predicted(self, n: int) -> None:
-        """Count predictions."""
         with self._lock:
             self.predictions += n
             self._current_rate().predicted += n
@@ -116,7 +112,6 @@ class Progress:
         self._history = [[a[0], a[1] + b[1], a[2] + b[2]] for a, b in pairs] + last
 
     def _current_rate(self) -> Rate:
-        """Return the counts of this second."""
         second = int(self._clock())
         if not self._rates or self._rates[-1].t != second:
             self._rates.append(Rate(second, 0, 0))
@@ -124,10 +119,8 @@ class Progress:
 
     def _throughput(self) -> Throughput:
         now, by_second = int(self._clock()), {rate.t: rate for rate in self._rates}
-        series = list[Rate]()
-        for t in range(-RATE_SECONDS, 0):
-            rate = by_second.get(now + t, Rate(0, 0, 0))
-            series.append(Rate(t, rate.learned, rate.predicted))
+        times = range(-RATE_SECONDS, 0)
+        series = [structs.replace(by_second.get(now + t, Rate(t, 0, 0)), t=t) for t in times]
         newest = series[-MEAN_RATE_SECONDS:]
         learned, predicted = sum(rate.learned for rate in newest), sum(rate.predicted for rate in newest)
         return Throughput(learned / len(newest), predicted / len(newest), series)
@@ -161,7 +154,6 @@ class Metrics:
         self._error = Gauge("perceptrons_progressive_error", about_error, ["window"], registry=registry)
 
     def observe(self, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 

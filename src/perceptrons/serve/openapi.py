@@ -2,14 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeVar
 
 import msgspec
 
 from perceptrons import __version__
 from perceptrons.serve.requests import JSON, LINES, MAX_KEY_LENGTH
-from perceptrons.serve.schemas import COMPONENTS, ErrorReply, Examples, RequestExample
+from perceptrons.serve.schemas import COMPONENTS, ErrorReply, Examples
 from perceptrons.serve.security import OPEN_PATHS
 
 TAGS = ("Examples", "Model", "Server", "Followers", "Pages")
@@ -28,7 +28,8 @@ STATUSES = {
     503: "The server is starting or ending, or the answer takes too long. Try again after Retry-After seconds.",
     507: "The disk is full. Nothing was learned; the server still predicts.",
 }
-ALWAYS_WITH_RETRY_AFTER = (429, 503)
+RETRY_AFTER_HEADER = ("Retry-After", "Seconds to wait.", "integer")
+HEADERS = {401: ("WWW-Authenticate", "Bearer.", "string"), 429: RETRY_AFTER_HEADER, 503: RETRY_AFTER_HEADER}
 BODY_ERRORS = (400, 408, 413, 415, 422)  # statuses of all routes that take a body
 ABOUT = """A model that learns while it answers, and forgets nothing.
 
@@ -46,13 +47,14 @@ KEY_PARAMETER = {
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Endpoint:
-    """Declaration of one route: inputs, replies and errors. The docstring of the method says the rest."""
+    """Declaration of one route: inputs, replies and errors. The docstring of the decorated method says the rest."""
 
     method: str
     path: str
     tag: str
+    _: KW_ONLY
     reply: Any  # the type of the JSON, or the media type of something else
     bodies: tuple[Any, ...] = ()  # types of the body: one of them
     line: Any = None  # the type of each line of the reply, where examples may be sent as JSON Lines
@@ -61,26 +63,17 @@ class Endpoint:
     errors: tuple[int, ...] = ()  # statuses beside 200, 401, 403 and those of bodies and models
     needs_model: bool = True  # answered only when the model is loaded
 
-    @property
-    def examples(self) -> dict[str, RequestExample]:
-        """The bodies that the documentation shows, by name."""
-        return {name: example for body in self.bodies for name, example in body.request_examples.items()}
-
-
-def endpoint(method: str, path: str, tag: str, **others: Any) -> Callable[[F], F]:
-    """Declare the route that a method answers: see `Endpoint`."""
-
-    def declare(function: F) -> F:
-        function.endpoint = Endpoint(method=method, path=path, tag=tag, **others)  # type: ignore[attr-defined]
+    def __call__(self, function: F) -> F:
+        """Declare the route that a method answers."""
+        function.endpoint = self  # type: ignore[attr-defined]
         return function
-
-    return declare
 
 
 def document(functions: Sequence[Callable[..., Any]]) -> dict[str, Any]:
     """Return the OpenAPI document of all routes that these functions answer."""
     endpoints: list[Endpoint] = [function.endpoint for function in functions]  # type: ignore[attr-defined]
-    types = [kind for route in endpoints for kind in (*route.bodies, route.reply, route.line) if _is_type(kind)]
+    kinds = [kind for route in endpoints for kind in (*route.bodies, route.reply, route.line)]
+    types = [kind for kind in kinds if kind is not None and not isinstance(kind, str)]
     _, components = msgspec.json.schema_components([*types, ErrorReply], ref_template="#/components/schemas/{name}")
     paths: dict[str, dict[str, Any]] = {}
     for route, function in zip(endpoints, functions, strict=True):
@@ -102,10 +95,6 @@ def document(functions: Sequence[Callable[..., Any]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _is_type(kind: Any) -> bool:
-    return kind is not None and not isinstance(kind, str)
-
-
 def _schema(kind: Any) -> dict[str, Any]:
     (schema,), _ = msgspec.json.schema_components([kind], ref_template="#/components/schemas/{name}")
     return schema
@@ -114,13 +103,9 @@ def _schema(kind: Any) -> dict[str, Any]:
 def _operation(route: Endpoint, function: Callable[..., Any]) -> dict[str, Any]:
     summary, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n")
     is_open = route.path in OPEN_PATHS
-    errors = {
-        *route.errors,
-        *(BODY_ERRORS if route.bodies else ()),
-        *((503,) if route.needs_model else ()),
-        403,
-        *(() if is_open else (401,)),
-    }
+    description = f"Needs no token. {description}" if is_open else description
+    errors = {403, *route.errors} | ({*BODY_ERRORS} if route.bodies else set())
+    errors |= ({503} if route.needs_model else set()) | (set() if is_open else {401})
     operation = {
         "tags": [route.tag], "operationId": function.__name__, "summary": summary.rstrip("."),
         "description": " ".join(description.split()),
@@ -154,10 +139,11 @@ def _request_content(route: Endpoint) -> dict[str, Any]:
     if route.line is not None:
         about = f"One example per line. Also as {' and '.join(LINES[1:])}."
         content[LINES[0]] = {"schema": {"type": "string", "description": about}}
-    for name, example in route.examples.items():
-        media_type = LINES[0] if isinstance(example.body, str) else JSON
-        shown = {"summary": example.summary, "value": example.body, "x-status": example.status}
-        content[media_type].setdefault("examples", {})[name] = shown
+    for body in route.bodies:
+        for name, example in body.request_examples.items():
+            media_type = LINES[0] if isinstance(example.body, str) else JSON
+            shown = {"summary": example.summary, "value": example.body, "x-status": example.status}
+            content[media_type].setdefault("examples", {})[name] = shown
     return content
 
 
@@ -166,19 +152,16 @@ def _query_parameters(query: type[msgspec.Struct] | None) -> list[dict[str, Any]
     if query is None:
         return []
     _, components = msgspec.json.schema_components([query])
-    parameters = []
-    for name, schema in components[query.__name__]["properties"].items():
-        described = {key: value for key, value in schema.items() if key != "description"}
-        parameters.append({"name": name, "in": "query", "description": schema["description"], "schema": described})
-    return parameters
+    schemas = components[query.__name__]["properties"]
+    return [
+        {"name": name, "in": "query", "description": schema.pop("description"), "schema": schema}
+        for name, schema in schemas.items()
+    ]
 
 
 def _error(status: int) -> dict[str, Any]:
     response = {"description": STATUSES[status], "content": {JSON: {"schema": _schema(ErrorReply)}}}
-    if status == 401:
-        header = {"description": "Bearer.", "schema": {"type": "string"}, "required": True}
-        response["headers"] = {"WWW-Authenticate": header}
-    if status in ALWAYS_WITH_RETRY_AFTER:
-        header = {"description": "Seconds to wait.", "schema": {"type": "integer"}, "required": True}
-        response["headers"] = {"Retry-After": header}
+    if status in HEADERS:
+        name, description, kind = HEADERS[status]
+        response["headers"] = {name: {"description": description, "schema": {"type": kind}, "required": True}}
     return response

@@ -20,18 +20,6 @@ REQUEST_BYTES = 400  # memory of a request beside its examples
 FEEDBACK = "feedback\n"  # how the keys of feedback begin; no client can send such a key, as it has a line break
 
 
-class ReusedKeyError(ValueError):
-    """A key came a second time, with another request."""
-
-    def __init__(self, key: str):
-        if key.startswith(FEEDBACK):
-            prediction_id = key.removeprefix(FEEDBACK)[:40]
-            message = f"The prediction {prediction_id!r} was given another label before, by another request."
-        else:
-            message = f"The idempotency key {key[:40]!r} was used for another request: give every request its own."
-        super().__init__(message)
-
-
 def digest(content: Any) -> str:
     """Return a digest of the content of a request, by which a repeated request is recognised."""
     return hashlib.sha256(json.encode(content)).hexdigest()[:32]
@@ -59,7 +47,9 @@ class RecentReplies:
 
     def as_json(self) -> bytes:
         """Return all keys with their replies, the oldest first: for snapshots and followers."""
-        return json.encode([(key, of, Raw(reply)) for key, (of, reply) in self._replies.items()])
+        return json.encode(
+            [(key, request_digest, Raw(reply)) for key, (request_digest, reply) in self._replies.items()]
+        )
 
     def __len__(self) -> int:
         return len(self._replies)
@@ -68,18 +58,22 @@ class RecentReplies:
         return key in self._replies
 
     def find(self, key: str | None, request_digest: str) -> LearnReply | None:
-        """Return the reply to the earlier request with this key, or None. ReusedKeyError if it was another request."""
+        """Return the reply to the earlier request with this key, or None. ValueError if it was another request."""
         if key is None or key not in self._replies:
             return None
         first_digest, content = self._replies[key]
+        if first_digest != request_digest and key.startswith(FEEDBACK):
+            prediction_id = key.removeprefix(FEEDBACK)[:40]
+            raise ValueError(f"The prediction {prediction_id!r} was given another label before, by another request.")
         if first_digest != request_digest:
-            raise ReusedKeyError(key)
+            raise ValueError(
+                f"The idempotency key {key[:40]!r} was used for another request: give every request its own."
+            )
         reply = json.decode(content, type=LearnReply)
         reply.repeated = True
         return reply
 
     def add(self, key: str, request_digest: str, reply: LearnReply) -> None:
-        """Remember a reply."""
         self._add(key, request_digest, json.encode(reply))
 
     def _add(self, key: str, request_digest: str, content: bytes) -> None:

@@ -1,22 +1,25 @@
 """Bodies within limits: received, decoded as the types of schemas.py, and the replies as JSON."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple, Protocol, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from perceptrons.serve.schemas import ErrorReply, Example, Examples
+from perceptrons.serve.schemas import ErrorReply, Example, Examples, LearnRequest, PredictRequest
 
 JSON, LINES = "application/json", ("application/x-ndjson", "application/jsonl", "application/json-lines")
 MAX_KEY_LENGTH = 200
 RETRY_AFTER = {"Retry-After": "1"}
+NO_PATH = {"Not Found": "There is nothing at this path", "Method Not Allowed": "This path takes another method"}
 T = TypeVar("T")
+R = TypeVar("R", PredictRequest, LearnRequest)
 
 
 class Limits(NamedTuple):
@@ -29,18 +32,6 @@ class Limits(NamedTuple):
     explained: int = 100  # examples
     seconds: float = 30.0  # for a body to come in, and for an answer
     bodies: int = 2**26  # bytes of all bodies that are received, waiting or being learned at the same time
-
-
-class Refusal(Exception):  # noqa: N818 (it is a reply, not a failure of the server)
-    """Ends a request with a status and a message."""
-
-    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None):
-        super().__init__(message)
-        self.status, self.message, self.headers = status, message, headers
-
-    def response(self) -> Response:
-        """Return the reply to the request that is refused."""
-        return json_response(ErrorReply(self.message), self.status, self.headers)
 
 
 class BodyBudget:
@@ -58,12 +49,12 @@ class BodyBytes:
 
     def add(self, n_bytes: int) -> None:
         """Count bytes that have arrived. A single request is always let in."""
-        with self._budget.lock:
-            if self._budget.n_bytes + n_bytes > self._budget.max_bytes and self._budget.n_bytes > self._n_bytes:
-                raise Refusal(
-                    503, "The requests in progress fill the server's memory: send this one again.", RETRY_AFTER
-                )
-            self._budget.n_bytes += n_bytes
+        budget = self._budget
+        with budget.lock:
+            if budget.n_bytes + n_bytes > budget.max_bytes and budget.n_bytes > self._n_bytes:
+                message = "The requests in progress fill the server's memory: send this one again."
+                raise HTTPException(503, message, RETRY_AFTER)
+            budget.n_bytes += n_bytes
             self._n_bytes += n_bytes
 
     def keep_until(self, done: "Future[Any]") -> None:
@@ -83,21 +74,10 @@ class BodyBytes:
 # ---- reading
 
 
-class ExamplesRequest(Protocol):
-    """A body with examples, as a list or under `examples`."""
-
-    examples: list[Any]
-
-    def __init__(self, *, examples: list[Any]) -> None: ...
-
-
-R = TypeVar("R", bound=ExamplesRequest)
-
-
 async def read_json(request: Request, limits: Limits, kind: type[T]) -> T:
     """Read a body that is one JSON value of this type."""
     if _content_type(request) != JSON:
-        raise Refusal(415, f"Send JSON with the header Content-Type: {JSON}.")
+        raise HTTPException(415, f"Send JSON with the header Content-Type: {JSON}.")
     return decode(await _read_body(request, limits), kind)
 
 
@@ -105,13 +85,13 @@ async def read_examples(request: Request, limits: Limits, kind: type[R]) -> tupl
     """Read examples: an object, a list of examples, or one example per line. True: they came as lines."""
     media_type = _content_type(request)
     if media_type not in (JSON, *LINES):
-        raise Refusal(415, f"Send JSON with the header Content-Type: {JSON}, or JSON Lines with {LINES[0]}.")
+        raise HTTPException(415, f"Send JSON with the header Content-Type: {JSON}, or JSON Lines with {LINES[0]}.")
     body, is_lines = await _read_body(request, limits), media_type != JSON
     if is_lines:
         lines = enumerate(body.splitlines(), 1)
         content = kind(examples=[decode(line, Example, f"Line {number}") for number, line in lines if line.strip()])
         if not content.examples:
-            raise Refusal(400, "The body has no example: send one per line.")
+            raise HTTPException(400, "The body has no example: send one per line.")
     else:
         decoded = decode(body, _examples_or(kind))
         content = kind(examples=decoded) if isinstance(decoded, list) else decoded
@@ -144,9 +124,9 @@ def decode(content: bytes, kind: Any, source: str = "The body") -> Any:
     except msgspec.ValidationError as error:
         raise _invalid(source, kind, error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Refusal(400, f"{source} is not valid JSON: {error}.") from None
+        raise HTTPException(400, f"{source} is not valid JSON: {error}.") from None
     except RecursionError:
-        raise Refusal(400, f"{source} has lists or objects that are nested too deeply.") from None
+        raise HTTPException(400, f"{source} has lists or objects that are nested too deeply.") from None
 
 
 @cache
@@ -154,7 +134,7 @@ def _decoder(kind: Any) -> "msgspec.json.Decoder[Any]":
     return msgspec.json.Decoder(kind)
 
 
-def _invalid(source: str, kind: Any, error: msgspec.ValidationError) -> Refusal:
+def _invalid(source: str, kind: Any, error: msgspec.ValidationError) -> HTTPException:
     """Return the refusal of a value that does not fit, such as "The body, at $.top: expected `int` >= 1."."""
     problem, _, place = str(error).partition(" - at ")
     source += f", at {place.strip('`')}" if place else ""
@@ -162,7 +142,7 @@ def _invalid(source: str, kind: Any, error: msgspec.ValidationError) -> Refusal:
         example for body in get_args(kind) or (kind,) for example in getattr(body, "request_examples", {}).values()
     ]
     advice = f" Send, for example, {msgspec.json.encode(examples[0].body).decode()}." if examples else ""
-    return Refusal(400, f"{source}: {problem[:1].lower()}{problem[1:].rstrip('.')}.{advice} See /docs.")
+    return HTTPException(400, f"{source}: {problem[:1].lower()}{problem[1:].rstrip('.')}.{advice} See /docs.")
 
 
 def parse_number(text: str, digits: int = 18) -> int | None:
@@ -174,14 +154,14 @@ def read_key(request: Request) -> str | None:
     """Return the idempotency key of a request, or None if it has none."""
     key = request.headers.get("idempotency-key")
     if key is not None and not (0 < len(key) <= MAX_KEY_LENGTH and key.isprintable()):
-        raise Refusal(400, f"An idempotency key has 1 to {MAX_KEY_LENGTH} printable characters.")
+        raise HTTPException(400, f"An idempotency key has 1 to {MAX_KEY_LENGTH} printable characters.")
     return key
 
 
-def check_depth(value: Any, limits: Limits, place: str = "") -> None:
-    """Refuse lists and objects that are nested more deeply than allowed."""
+def check_depth(value: Any, limits: Limits, place: str) -> None:
+    """Refuse lists and objects that are nested more deeply than allowed. place: for the message."""
     if _is_deeper(value, limits.depth):
-        raise Refusal(400, f"There are lists or objects more than {limits.depth} deep{place}.")
+        raise HTTPException(400, f"There are lists or objects more than {limits.depth} deep, in {place}.")
 
 
 def _content_type(request: Request) -> str:
@@ -190,8 +170,11 @@ def _content_type(request: Request) -> str:
 
 async def _read_body(request: Request, limits: Limits) -> bytes:
     """Return the body, if it is not too long and does not take too long."""
+    too_long = HTTPException(
+        413, f"The body is longer than {limits.body:,} bytes (--max-body): send fewer examples at a time."
+    )
     if (parse_number(request.headers.get("content-length", "0")) or 0) > limits.body:
-        raise _too_long(limits)
+        raise too_long
     parts, size = [], 0
     try:
         async with asyncio.timeout(limits.seconds):
@@ -200,27 +183,23 @@ async def _read_body(request: Request, limits: Limits) -> bytes:
                 parts.append(part)
                 size += len(part)
                 if size > limits.body:
-                    raise _too_long(limits)
+                    raise too_long
     except TimeoutError:
-        raise Refusal(408, f"The body did not arrive within {limits.seconds:g} seconds.") from None
+        raise HTTPException(408, f"The body did not arrive within {limits.seconds:g} seconds.") from None
     return b"".join(parts)
-
-
-def _too_long(limits: Limits) -> Refusal:
-    return Refusal(413, f"The body is longer than {limits.body:,} bytes (--max-body): send fewer examples at a time.")
 
 
 def _check_size(examples: list[Any], limits: Limits) -> None:
     if len(examples) > limits.examples:
-        raise Refusal(
+        raise HTTPException(
             413, f"{len(examples):,} examples are more than {limits.examples:,} (--max-examples): send fewer at a time."
         )
     for row, example in enumerate(examples):
         if isinstance(example, str):
             continue
         if isinstance(example, list | dict) and len(example) > limits.features:
-            raise Refusal(413, f"Example {row} has more than {limits.features:,} features.")
-        check_depth(example, limits, f", in $.examples[{row}]")
+            raise HTTPException(413, f"Example {row} has more than {limits.features:,} features.")
+        check_depth(example, limits, f"$.examples[{row}]")
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
@@ -233,11 +212,15 @@ def _is_deeper(value: Any, depth: int) -> bool:
 # ---- replying
 
 
-def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return a reply in JSON."""
+def error_response(error: HTTPException) -> Response:
+    """Return the reply to a request that is refused, also by Starlette itself."""
+    message = f"{NO_PATH[error.detail]}: see /docs." if error.detail in NO_PATH else error.detail
+    return json_response(ErrorReply(message), error.status_code, error.headers)
+
+
+def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(msgspec.json.encode(content), status, headers, JSON)
 
 
 def lines_response(rows: Iterable[Any]) -> Response:
-    """Return a reply in JSON Lines."""
     return Response(msgspec.json.Encoder().encode_lines(rows), media_type=LINES[0])

@@ -5,7 +5,7 @@ A docstring here is the description of a schema in the API documentation.
 
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 TEXTS = ["Free entry: text WIN to 80082", "See you at noon"]
 
@@ -33,16 +33,12 @@ COMPONENTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def _component(name: str) -> Meta:
-    return Meta(extra_json_schema={"$ref": f"#/components/schemas/{name}"})
-
-
 def _about(description: str) -> Meta:
     return Meta(description=description)
 
 
-Example = Annotated[Any, _component("Example")]
-Label = Annotated[Any, _component("Label")]
+Example = Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/Example"})]
+Label = Annotated[Any, Meta(extra_json_schema={"$ref": "#/components/schemas/Label"})]
 Examples = Annotated[list[Example], Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 Version = Annotated[int, Meta(ge=0, description="The number of examples that the model has learned while served.")]
@@ -71,11 +67,8 @@ class PredictOptions(Struct, kw_only=True, forbid_unknown_fields=True):
 
     def or_else(self, defaults: "PredictOptions") -> "PredictOptions":
         """Return these options; those that are not given come from the defaults."""
-        options = PredictOptions()
-        for name in options.__struct_fields__:
-            value = getattr(self, name)
-            setattr(options, name, getattr(defaults, name) if value is None else value)
-        return options
+        options = {name: getattr(self, name) for name in PredictOptions.__struct_fields__}
+        return structs.replace(defaults, **{name: value for name, value in options.items() if value is not None})
 
 
 class PredictRequest(PredictOptions):

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from perceptrons.serve.requests import Refusal
+from perceptrons.serve.requests import error_response
 
 OPEN_PATHS = frozenset(("/", "/docs", "/openapi.json", "/healthz", "/readyz"))  # they show no data
 LOCAL_HOSTS = frozenset(("localhost", "127.0.0.1", "::1"))
@@ -27,29 +28,24 @@ class Guard:
         self._app, self._token, self._hosts = app, None if token is None else token.encode(), hosts
 
     async def __call__(self, scope: Scope, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        refusal = self._refusal(Request(scope))
-        if refusal is None:
-            await self._app(scope, receive, send)
-        else:
-            await refusal.response()(scope, receive, send)
+        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        app = self._app if refusal is None else error_response(refusal)
+        await app(scope, receive, send)
 
-    def _refusal(self, request: Request) -> Refusal | None:
+    def _refusal(self, request: Request) -> HTTPException | None:
         host = request.headers.get("host", "")
         if self._token is None and _host_name(host) not in self._hosts:
-            return Refusal(403, "Call the server by the name localhost, or start it with --token-file.")
+            return HTTPException(403, "Call the server by the name localhost, or start it with --token-file.")
         origin = request.headers.get("origin")
         if origin is not None and _origin_host(origin) != host.lower():
-            return Refusal(403, "Pages of other sites may not use this server.")
+            return HTTPException(403, "Pages of other sites may not use this server.")
         if self._token is None or request.scope["path"] in OPEN_PATHS:  # request.url would believe the Host header
             return None
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token):
             return None
         advice = "Give the token: send the header Authorization: Bearer TOKEN."
-        return Refusal(401, advice, {"WWW-Authenticate": "Bearer"})
+        return HTTPException(401, advice, {"WWW-Authenticate": "Bearer"})
 
 
 def _origin_host(origin: str) -> str | None:

@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock, Thread
 from typing import IO, Any
@@ -17,13 +18,13 @@ from msgspec import structs
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
 from perceptrons.modelfile.summary import model_summary
-from perceptrons.serve.example_kinds import any_example, any_label, input_kind
+from perceptrons.serve.example_kinds import any_example, input_kind
 from perceptrons.serve.follower import Follower
 from perceptrons.serve.metrics import Metrics
 from perceptrons.serve.recent import RecentExamples
 from perceptrons.serve.schemas import LogSize, ModelShape, PredictOptions, PredictReply, Role, Stats
-from perceptrons.serve.store import Place, Store
-from perceptrons.serve.writer import DISK_FULL, BusyError, Writer
+from perceptrons.serve.store import DISK_FULL, Place, Store, StoreError
+from perceptrons.serve.writer import BusyError, Writer
 
 CLOSE_SECONDS = 10.0  # to learn what waits when the server ends
 SHOWN_FEATURES = 8  # features of each class on the page
@@ -148,11 +149,12 @@ class Service:
     def _compile(self) -> None:
         """Predict and learn once, on a copy, so that the first requests need not wait for the compiler."""
         with self.writer.buffer.reading() as state:
-            example = any_example(state.model, state.kind)
-            if example is not None:
+            pair = any_example(state.model, state.kind)
+            if pair is not None:
+                example, label = pair
                 state.predict([example])
                 if state.can_learn:
-                    state.copied().learn([example], [any_label(state.model, state.kind)])
+                    state.copied().learn([example], [label])
 
     def _close(self) -> None:
         self._copies.clear()
@@ -161,8 +163,6 @@ class Service:
         if not self.ready:
             return
         self.ready = False
-        if self.writer.is_unsaved:
-            self.writer.ask(self.writer.snapshot)
         if not self.writer.close(CLOSE_SECONDS):
             logger.error("Learning took longer than %g seconds to end. What was answered is safe.", CLOSE_SECONDS)
 
@@ -189,10 +189,10 @@ class Service:
                 return {"kind": type(state.model).__name__, "version": state.version, "classes": []}
             return {**model_summary(state.model), "version": state.version}
 
-    def model_copy(self, with_place: bool) -> "ModelCopy":
+    def model_copy(self, with_place: bool) -> ModelCopy:
         """Return a copy of the model file on disk; with the place for followers. Called by the writer.
 
-        Whoever asks while the model stays the same gets the same copy.
+        All requests while the model stays the same get the same copy.
         """
         place = self.writer.place()
         copy = self._copies.get(with_place)
@@ -206,16 +206,6 @@ class Service:
             content = as_bytes(self.writer.buffer.back.model)
         self._copies[with_place] = copy = ModelCopy(content, place, self.store.folder)
         return copy
-
-    def frames(self, position: int, max_bytes: int) -> list[bytes]:
-        """Return the log from a position on, as it was written: at least one frame, then up to about max_bytes."""
-        frames, n_bytes = list[bytes](), 0
-        for frame in self.store.log.frames(position):
-            frames.append(frame.encoded())
-            n_bytes += len(frames[-1])
-            if n_bytes > max_bytes:
-                break
-        return frames
 
     # ---- state
 
@@ -257,9 +247,9 @@ class Service:
             logger.error("Another server was promoted (term %d), so this one stops learning.", term)
             self._heard_term = term
             with suppress(BusyError):  # the server ends, and hears of the term again
-                self.writer.ask(self._keep_newest_term)
+                self.writer.ask(self._write_newest_term)
 
-    def _keep_newest_term(self) -> None:
+    def _write_newest_term(self) -> None:
         """Write the newest term to the folder, so that a restart does not forget it."""
         try:
             self.store.set_identity(newest_term=self._newest_term)
@@ -288,7 +278,6 @@ class Service:
         return None if warning is None else f"This server does not follow its leader: {warning}"
 
     def render_metrics(self) -> bytes:
-        """Return the numbers for Prometheus."""
         if not self.ready:
             return self.metrics.render()
         progress = self.writer.progress.stats()
@@ -332,12 +321,15 @@ class Service:
 
 
 def prepare(store: Store, model: Any, path: Path | None, changes: dict[str, str] | None = None) -> None:
-    """Start an empty folder with this model, or check that the folder belongs to it.
+    """Start an empty folder with this model, or raise StoreError if the folder belongs to another one.
 
     changes: parameters of the model in the file that were changed for the server.
     """
     origin = None if path is None else path.read_bytes() + (json.dumps(changes).encode() if changes else b"")
-    if path is not None and origin is not None and not store.is_new:
-        store.check_origin(path, origin)
+    if origin is not None and not store.is_new and store.identity.base not in (None, sha256(origin).hexdigest()):
+        raise StoreError(
+            f"{store.folder}: serves what another model than {path}, or one with other options, has learned since. "
+            "To serve that, leave MODEL out and give --data; to begin again with this one, give another --data."
+        )
     if model is not None and not store.snapshots():
         store.begin(model, origin)

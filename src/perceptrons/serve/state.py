@@ -1,12 +1,14 @@
 """A model being served, and what one change of the log does to it: the same in every copy, after every restart.
 
 `State.learn_all` depends on the model and the changes alone, and not on how the changes are grouped. So whoever learns
-the same changes in the same order has the same model, bit for bit: the two copies of a server, a server that starts
-again, a follower.
+the same changes in the same order has the same model, bit for bit: the two copies of a server (`DoubleBuffer`), a
+server that starts again, a follower.
 """
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Condition
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -41,15 +43,12 @@ class Change(
     predictions: list[Any]
 
 
-class GrowthError(ValueError):
-    """The model would grow beyond its limits."""
-
-
 class State:
     """A model and the number of examples that it has learned while it was served: its version."""
 
     def __init__(self, model: Any, version: int = 0):
         self.model, self.version = model, version
+        self.n_readers = 0  # threads that read it now: see `DoubleBuffer.reading`
 
     def copied(self) -> "State":
         return State(copy.deepcopy(self.model), self.version)
@@ -77,13 +76,16 @@ class State:
             raise UnfitError(f"There are {len(examples):,} examples, but {len(labels):,} labels: give one label each.")
         kind = kind or examples_of.first_kind(examples[0])
         checked = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
-        if kind == "tokens" or several_labels_of(self.model):
-            for row, label in enumerate(labels):
-                _check_labels(row, label, len(checked[row]) if kind == "tokens" else None)
-        else:
-            for row, label in enumerate(labels):
-                if type(label) not in LABELS:
-                    raise UnfitError(f"Example {row}: a label must be a string or a whole number.")
+        has_lists = kind == "tokens" or several_labels(self.model)
+        for row, label in enumerate(labels):
+            if not has_lists and type(label) not in LABELS:
+                raise UnfitError(f"Example {row}: a label must be a string or a whole number.")
+            if has_lists and not (isinstance(label, list) and all(type(item) in LABELS for item in label)):
+                raise UnfitError(f"Example {row}: the labels must be a list of strings or whole numbers.")
+            if kind == "tokens" and len(label) != len(checked[row]):
+                raise UnfitError(
+                    f"Example {row} has {len(checked[row])} tokens, but {len(label)} labels: give one each."
+                )
         return checked, labels
 
     def learn(self, examples: list[Any], labels: list[Any]) -> None:
@@ -103,15 +105,15 @@ class State:
         """
         block, n = list[Change](), 0
         for change in changes:
-            joins = self._joins_blocks(change)
-            if block and (not joins or n >= MAX_BLOCK):
+            joins_block = self._joins_blocks(change)
+            if block and (not joins_block or n >= MAX_BLOCK):
                 self._learn_block(block)
                 block, n = [], 0
-            block.append(change)
-            n += len(change.examples)
-            if not joins:
-                self._learn_block(block)
-                block, n = [], 0
+            if joins_block:
+                block.append(change)
+                n += len(change.examples)
+            else:
+                self._learn_block([change])
         if block:
             self._learn_block(block)
 
@@ -136,14 +138,11 @@ class State:
             return False
         if learner.weights.has_pocket or (learner.scheme == "ovo" and len(learner.classes) > 2):
             return False
-        if learner.init != "zeros" and not self._has_fixed_columns:
+        columns = getattr(model, "columns_", None)
+        is_hashed = columns is not None and columns.bits is not None
+        if learner.init != "zeros" and not is_hashed and self.kind != "numbers":
             return False
         return all(learner.code(label) is not None for label in set(change.labels))
-
-    @property
-    def _has_fixed_columns(self) -> bool:
-        columns = getattr(self.model, "columns_", None)
-        return self.kind == "numbers" or (columns is not None and columns.bits is not None)
 
     # ---- predicting
 
@@ -156,7 +155,7 @@ class State:
         new_columns: sparse rows may have columns that are new to the model, which are left out.
         """
         kind = self.kind
-        if kind is None or not _knows_classes(self.model):
+        if kind is None or (kind != "pipeline" and not (has_learned(self.model) and len(self.model.classes_))):
             return [Prediction(None) for _ in examples]
         checked = [examples_of.checked_example(row, example, kind) for row, example in enumerate(examples)]
         if kind == "tokens":
@@ -216,23 +215,6 @@ class State:
         return dict(self.model.explain(row).to_dict())
 
 
-def several_labels_of(model: Any) -> bool:
-    """Return whether each example has a set of labels."""
-    return several_labels(model)
-
-
-def _check_labels(row: int, labels: Any, tokens: int | None) -> None:
-    """Check the labels of one example: a set, or one for each token."""
-    if not isinstance(labels, list) or not all(type(label) in LABELS for label in labels):
-        raise UnfitError(f"Example {row}: the labels must be a list of strings or whole numbers.")
-    if tokens is not None and len(labels) != tokens:
-        raise UnfitError(f"Example {row} has {tokens} tokens, but {len(labels)} labels: give one each.")
-
-
-def _knows_classes(model: Any) -> bool:
-    return hasattr(model, "steps") or (has_learned(model) and len(model.classes_) > 0)
-
-
 class GrowthLimits(NamedTuple):
     """Limits on the size of the model. One that is larger already may stay so."""
 
@@ -240,13 +222,13 @@ class GrowthLimits(NamedTuple):
     classes: int = 1000
 
     def check_labels(self, state: State, changes: list[Change]) -> None:
-        """Raise GrowthError before the model makes room for more classes than it may have."""
+        """Raise UnfitError before the model makes room for more classes than it may have."""
         classes = set() if state.kind is None else {*state.model.classes_.tolist()}
         labels = (label if isinstance(label, list) else [label] for change in changes for label in change.labels)
         _check_growth("classes", len(classes.union(*labels)), len(classes), self.classes)
 
     def check(self, state: State, previous: State) -> None:
-        """Raise GrowthError if the model has grown beyond its limits. previous: the same model before it learned."""
+        """Raise UnfitError if the model has grown beyond its limits. previous: the same model before it learned."""
         model, old = state.model, None if previous.kind is None else previous.model
         n_features = 0 if old is None else int(old.n_features_in_)
         _check_growth("features", int(model.n_features_in_), n_features, self.features)
@@ -255,4 +237,70 @@ class GrowthLimits(NamedTuple):
 
 def _check_growth(noun: str, n: int, n_before: int, limit: int) -> None:
     if n > max(limit, n_before):
-        raise GrowthError(f"The model would grow to {n:,} {noun}. At most {limit:,} are allowed (--max-{noun}).")
+        raise UnfitError(f"The model would grow to {n:,} {noun}. At most {limit:,} are allowed (--max-{noun}).")
+
+
+class RestoreError(RuntimeError):
+    """The copy that learns may be half-changed, and could not be rebuilt: the writer must end."""
+
+
+class DoubleBuffer:
+    """Two copies of the model: readers use the front while the back learns, then they change places.
+
+    So readers never wait. Whatever one copy has learned the other learns too, from the same changes, so both are the
+    same to the bit. If a change is refused, cannot be logged, or runs out of memory, the copy that learned it is
+    rebuilt from the other one. If even that fails, nobody may use that copy any more: `RestoreError`.
+    Only `reading` and `version` may be used by several threads; the writer alone uses the rest.
+    """
+
+    def __init__(self, state: State):
+        self._front, self.back = state.copied(), state
+        self._readers_changed = Condition()
+
+    @contextmanager
+    def reading(self) -> Iterator[State]:
+        """Yield the published model, which does not change while the block runs."""
+        state: State | None = None
+        try:
+            with self._readers_changed:
+                state = self._front
+                state.n_readers += 1
+            yield state
+        finally:
+            if state is not None:
+                with self._readers_changed:
+                    state.n_readers -= 1
+                    self._readers_changed.notify_all()
+
+    @property
+    def version(self) -> int:
+        """The number of examples that the published model has learned."""
+        return self._front.version
+
+    def restore(self, changes: Sequence[Change] = ()) -> None:
+        """Rebuild the back from the front and these changes. RestoreError if that fails."""
+        try:
+            state = self._front.copied()
+            state.learn_all(changes)
+        except Exception as error:
+            raise RestoreError("The model that learns could not be rebuilt.") from error
+        self.back = state
+
+    def catch_up(self, changes: Sequence[Change]) -> None:
+        """Let the back learn what the front has learned; if it cannot, it becomes a copy of the front."""
+        try:
+            self.back.learn_all(changes)
+        except Exception:
+            self.restore()
+
+    def publish(self) -> None:
+        """Let readers have the back; the front becomes the back when its last reader has left."""
+        with self._readers_changed:
+            self._front, self.back = self.back, self._front
+        with self._readers_changed:
+            self._readers_changed.wait_for(lambda: not self.back.n_readers)
+
+    def replace(self, state: State) -> None:
+        self.back = state
+        self.publish()
+        self.restore()

@@ -1,5 +1,6 @@
 """The folder of a server: its log and its snapshots, from which a server that restarts has the same model."""
 
+import errno
 import hashlib
 import logging
 import os
@@ -7,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import DecodeError, Raw, Struct, json
@@ -18,7 +19,6 @@ from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.serve.journal import (
     CHECK,
     DamagedLogError,
-    DamagedWatermarkError,
     Frame,
     Log,
     LogEnd,
@@ -36,6 +36,7 @@ from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import SnapshotEntry
 from perceptrons.serve.state import Change, State
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MAX_SNAPSHOTS = 5
 SNAPSHOT_SUFFIX = ".perceptron"
 EMPTY_MAGIC = b"PCPTEMPTY"  # how the snapshot of a model begins that has seen nothing
@@ -47,6 +48,10 @@ class StoreError(ValueError):
     """The folder cannot be used as it is."""
 
 
+class NotLoggedError(OSError):
+    """The log could not be written, so nothing was learned."""
+
+
 class Place(NamedTuple):
     """The state that a snapshot has: the next frame of the log, the chain before it, and the counters."""
 
@@ -56,6 +61,11 @@ class Place(NamedTuple):
     generation: int
     learned: int
     mistakes: int
+
+    @property
+    def end(self) -> LogEnd:
+        """The end of a log that goes up to here."""
+        return LogEnd(self.position, self.chain, self.version)
 
 
 class Identity(NamedTuple):
@@ -109,9 +119,9 @@ class Snapshot(NamedTuple):
     """A file with the model at one version."""
 
     path: Path
-    version: int
-    generation: int
     position: int
+    generation: int
+    version: int
     n_bytes: int
 
     def entry(self) -> SnapshotEntry:
@@ -127,12 +137,6 @@ class Rollback(Struct):
     generation: int
 
 
-class _RollbackFrame(Struct):
-    """The payload of a frame that is a rollback."""
-
-    rollback: Rollback
-
-
 class Logged(NamedTuple):
     """The content of a frame: the version before it, and changes or a rollback."""
 
@@ -142,11 +146,8 @@ class Logged(NamedTuple):
 
     @classmethod
     def from_frame(cls, frame: Frame) -> "Logged":
-        """Return what a frame holds."""
-        content = json.decode(frame.payload, type=list[Change] | _RollbackFrame)
-        if isinstance(content, _RollbackFrame):
-            return cls(frame.version, [], content.rollback)
-        return cls(frame.version, content)
+        content = json.decode(frame.payload, type=list[Change] | dict[Literal["rollback"], Rollback])
+        return cls(frame.version, [], content["rollback"]) if isinstance(content, dict) else cls(frame.version, content)
 
     @property
     def version_after(self) -> int:
@@ -156,8 +157,7 @@ class Logged(NamedTuple):
         return self.version + sum(len(change.examples) for change in self.changes)
 
     def payload(self) -> bytes:
-        """Return the payload of the frame."""
-        return json.encode(self.changes if self.rollback is None else _RollbackFrame(self.rollback))
+        return json.encode(self.changes if self.rollback is None else {"rollback": self.rollback})
 
 
 class Store:
@@ -184,7 +184,6 @@ class Store:
         return not (self.snapshots() or segment_paths(self._log_folder) or self._watermark.path.exists())
 
     def set_identity(self, **changes: Any) -> None:
-        """Change the identity of the folder, also on disk."""
         identity = self.identity._replace(**changes)
         if identity != self.identity or not self._identity_path.exists():
             identity.write(self._identity_path)
@@ -198,9 +197,9 @@ class Store:
         """
         state = State(model)
         base = hashlib.sha256(self.content(state, Place(0, 0, 0, 0, 0, 0)) if origin is None else origin).hexdigest()
-        start = Start(0, int(base[:8], 16))
+        place = Place(0, int(base[:8], 16), 0, 0, 0, 0)
         segments = segment_paths(self._log_folder)
-        if segments and read_start(segments[0]) != start:
+        if segments and read_start(segments[0]) != Start(place.position, place.chain):
             raise StoreError(
                 f"{self.folder}: the snapshots are gone, and the log does not begin with this model. Restore the "
                 "snapshots from a backup or a follower, or give the MODEL that the server was first started with."
@@ -208,7 +207,6 @@ class Store:
         if not segments:
             self._check_end(self._read_watermark(), 0, 0)
         self.set_identity(base=base, role="leader", leader=None)
-        place = Place(start.position, start.chain, 0, 0, 0, 0)
         self.save(state, place)
         if not segments:
             self._note_start(place)
@@ -239,7 +237,7 @@ class Store:
     def _note_start(self, place: Place) -> None:
         """Note where the log of a new folder starts, so that it is noticed if the log and the note are both gone."""
         if not self._watermark.path.exists():
-            self._watermark.write(LogEnd(place.position, place.chain, place.version))
+            self._watermark.write(place.end)
             self._watermark.close()
 
     def clear(self) -> None:
@@ -273,14 +271,6 @@ class Store:
         sync_folder(backup)
         sync_folder(self.folder)
         return backup
-
-    def check_origin(self, path: Path, origin: bytes) -> None:
-        """Raise StoreError if the folder was created with a different model or parameters. origin: as for `begin`."""
-        if self.identity.base not in (None, hashlib.sha256(origin).hexdigest()):
-            raise StoreError(
-                f"{self.folder}: serves what another model than {path}, or one with other options, has learned since. "
-                "To serve that, leave MODEL out and give --data; to begin again with this one, give another --data."
-            )
 
     def recovered(self) -> tuple[SnapshotContent, Iterator[Frame]]:
         """Return the newest valid snapshot, and all frames of the log, those before the snapshot too.
@@ -323,7 +313,7 @@ class Store:
         """Return where the log ended, or None if that is unknown."""
         try:
             return self._watermark.read()
-        except DamagedWatermarkError as error:
+        except ValueError as error:
             warning = f"{error} So nobody can tell whether the end of the log is there."
             self.warnings += [] if warning in self.warnings else [warning]
             return None
@@ -351,9 +341,12 @@ class Store:
     def append(self, frame: Frame, version: int) -> None:
         """Append a frame to the log, wait until it is safe, and note where the log ends now.
 
-        version: the one after the frame. OSError: nothing was appended.
+        version: the one after the frame. NotLoggedError: nothing was appended.
         """
-        self.log.append(frame)
+        try:
+            self.log.append(frame)
+        except OSError as error:
+            raise NotLoggedError(error.errno, error.strerror) from error
         self._mark(version)
 
     def _mark(self, version: int) -> None:
@@ -367,7 +360,6 @@ class Store:
                              self._watermark.path, error)  # fmt: skip
 
     def close(self) -> None:
-        """Close the log."""
         self.log.close()
         try:
             self._watermark.close()
@@ -418,7 +410,7 @@ class Store:
         if not self.snapshots():
             return moved
         place = self._newest().place
-        reached = start = LogEnd(place.position, place.chain, place.version)
+        reached = place.end
         try:
             for last in checked_frames(self._log_folder):
                 self._check_fits(place, last)
@@ -427,7 +419,7 @@ class Store:
         except StoreError as error:
             first = segment_paths(self._log_folder)[0]
             moved += move_damage_aside(self._log_folder, DamagedLogError(first, 0, str(error)))
-            reached = start
+            reached = place.end
         missing = self._missing(self._read_watermark(), reached.position, reached.version)
         if missing is not None:
             self.warnings.append(missing)
@@ -445,7 +437,7 @@ class Store:
             if len(parts) == 3 and all(part.isdigit() for part in parts) and path.is_file():
                 position, generation, version = map(int, parts)
                 with suppress(FileNotFoundError):  # the writer may have removed it meanwhile
-                    snapshots.append(Snapshot(path, version, generation, position, path.stat().st_size))
+                    snapshots.append(Snapshot(path, position, generation, version, path.stat().st_size))
         return snapshots
 
     def save(self, state: State, place: Place, replies: RecentReplies | None = None) -> Snapshot:
@@ -461,7 +453,7 @@ class Store:
                 old.path.unlink()
         if hasattr(self, "log"):
             self.log.drop_before(oldest, self._keep_bytes)
-        return Snapshot(path, place.version, place.generation, place.position, len(content))
+        return Snapshot(path, place.position, place.generation, place.version, len(content))
 
     @staticmethod
     def content(

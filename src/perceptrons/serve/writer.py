@@ -5,29 +5,38 @@ anything is logged. The log is synced before readers see the new model and befor
 answered is never lost. Then the other copy learns the same.
 """
 
-import errno
 import logging
 import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from perceptrons.serve.double_buffer import DoubleBuffer, RestoreError
+from perceptrons.inspection.evaluation import several_labels
 from perceptrons.serve.example_kinds import UnfitError
 from perceptrons.serve.journal import Frame, next_frame
 from perceptrons.serve.metrics import Progress
-from perceptrons.serve.recent import RecentReplies, ReusedKeyError
+from perceptrons.serve.recent import RecentReplies
 from perceptrons.serve.schemas import LearnReply, RollbackReply
-from perceptrons.serve.state import Change, GrowthLimits, State, several_labels_of
-from perceptrons.serve.store import Logged, Place, Rollback, Snapshot, SnapshotContent, Store, read_snapshot
+from perceptrons.serve.state import Change, DoubleBuffer, GrowthLimits, RestoreError, State
+from perceptrons.serve.store import (
+    Logged,
+    NotLoggedError,
+    Place,
+    Rollback,
+    Snapshot,
+    SnapshotContent,
+    Store,
+    read_snapshot,
+)
 
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MAX_GROUP_EXAMPLES = 20_000  # learned between two syncs
 REPLAY_EXAMPLES = 2000  # changes that are learned together when the server starts again
 DEFAULT_LIMITS = GrowthLimits()
+T = TypeVar("T")
 logger = logging.getLogger("perceptrons.serve")
 
 
@@ -37,10 +46,6 @@ class BusyError(RuntimeError):
 
 class QueueFullError(BusyError):
     """More is waiting than the server takes."""
-
-
-class NotLoggedError(OSError):
-    """The log could not be written, so nothing was learned."""
 
 
 class Job(NamedTuple):
@@ -54,6 +59,9 @@ class Job(NamedTuple):
     call: Callable[[], Any] | None = None
 
 
+END = Job(Future())  # put behind the last job
+
+
 class Writer(Thread):
     """Learns for all. `submit` gives it examples, `ask` a function to call between two groups."""
 
@@ -65,8 +73,8 @@ class Writer(Thread):
         self.store, self.replies, self.progress = store, RecentReplies(), Progress(clock)
         self.generation = 0
         self._limits, self._max_waiting, self._snapshot_every = limits, max_waiting, snapshot_every
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._n_waiting, self._lock, self._is_closed = 0, Lock(), False
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self.n_waiting, self._lock, self._is_closed = 0, Lock(), False  # n_waiting: examples
         self._postponed: Job | None = None  # by `_next_group`
         self.buffer: DoubleBuffer
         self._n_since_snapshot = 0
@@ -82,7 +90,7 @@ class Writer(Thread):
         learned, mistakes, pending = place.learned, place.mistakes, list[Change]()
         for frame in frames:
             logged = Logged.from_frame(frame)
-            replies = self._count(logged, several_labels_of(state.model), is_live=False)
+            replies = self._count(logged, state.model, is_live=False)
             if frame.position < place.position:  # the snapshot has it
                 continue
             learned += sum(reply.learned for reply in replies)
@@ -102,13 +110,11 @@ class Writer(Thread):
         self._n_since_snapshot += _n_examples(pending)
         pending.clear()
 
-    def _count(self, logged: Logged, has_label_sets: bool, is_live: bool = True) -> list[LearnReply]:
+    def _count(self, logged: Logged, model: Any, is_live: bool = True) -> list[LearnReply]:
         """Count what was learned, and remember the replies. Return them."""
-        version, replies = logged.version, list[LearnReply]()
+        version, replies, has_label_sets = logged.version, list[LearnReply](), several_labels(model)
         for change in logged.changes:
-            mistakes = self.progress.add_learned(
-                change.examples, change.labels, change.predictions, version, has_label_sets, is_live
-            )
+            mistakes = self.progress.add_learned(change, version, has_label_sets, is_live)
             version += len(change.examples)
             reply = LearnReply(version, len(change.examples), mistakes, change.predictions, repeated=False)
             if change.key is not None:
@@ -122,50 +128,46 @@ class Writer(Thread):
         self, examples: list[Any], labels: list[Any] | None, key: str | None = None, digest: str = ""
     ) -> "Future[LearnReply]":
         """Learn from examples. QueueFullError if too many wait already. digest: of the request that has the key."""
-        with self._lock:
-            if self._n_waiting + len(examples) > self._max_waiting and self._n_waiting:
-                raise QueueFullError(f"{self._n_waiting:,} examples wait to be learned already: send them again later.")
-            return self._put(Job(Future(), key, digest, examples, labels))
+        return self._put(Job(Future(), key, digest, examples, labels))
 
-    def ask(self, call: Callable[[], Any]) -> "Future[Any]":
+    def ask(self, call: Callable[[], T]) -> "Future[T]":
         """Call a function while nothing is learned."""
-        with self._lock:
-            return self._put(Job(Future(), call=call))
+        return self._put(Job(Future(), call=call))
 
     def _put(self, job: Job) -> "Future[Any]":
-        if self._is_closed:
-            raise BusyError("The server is shutting down.")
-        self._n_waiting += len(job.examples)
-        self._jobs.put(job)
+        n = len(job.examples)
+        with self._lock:
+            if n and self.n_waiting and self.n_waiting + n > self._max_waiting:
+                raise QueueFullError(f"{self.n_waiting:,} examples wait to be learned already: send them again later.")
+            if self._is_closed:
+                raise BusyError("The server is shutting down.")
+            self.n_waiting += n
+            self._jobs.put(job)
         return job.done
 
-    @property
-    def n_waiting(self) -> int:
-        """The number of examples that wait."""
-        return self._n_waiting
-
     def close(self, seconds: float) -> bool:
-        """Learn what waits, then end. Return False if that took too long."""
+        """Learn what waits, write a snapshot of what is new, and end. Return False if that took too long."""
+        with suppress(BusyError):  # it failed meanwhile
+            self.ask(lambda: self.snapshot() if self._n_since_snapshot else None)
         with self._lock:
             self._is_closed = True
-            self._jobs.put(None)
+            self._jobs.put(END)
         self.join(seconds)
         return not self.is_alive()
 
     # ---- the thread
 
     def run(self) -> None:
-        is_end, group, call = False, list[Job](), None
+        group = list[Job]()
         try:
-            while not is_end:
-                group, call, is_end = self._next_group()
-                if group:
+            while group := self._next_group():
+                if group[0].call is not None:
+                    self._call(group[0])
+                else:
                     self._learn_group(group)
-                if call is not None:
-                    self._call(call)
         except BaseException as error:  # the two copies may differ now, so nothing more may be learned or published
             logger.critical("The server stops, as learning failed. What was acknowledged is safe.", exc_info=error)
-            self._give_up([*group, *([] if call is None else [call])], error)
+            self._give_up(group, error)
         finally:
             self.store.close()
 
@@ -174,32 +176,31 @@ class Writer(Thread):
         with self._lock:
             self._is_closed = True
         self.failed(error)
-        waiting: list[Job | None] = [*group, self._postponed]
+        waiting = [*group, *([] if self._postponed is None else [self._postponed])]
         while not self._jobs.empty():
             waiting.append(self._jobs.get_nowait())
         for job in waiting:
-            if job is not None and not job.done.done():
+            if job is not END and not job.done.done():
                 job.done.set_exception(BusyError("The server failed and ends: send the request again later."))
 
-    def _next_group(self) -> tuple[list[Job], Job | None, bool]:
-        """Return all that waits to be learned up to a function to call, the function, and whether that was the end.
+    def _next_group(self) -> list[Job]:
+        """Return the requests to learn that wait, or one function to call, or nothing at the end.
 
         A request that comes twice waits for the next group, where the reply to the first one is known.
         """
         group, keys, n = list[Job](), set[str](), 0
-        job, self._postponed = self._postponed or self._jobs.get(), None
         while True:
-            if job is None or job.call is not None:
-                return group, job, job is None
-            if job.key in keys:
+            job, self._postponed = self._postponed or self._jobs.get(), None
+            if group and (job is END or job.call is not None or job.key in keys):
                 self._postponed = job
-                return group, None, False
+                return group
+            if job is END:
+                return []
             group.append(job)
             keys |= set() if job.key is None else {job.key}
             n += len(job.examples)
-            if n >= MAX_GROUP_EXAMPLES or self._jobs.empty():
-                return group, None, False
-            job = self._jobs.get()
+            if job.call is not None or n >= MAX_GROUP_EXAMPLES or self._jobs.empty():
+                return group
 
     def _call(self, job: Job) -> None:
         assert job.call is not None
@@ -218,14 +219,14 @@ class Writer(Thread):
         if learned:
             self._commit(learned)
         with self._lock:
-            self._n_waiting -= sum(len(job.examples) for job in group)
+            self.n_waiting -= sum(len(job.examples) for job in group)
         self._snapshot_if_due()
 
     def _answer_if_known(self, job: Job) -> bool:
         """Answer a request that was answered before."""
         try:
             reply = self.replies.find(job.key, job.digest)
-        except ReusedKeyError as error:
+        except ValueError as error:  # the key of another request
             job.done.set_exception(error)
             return True
         if reply is not None:
@@ -287,12 +288,12 @@ class Writer(Thread):
             return
         try:
             self.store.append(frame, logged.version_after)
-        except OSError as error:
-            self._refuse(learned, NotLoggedError(error.errno, error.strerror))
+        except NotLoggedError as error:  # any other error leaves it open what the log holds, and ends the writer
+            self._refuse(learned, error)
             logger.error("The log cannot be written: %s", error)
             return
         self.buffer.publish()
-        for (job, _), reply in zip(learned, self._count(logged, self._has_label_sets), strict=True):
+        for (job, _), reply in zip(learned, self._count(logged, self.buffer.back.model), strict=True):
             job.done.set_result(reply)
         self._catch_up(logged)
 
@@ -306,10 +307,6 @@ class Writer(Thread):
         """Let the other copy learn what was published."""
         self.buffer.catch_up(logged.changes)
         self._n_since_snapshot += _n_examples(logged.changes)
-
-    @property
-    def _has_label_sets(self) -> bool:
-        return several_labels_of(self.buffer.back.model)
 
     def apply(self, frame: Frame) -> bool:
         """Learn what a leader has logged: for followers. Return False if the leader went back to a snapshot.
@@ -326,7 +323,7 @@ class Writer(Thread):
             self.buffer.restore()
             raise
         self.buffer.publish()
-        self._count(logged, self._has_label_sets)
+        self._count(logged, self.buffer.back.model)
         self._catch_up(logged)
         self._snapshot_if_due()
         return True
@@ -337,11 +334,6 @@ class Writer(Thread):
         """Return where the log and the counts are."""
         last, totals = self.store.log.last, self.progress.totals()
         return Place(self.store.log.position, last.chain, self.buffer.version, self.generation, *totals)
-
-    @property
-    def is_unsaved(self) -> bool:
-        """True if anything was learned since the newest snapshot."""
-        return self._n_since_snapshot > 0
 
     def snapshot(self) -> Snapshot:
         """Write a snapshot now. Called while nothing is learned (`ask`)."""
@@ -370,12 +362,8 @@ class Writer(Thread):
             raise LookupError(f"There is no snapshot of version {version:,}, only of {versions}.")
         rollback = Rollback(version, names[-1], self.generation + 1)
         state = self._load_rollback(rollback)
-        log = self.store.log
-        try:
-            logged = Logged(self.buffer.version, [], rollback)
-            self.store.append(next_frame(log.last, logged.version, logged.payload()), version)
-        except OSError as error:
-            raise NotLoggedError(error.errno, error.strerror) from error
+        log, logged = self.store.log, Logged(self.buffer.version, [], rollback)
+        self.store.append(next_frame(log.last, logged.version, logged.payload()), version)
         self.store.needed[rollback.snapshot] = log.position - 1
         self.generation = rollback.generation
         self.buffer.replace(state)
