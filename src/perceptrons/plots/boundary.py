@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -11,6 +12,7 @@ from scipy.ndimage import distance_transform_edt, maximum_filter, uniform_filter
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.matrices import row_bytes
 from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.kernel.arrays import to_host
 from perceptrons.linear import Perceptron
 from perceptrons.plots import style
@@ -18,11 +20,10 @@ from perceptrons.plots.model_facts import (
     check_nonempty_rows,
     feature_names,
     fitted_classes,
-    ignore_missing_names,
     leads,
     scores_of,
 )
-from perceptrons.plots.plane import Plane, make_plane
+from perceptrons.plots.plane import Plane
 from perceptrons.theory import margins
 from perceptrons.theory.examples import codes_among
 
@@ -85,7 +86,7 @@ class BoundaryDisplay:
         self.on_slice = on_slice
 
     @classmethod
-    @ignore_missing_names()
+    @columns_matched()
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, features: Any = None, held: str = "mean", resolution: int = 200,
         margin: bool = True, names: Any = None,
@@ -107,17 +108,13 @@ class BoundaryDisplay:
             Whether to compute the margin, for two classes and all features.
         names : list of str, optional
             The names of all features; by default those of the frame or the model.
-
-        Returns
-        -------
-        BoundaryDisplay
         """
         classes = fitted_classes(estimator)
         if getattr(estimator, "kernel", None) == "precomputed":
             raise ValueError(
                 "A model with a precomputed kernel has no features to draw: fit it with a kernel by name or function."
             )
-        plane = make_plane(X, features, feature_names(estimator, X), held, resolution)
+        plane = Plane(X, features, feature_names(estimator, X), held, resolution)
         codes = codes_among(y, len(plane.points), classes)
         predicted = _predict_codes(estimator, X, classes)
         smallest = level = on_slice = None
@@ -145,10 +142,6 @@ class BoundaryDisplay:
             Whether to mark mistakes (crosses), support vectors (rings) and the margin (dashed lines).
         legend, labels : bool, default=True
             Whether to draw a legend beside the axes, and the names of the classes in their regions.
-
-        Returns
-        -------
-        self
         """
         with style.style_context(ax):
             self.figure_, ax = style.get_axes(ax, (6.4 if len(self.classes) <= 12 else 8.4, 4.4))
@@ -186,18 +179,19 @@ class BoundaryDisplay:
 
     def _draw_boundary(self, margin: bool) -> list[Artist]:
         """Draw the decision boundary and the lines of the margin; return the handles of the legend."""
-        for k in range(1 if len(self.classes) == 2 else 0, len(self.classes)):
+        is_binary = len(self.classes) == 2
+        for k in range(int(is_binary), len(self.classes)):
             self._draw_contours(self.lead[:, :, k], [0.0], linewidths=1.3)
-        label = "smallest score" if self.margin is None else f"smallest margin γ = {style.format_number(self.margin)}"
-        if not margin or len(self.classes) > 2 or (self.margin is None and self.level is None):
+        if not margin or not is_binary or (self.margin is None and self.level is None):
             return []
+        label = "smallest score" if self.margin is None else f"smallest margin γ = {style.format_number(self.margin)}"
         if self.level is None:
             return [Line2D([], [], ls="", label=label)]
-        self._draw_contours(self.lead[:, :, 1], [-self.level, self.level], linewidths=1.0, linestyles="--")
+        self._draw_contours(self.lead[:, :, 1], sorted({-self.level, self.level}), linewidths=1.0, linestyles="--")
         return [Line2D([], [], color=style.INK, lw=1.0, ls="--", label=label)]
 
     def _draw_contours(self, lead: np.ndarray, levels: list[float], **options: Any) -> None:
-        levels = sorted({level for level in levels if lead.min() < level < lead.max()})
+        levels = [level for level in levels if lead.min() < level < lead.max()]
         if levels:
             self.ax_.contour(self.grid_x, self.grid_y, lead, levels=levels, colors=[style.INK], zorder=1, **options)
 
@@ -206,19 +200,19 @@ class BoundaryDisplay:
         is_mistake = self.predicted != self.codes
         is_support = np.zeros(len(is_mistake), bool) if self.support is None else self.support
         shown = self.shown_ = style.subsample(len(self.points), MAX_POINTS, is_mistake | is_support)
-        ax, points = self.ax_, self.points[shown]
+        points = self.points[shown]
         size, width = (30.0, 1.3) if len(shown) <= 500 else (20.0, 1.2) if len(shown) <= 1500 else (9.0, 0.6)
         labels = [style.shorten(label) for label in self.classes.tolist()]
-        handles = style.scatter_classes(ax, points, self.codes[shown], labels, size, show_absent=len(labels) <= 20)
+        handles = style.scatter_classes(
+            self.ax_, points, self.codes[shown], labels, size, show_absent=len(labels) <= 20
+        )
+        ring: dict[str, Any] = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * width}
+        cross: dict[str, Any] = {"c": style.INK, "marker": "x", "linewidths": width}
         if support and is_support.any():
-            ring: dict[str, Any] = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * width}
-            x, y = points[is_support[shown]].T
-            ax.scatter(x, y, s=3.0 * size, zorder=3.5, **ring)
+            self.ax_.scatter(*points[is_support[shown]].T, s=3.0 * size, zorder=3.5, **ring)
             handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support vector"))
         if mistakes and is_mistake.any():
-            cross: dict[str, Any] = {"c": style.INK, "marker": "x", "linewidths": width}
-            x, y = points[is_mistake[shown]].T
-            ax.scatter(x, y, s=1.3 * size, zorder=4, **cross)
+            self.ax_.scatter(*points[is_mistake[shown]].T, s=1.3 * size, zorder=4, **cross)
             handles.append(Line2D([], [], ls="", marker="x", color=style.INK, ms=6, mew=1.3, label="mistake"))
         return handles
 
@@ -286,24 +280,24 @@ def _predict_codes(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def _leads_on_grid(estimator: Any, plane: Plane, classes: np.ndarray) -> np.ndarray:
-    """Return the leads at the points of the grid.
+    """Return the leads at the points of the grid, of shape (rows, columns, n_classes).
 
     They are +1 and -1 where scores are missing or contradict the predictions, as those of one-vs-one may.
     """
-    blocks: list[np.ndarray] = []
-    for rows in plane.grid_rows():
-        scores = scores_of(estimator, rows)
-        if scores is None or (scores.ndim == 1) != (len(classes) == 2) or not np.isfinite(scores).all():
-            break
-        blocks.append(leads(scores))
-        codes = _predict_codes(estimator, rows[::CHECK_EVERY], classes)
-        if (blocks[-1][::CHECK_EVERY][np.arange(len(codes)), codes] < 0).any():
-            break
-    else:
-        return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))
-    codes = np.concatenate([_predict_codes(estimator, rows, classes) for rows in plane.grid_rows()])
-    signs = np.where(np.arange(len(classes)) == codes[:, None], 1.0, -1.0)
-    return signs.reshape(len(plane.y), len(plane.x), len(classes))
+    blocks = [_leads(estimator, rows, classes) for rows in plane.grid_rows()]
+    if any(block is None for block in blocks):
+        codes = np.concatenate([_predict_codes(estimator, rows, classes) for rows in plane.grid_rows()])
+        blocks = [np.where(np.arange(len(classes)) == codes[:, None], 1.0, -1.0)]
+    return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))
+
+
+def _leads(estimator: Any, rows: Any, classes: np.ndarray) -> np.ndarray | None:
+    """Return the leads by the scores of an estimator; None if they are missing or contradict its predictions."""
+    scores = scores_of(estimator, rows)
+    if scores is None or (scores.ndim == 1) != (len(classes) == 2) or not np.isfinite(scores).all():
+        return None
+    lead, codes = leads(scores), _predict_codes(estimator, rows[::CHECK_EVERY], classes)
+    return None if (lead[::CHECK_EVERY][np.arange(len(codes)), codes] < 0).any() else lead
 
 
 def smallest_margin(estimator: Any, X: Any, y: np.ndarray, is_clean: bool) -> tuple[float | None, float | None]:
@@ -330,13 +324,11 @@ def find_support(estimator: Any, X: Any) -> np.ndarray | None:
         vectors = learner.votes.matrix(learner.n_features)
     else:
         vectors = to_host(getattr(estimator, "support_vectors_", None))
-    if vectors is None or len(getattr(vectors, "shape", ())) != 2:
-        return None
     try:
         rows = check_nonempty_rows(X)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError):  # texts, for example
         return None
-    if rows.shape[1] != vectors.shape[1]:
+    if (np.ndim(vectors) != 2 and not sp.issparse(vectors)) or rows.shape[1] != vectors.shape[1]:
         return None
     known = set(row_bytes(vectors))
     return np.array([row in known for row in row_bytes(rows.astype(vectors.dtype))], bool)

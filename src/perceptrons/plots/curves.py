@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.metrics import Cuts, average_precision, cuts_by_class, roc_auc
 from perceptrons.plots import style
-from perceptrons.plots.model_facts import fitted_classes, ignore_missing_names, scores_of
+from perceptrons.plots.model_facts import fitted_classes, scores_of
 from perceptrons.theory.examples import codes_among
 
 MAX_CURVES = 10  # more lines cannot be distinguished
@@ -63,7 +64,7 @@ class CurvesDisplay:
         return [average_precision(curve.cuts) for curve in self.curves]
 
     @classmethod
-    @ignore_missing_names()
+    @columns_matched()
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "CurvesDisplay":
         """Compute the curves from the scores of a fitted classifier, or from its probabilities.
 
@@ -116,10 +117,6 @@ class CurvesDisplay:
         ax : matplotlib Axes, optional
             The axes to draw on; by default, a new figure is created.
         kind : {"roc", "precision_recall"}, default="roc"
-
-        Returns
-        -------
-        self
         """
         if kind not in ("roc", "precision_recall"):
             raise ValueError(f"kind={kind!r}: give 'roc' or 'precision_recall'.")

@@ -71,10 +71,6 @@ class WeightsDisplay:
             For voting, the averaged weights are shown.
         names : sequence of str, optional
             The names of the features; by default those of the model or of the pipeline before it.
-
-        Returns
-        -------
-        WeightsDisplay
         """
         transformer, model = split_pipeline(estimator)
         check_is_fitted(model)
@@ -109,10 +105,6 @@ class WeightsDisplay:
             The number of bars per class: the weights farthest from 0.
         image_shape : tuple of int, optional
             The rows and columns of the images, if the features are pixels; images are drawn instead of bars.
-
-        Returns
-        -------
-        self
         """
         if image_shape is None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):
             raise ValueError(f"top={top!r}: give a whole number of at least 1.")

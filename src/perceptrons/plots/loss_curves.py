@@ -56,10 +56,6 @@ class LossesDisplay:
             The losses to draw; by default all of `perceptrons.losses`.
         low, high : float, default=-2.0 and 3.0
             The range of the margin.
-
-        Returns
-        -------
-        LossesDisplay
         """
         if not (np.isfinite([low, high]).all() and low < high):
             raise ValueError(f"low={low!r} and high={high!r}: give two numbers, the smaller one first.")
@@ -81,10 +77,6 @@ class LossesDisplay:
             The axes to draw on; by default, a new figure is created.
         top : float, default=4.0
             The largest loss that is shown.
-
-        Returns
-        -------
-        self
         """
         with style.style_context(ax):
             self.figure_, ax = style.get_axes(ax, (6.4, 3.6))

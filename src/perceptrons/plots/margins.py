@@ -9,10 +9,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.plots import style
 from perceptrons.plots.model_facts import (
     fitted_classes,
-    ignore_missing_names,
     require_rows,
     scores_of,
     split_pipeline,
@@ -68,7 +68,7 @@ class MarginsDisplay:
         return int(self.margins.argmin())
 
     @classmethod
-    @ignore_missing_names()
+    @columns_matched()
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "MarginsDisplay":
         """Compute the margins of examples.
 
@@ -78,10 +78,6 @@ class MarginsDisplay:
             For a linear model, the geometric margins (`theory.margins`) in its own features. For other models and for
             votes, by how much the score of the true class leads.
         X, y : as in `fit`
-
-        Returns
-        -------
-        MarginsDisplay
         """
         classes = fitted_classes(estimator)
         codes = codes_among(y, require_rows(X), classes)
@@ -106,10 +102,6 @@ class MarginsDisplay:
             As `decision_function` gives them.
         classes : array, optional
             The classes of the scores; by default the sorted labels of y_true.
-
-        Returns
-        -------
-        MarginsDisplay
         """
         scores = np.asarray(scores, np.float64)
         labels = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
@@ -130,10 +122,6 @@ class MarginsDisplay:
             The axes, which are divided into two panels; by default, a new figure is created.
         bins : int, optional
             The approximate number of bars; by default, it depends on the number of examples. One bar ends at 0.
-
-        Returns
-        -------
-        self
         """
         with style.style_context(ax):
             self.figure_, panels = style.get_panels(ax, 2, 1, (6.4, 4.2), sharex=True, heights=(3, 2))

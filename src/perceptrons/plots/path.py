@@ -83,10 +83,6 @@ class PathDisplay:
             separable. The distance to it is drawn if the theorem covers the training.
         max_seconds : float or None, default=10.0
             The time limit for computing it.
-
-        Returns
-        -------
-        PathDisplay
         """
         transformer, model = split_pipeline(estimator)
         if transformer is not None and X is not None:
@@ -114,10 +110,6 @@ class PathDisplay:
             The time limit for computing the solution with the largest margin.
         **parameters
             Parameters of the `Perceptron`; also `coef_init` and `intercept_init`, the initial weights.
-
-        Returns
-        -------
-        PathDisplay
         """
         return cls.from_estimator(fit_with_updates(X, y, parameters), X, y, max_seconds=max_seconds)
 
@@ -129,10 +121,6 @@ class PathDisplay:
         ax : matplotlib Axes, optional
             For two weights: one plane in it. Otherwise it is divided into panels. The axes to draw on; by default, a
             new figure is created.
-
-        Returns
-        -------
-        self
         """
         if self.names is None:
             return self.plot_curves(ax)

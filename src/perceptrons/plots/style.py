@@ -125,10 +125,6 @@ def picture(figure: Figure, format: str = "png", dpi: float = 100) -> bytes:
     dpi : float, default=100
         Of a PNG.
 
-    Returns
-    -------
-    bytes
-
     Examples
     --------
     >>> from perceptrons.plots import LossesDisplay, picture
