@@ -10,7 +10,6 @@ from perceptrons.engine.html import visible
 from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.plots import BoundaryDisplay, MarginsDisplay
-from perceptrons.report.model_section import has_training_size
 from perceptrons.report.page import PHONE_WIDTH, Picture, Section, Table, format_number, format_seconds, user_text
 from perceptrons.report.subject import Subject
 from perceptrons.theory import check_bound, separability
@@ -126,7 +125,7 @@ def _mistake_bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> di
         return {"note": "The mistake bound of this library is for linear models."}
     about = "The bound is about the training examples of a model, and"
     updates = f"During training it made {count(model.n_updates_, 'update')}."
-    if not has_training_size(subject):
+    if not subject.has_training_size:
         others = "these are others, judging by their number: give the training data to see the bound."
         return {"note": f"{about} {others} {updates}"}
     if subject.n_unknown:

@@ -114,4 +114,4 @@ def report(
             features_section(subject), mistakes_section(subject), *([] if boundary is None else [boundary]),
             separability_section(subject), reproduce_section(subject),
         ]  # fmt: skip
-    return Report(make_page(title, top, sections), title)
+    return Report(make_page(title, top, sections, subject), title)
