@@ -61,11 +61,12 @@ class MarginsDisplay:
             )
         if not np.isfinite(self.margins).all():
             raise ValueError("The margins contain NaN or infinity.")
+        self.numbers = np.arange(len(self.margins))  # of the examples, if these are some of more
 
     @property
     def smallest(self) -> int:
         """The example with the smallest margin."""
-        return int(self.margins.argmin())
+        return int(self.numbers[self.margins.argmin()])
 
     @classmethod
     @columns_matched()
