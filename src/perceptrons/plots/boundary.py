@@ -209,10 +209,12 @@ class BoundaryDisplay:
         ring: dict[str, Any] = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * width}
         cross: dict[str, Any] = {"c": style.INK, "marker": "x", "linewidths": width}
         if support and is_support.any():
-            self.ax_.scatter(*points[is_support[shown]].T, s=3.0 * size, zorder=3.5, **ring)
+            x, y = points[is_support[shown]].T
+            self.ax_.scatter(x, y, s=3.0 * size, zorder=3.5, **ring)
             handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support vector"))
         if mistakes and is_mistake.any():
-            self.ax_.scatter(*points[is_mistake[shown]].T, s=1.3 * size, zorder=4, **cross)
+            x, y = points[is_mistake[shown]].T
+            self.ax_.scatter(x, y, s=1.3 * size, zorder=4, **cross)
             handles.append(Line2D([], [], ls="", marker="x", color=style.INK, ms=6, mew=1.3, label="mistake"))
         return handles
 
@@ -284,10 +286,14 @@ def _leads_on_grid(estimator: Any, plane: Plane, classes: np.ndarray) -> np.ndar
 
     They are +1 and -1 where scores are missing or contradict the predictions, as those of one-vs-one may.
     """
-    blocks = [_leads(estimator, rows, classes) for rows in plane.grid_rows()]
-    if any(block is None for block in blocks):
-        codes = np.concatenate([_predict_codes(estimator, rows, classes) for rows in plane.grid_rows()])
-        blocks = [np.where(np.arange(len(classes)) == codes[:, None], 1.0, -1.0)]
+    blocks = []
+    for rows in plane.grid_rows():
+        lead = _leads(estimator, rows, classes)
+        if lead is None:
+            codes = np.concatenate([_predict_codes(estimator, rows, classes) for rows in plane.grid_rows()])
+            blocks = [np.where(np.arange(len(classes)) == codes[:, None], 1.0, -1.0)]
+            break
+        blocks.append(lead)
     return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))
 
 

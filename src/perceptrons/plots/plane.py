@@ -26,6 +26,7 @@ class Plane:
             raise ValueError(f"resolution={resolution!r}: give a whole number of 2 to 2000.")
         self.features, names = _choose_features(X, features, names)
         self._frame_type = type(X) if hasattr(X, "columns") else None
+        self._template: Any  # a row with the constant values; of a frame, values by column
         find_template = _array_template if self._frame_type is None else _frame_template
         self._template, self.points = find_template(X, self.features, held)
         if not np.isfinite(self.points).all():
