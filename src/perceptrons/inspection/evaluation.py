@@ -86,20 +86,20 @@ class Quality:
 
     def by_class(self) -> list[dict[str, Any]]:
         """Return a row per class with precision, recall and F1, which are None for 0/0."""
-        rows = []
-        for k, label in enumerate(self.labels):
-            n_right, n_true, n_predicted = (int(part) for part in (
-                self.confusion[k, k], self.confusion[k].sum(), self.confusion[:, k].sum()))  # fmt: skip
-            rows.append({"class": label, "count": n_true, **_precision_recall_f1(n_right, n_true, n_predicted)})
-        return rows
+        counts = (self.confusion.diagonal(), self.confusion.sum(axis=1), self.confusion.sum(axis=0))
+        return [
+            {"class": label, "count": n_true, **_precision_recall_f1(n_right, n_true, n_predicted)}
+            for label, n_right, n_true, n_predicted in zip(
+                self.labels, *(part.tolist() for part in counts), strict=True
+            )
+        ]
 
     def confusions(self) -> list[tuple[Any, Any, int]]:
         """Return (true, predicted, count) of the mistakes, the most frequent first."""
-        k = len(self.labels)
-        pairs = [
-            (self.labels[i], self.labels[j], int(self.confusion[i, j])) for i in range(k) for j in range(k) if i != j
-        ]
-        return sorted((pair for pair in pairs if pair[2]), key=lambda pair: -pair[2])
+        mistakes = np.where(np.eye(len(self.labels), dtype=bool), 0, self.confusion)
+        order = np.argsort(-mistakes, axis=None, kind="stable")[: np.count_nonzero(mistakes)]
+        places = zip(*(part.tolist() for part in np.unravel_index(order, mistakes.shape)), strict=True)
+        return [(self.labels[i], self.labels[j], int(mistakes[i, j])) for i, j in places]
 
 
 def _precision_recall_f1(n_right: int, n_true: int, n_predicted: int) -> dict[str, float | None]:
@@ -320,7 +320,9 @@ class LabelQuality:
 
     def metrics(self) -> dict[str, float | None]:
         """Return every metric of both tables by name; None if it is not defined for several labels."""
-        return dict.fromkeys(METRICS) | {name: metric.of(self.counts) for name, metric in LABEL_METRICS.items()}
+        return dict.fromkeys(METRICS) | {
+            name: metric.of(self.counts) for name, metric in LABEL_METRICS.items() if metric.of
+        }
 
     def by_class(self) -> list[dict[str, Any]]:
         """Return a row per label with precision, recall and F1, which are None for 0/0."""

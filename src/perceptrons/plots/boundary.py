@@ -1,5 +1,6 @@
 """Plots the decision boundary of a classifier in the plane of two features."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -241,38 +242,37 @@ class BoundaryDisplay:
         """
         ax, winner = self.ax_, self.lead.argmax(axis=2)
         ax.figure.figure.draw_without_rendering()  # a layout that is still to come would move everything
-        frame, shown = ax.get_window_extent(), self.points[self.shown_]
-        row, column = np.searchsorted(self.grid_y, shown[:, 1]), np.searchsorted(self.grid_x, shown[:, 0])
-        is_free = np.ones(winner.shape, bool)
-        is_free[np.clip(row, 0, len(is_free) - 1), np.clip(column, 0, is_free.shape[1] - 1)] = False
+        frame, points = ax.get_window_extent(), self.points[self.shown_]
+        cells = (np.searchsorted(self.grid_y, points[:, 1]), np.searchsorted(self.grid_x, points[:, 0]))
+        is_free, is_taken = np.ones(winner.shape, bool), np.zeros(winner.shape, bool)
+        is_free[tuple(np.minimum(place, side - 1) for place, side in zip(cells, winner.shape, strict=True))] = False
         depths = {
             k: distance_transform_edt(np.pad((winner == k) & is_free, 1))[1:-1, 1:-1]
             for k in np.unique(winner).tolist()
         }
-        is_taken = np.zeros(winner.shape, bool)
         paper = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
-        for k in sorted(depths, key=lambda k: float(depths[k].max())):
-            for max_length in (18, 11, 7):
-                text = ax.text(
-                    float(self.grid_x.mean()), float(self.grid_y.mean()),
-                    style.shorten(self.classes.tolist()[k], max_length), ha="center", va="center", color=style.INK,
-                    fontsize=9, fontweight="bold", zorder=5, bbox=paper,
-                )  # fmt: skip
-                box = text.get_window_extent().padded(1.5)
-                size = (
-                    int(np.ceil(box.height / frame.height * len(self.grid_y))) | 1,  # cells, an odd number
-                    int(np.ceil(box.width / frame.width * len(self.grid_x))) | 1,
+        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "fontweight": "bold", "bbox": paper}
+        for k, max_length in product(sorted(depths, key=lambda k: float(depths[k].max())), (18, 11, 7)):
+            if k not in depths:  # it is placed
+                continue
+            name = style.shorten(self.classes.tolist()[k], max_length)
+            middle = float(self.grid_x.mean()), float(self.grid_y.mean())
+            text = ax.text(*middle, name, color=style.INK, zorder=5, **look)
+            box = text.get_window_extent().padded(1.5)
+            fractions = box.height / frame.height, box.width / frame.width
+            size = [int(np.ceil(part * n)) | 1 for part, n in zip(fractions, winner.shape, strict=True)]  # odd
+            # outside the frame counts as far outside the region
+            fraction = uniform_filter((winner == k).astype(float), size, mode="constant", cval=-1e3)
+            is_blocked = maximum_filter(is_taken, size, mode="constant")
+            depth = np.where((fraction >= MIN_LABEL_FRACTION) & ~is_blocked, depths[k], 0)
+            place = np.unravel_index(depth.argmax(), depth.shape)
+            if depth[place] > 0:
+                text.set_position((self.grid_x[place[1]], self.grid_y[place[0]]))
+                is_taken[tuple(slice(max(0, i - n // 2), i + n // 2 + 1) for i, n in zip(place, size, strict=True))] = (
+                    True
                 )
-                # outside the frame counts as far outside the region
-                fraction = uniform_filter((winner == k).astype(float), size, mode="constant", cval=-1e3)
-                is_blocked = maximum_filter(is_taken, size, mode="constant")
-                depth = np.where((fraction >= MIN_LABEL_FRACTION) & ~is_blocked, depths[k], 0)
-                i, j = np.unravel_index(depth.argmax(), depth.shape)
-                if depth[i, j] > 0:
-                    text.set_position((self.grid_x[j], self.grid_y[i]))
-                    is_taken[max(0, i - size[0] // 2) : i + size[0] // 2 + 1,
-                             max(0, j - size[1] // 2) : j + size[1] // 2 + 1] = True  # fmt: skip
-                    break
+                del depths[k]
+            else:
                 text.remove()
 
 

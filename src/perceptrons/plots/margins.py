@@ -163,13 +163,10 @@ class MarginsDisplay:
             ("wrong", is_wrong, style.MISTAKE_COLOR, style.HATCH),
         ):
             if bars.any():
-                ax.bar(
-                    edges[:-1][bars], counts[bars], width, align="edge", color=color, hatch=hatch, edgecolor="white",
-                    linewidth=0.6,
-                )  # fmt: skip
+                look: dict[str, Any] = {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0.6}
+                ax.bar(edges[:-1][bars], counts[bars], width, align="edge", **look)
                 handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white" if hatch else None, label=label))
         handles.append(self._mark_smallest(ax))
-        ax.axvline(0, color=style.INK, lw=1.0)
         ax.set(ylabel="examples", ylim=(0, 1.08 * counts.max()))
         style.add_legend(ax, handles)
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
@@ -180,11 +177,13 @@ class MarginsDisplay:
         steps = np.unique(np.linspace(0, n - 1, MAX_STEPS).astype(int))
         ax.step(np.sort(self.margins)[steps], (steps + 1) / n, where="post", color=style.INK, lw=1.4)
         self._mark_smallest(ax)
-        ax.axvline(0, color=style.INK, lw=1.0)
         ax.set(ylim=(0, 1.04), ylabel="share\nbelow")
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
     def _mark_smallest(self, ax: Axes) -> Line2D:
+        """Draw lines at the smallest margin and at 0, and return the handle of the former."""
         smallest = float(self.margins.min())
         label = f"smallest: {style.format_number(smallest)}\n(example {self.smallest:,})"
-        return ax.axvline(smallest, color=style.COLORS[3], ls="--", lw=1.6, label=label)
+        line = ax.axvline(smallest, color=style.COLORS[3], ls="--", lw=1.6, label=label)
+        ax.axvline(0, color=style.INK, lw=1.0)
+        return line
