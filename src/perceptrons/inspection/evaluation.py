@@ -134,7 +134,7 @@ class Tally:
         places = np.full(len(labels), -1)
         for k, (label, row) in enumerate(zip(labels.tolist(), table.reshape(-1, self.known), strict=True)):
             if row.any():
-                place = places[k] = self._place(label)
+                place = places[k] = self.place(label)
                 self._rows += [np.zeros(self.known, np.int64) for _ in range(len(self._rows), place + 1)]
                 self._rows[place] += row
         if scores is not None:
@@ -155,8 +155,11 @@ class Tally:
                 "name the right column with --label-column."
             )
 
-    def _place(self, label: Any) -> int:
-        """Return the number of a label; a new one gets the next number."""
+    def place(self, label: Any) -> int:
+        """Return the number of a label; a new one gets the next number.
+
+        Labels are compared as they are, then as they are written: files may not say whether 1 is a number.
+        """
         if self._whole and isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
             label = int(label.partition(".")[0])  # +1 is 1
         place = self._places.get(label, self._places.get(str(label)))
@@ -346,7 +349,7 @@ class LabelTally(Tally):
 
     def add_sets(self, labels: np.ndarray, y: sp.csr_matrix, flags: np.ndarray, scores: np.ndarray) -> None:
         """Add examples. labels: of the columns of y, an indicator matrix. flags, scores: of the labels of the model."""
-        places = np.array([self._place(label) for label in labels.tolist()], np.intp)
+        places = np.array([self.place(label) for label in labels.tolist()], np.intp)
         self._check_unknown()
         self._true = np.pad(self._true, (0, len(self.labels) - len(self._true)))
         np.add.at(self._true, places[y.indices], 1)

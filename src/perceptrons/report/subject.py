@@ -19,10 +19,10 @@ from perceptrons.engine.training.feature_names import Units, names_of, units_of
 from perceptrons.engine.training.labels import read_target
 from perceptrons.engine.wording import count
 from perceptrons.inspection.evaluation import (
-    WHOLE_NUMBER,
     LabelQuality,
     LabelTally,
     Quality,
+    Tally,
     columns_matched,
     probabilities,
     several_labels,
@@ -294,7 +294,7 @@ def make_subject(
         label_quality = _measure_label_sets(model, y, n, predicted, scores)
         labels, codes = label_quality.labels, np.zeros(n, np.intp)
     else:
-        labels, codes = _read_labels(y, n, classes)
+        labels, codes = _read_labels(y, n, model.classes_)
         if (codes >= len(classes)).all():
             raise ValueError(
                 f"None of the labels ({_list(labels[len(classes) :])}) is a class of the model ({_list(classes)})."
@@ -342,29 +342,14 @@ def _measure_label_sets(model: Any, y: Any, n: int, is_predicted: np.ndarray, sc
     return quality
 
 
-def _read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return the classes followed by labels that are none, and the index of every example's label among them.
-
-    Labels are compared as they are, then as they are written: files may not say whether 1 is a number.
-    """
+def _read_labels(y: Any, n: int, classes: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """Return the classes followed by labels that are none, and the number of every example's label among them."""
     target = read_target(y, n)
     if target.several:
         raise ValueError("y has several labels per example, but this model predicts one: give one label per example.")
-    labels = list(classes)
-    index: dict[Any, int] = {}
-    for k, label in enumerate(classes):
-        index.setdefault(str(label), k)
-    index |= {label: k for k, label in enumerate(classes)}
-    are_integers = all(isinstance(label, int) for label in classes)
-    codes = []
-    for label in target.classes.tolist():
-        key = label
-        if are_integers and isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
-            key = int(label.partition(".")[0])  # +1 is 1
-        code = index.get(key, index.get(str(key), len(labels)))
-        labels += [label] * (code == len(labels))
-        codes.append(code)
-    return labels, np.asarray(codes, np.intp)[target.codes]
+    tally = Tally(classes)
+    places = np.array([tally.place(label) for label in target.classes.tolist()], np.intp)
+    return tally.labels, places[target.codes]
 
 
 def hashed_columns(model: Any, transformer: Any) -> int | None:
