@@ -28,12 +28,6 @@ X3, Y3 = clusters(3, 20, 3.2)
 X2 = X2 + np.array([6, 4])
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.mark.parametrize(("X", "y"), [(X2, Y2), (X3, Y3)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("parameters", [{}, {"fit_intercept": False}, {"init": "ones", "margin": 2.0}, {"eta0": 0.5}])

@@ -22,7 +22,7 @@ from perceptrons.engine.html import iframe
 from perceptrons.engine.wording import count
 from perceptrons.plots import style
 from perceptrons.plots.model_facts import check_nonempty_rows, feature_names, split_pipeline, to_dense
-from perceptrons.plots.pages import read_asset, render_page
+from perceptrons.plots.pages import read_asset, template_environment
 from perceptrons.plots.plane import grid_axis
 from perceptrons.plots.regions import (
     Rings,
@@ -290,8 +290,9 @@ class BoundaryAnimation:
             "wait": round(1000 / (self._default_fps() if fps is None else float(fps))),
             "points": [[float(f"{x:.8g}"), float(f"{y:.8g}")] for x, y in self.points],
         }  # fmt: skip
-        return render_page(
-            "perceptrons.plots", "animation.html.jinja", data=data, classes=classes, codes=self.codes.tolist(),
+        template = template_environment("perceptrons.plots").get_template("animation.html.jinja")
+        return template.render(
+            data=data, classes=classes, codes=self.codes.tolist(),
             note=self.note(), names=[_unescape(name) for name in self.names],
             style=read_asset("perceptrons.plots", "animation.css"),
             script=read_asset("perceptrons.plots", "animation.js"), ink=style.INK, pale_ink=style.PALE_INK, width=WIDTH,
@@ -311,8 +312,8 @@ class BoundaryAnimation:
         handles: list[Any] = style.scatter_classes(ax, self.points, self.codes, self.labels, 30)
         example = ax.scatter([], [], s=170, facecolors="none", edgecolors=style.INK, linewidths=2.0, zorder=4)
         handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="its example"))
-        look = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.8, "mutation_scale": 14, "shrinkA": 0, "shrinkB": 0}
-        arrow = ax.annotate("", xy=(0, 0), xytext=(0, 0), arrowprops=look, zorder=5, annotation_clip=False)
+        options = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.8, "mutation_scale": 14, "shrinkA": 0, "shrinkB": 0}
+        arrow = ax.annotate("", xy=(0, 0), xytext=(0, 0), arrowprops=options, zorder=5, annotation_clip=False)
         if len(self.classes) == 2:
             handles.append(Line2D([], [], ls="", marker=r"$\rightarrow$", color=style.INK, ms=12, label="w"))
         if has_equal_scales(self.box):

@@ -251,13 +251,13 @@ class BoundaryDisplay:
             for k in np.unique(winner).tolist()
         }
         paper = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
-        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "fontweight": "bold", "bbox": paper}
+        options: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "fontweight": "bold", "bbox": paper}
         for k, max_length in product(sorted(depths, key=lambda k: float(depths[k].max())), (18, 11, 7)):
             if k not in depths:  # it is placed
                 continue
             name = style.shorten(self.classes.tolist()[k], max_length)
             middle = float(self.grid_x.mean()), float(self.grid_y.mean())
-            text = ax.text(*middle, name, color=style.INK, zorder=5, **look)
+            text = ax.text(*middle, name, color=style.INK, zorder=5, **options)
             box = text.get_window_extent().padded(1.5)
             fractions = box.height / frame.height, box.width / frame.width
             size = [int(np.ceil(part * n)) | 1 for part, n in zip(fractions, winner.shape, strict=True)]  # odd

@@ -182,8 +182,8 @@ class WeightsDisplay:
         ax.set_ylim(max(len(columns), 1) - 0.4, -0.6)
         ax.locator_params(axis="x", nbins=5 if len(self.coef) == 1 else 3)
         if not len(columns):
-            look: dict[str, Any] = {"ha": "center", "va": "center", "color": style.PALE_INK}
-            ax.text(0.5, 0.5, "all weights are 0", transform=ax.transAxes, **look)
+            options: dict[str, Any] = {"ha": "center", "va": "center", "color": style.PALE_INK}
+            ax.text(0.5, 0.5, "all weights are 0", transform=ax.transAxes, **options)
 
     def _draw_images(self, ax: Axes | None, image_shape: tuple[int, ...]) -> None:
         shape = tuple(int(side) for side in image_shape)

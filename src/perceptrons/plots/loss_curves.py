@@ -86,9 +86,9 @@ class LossesDisplay:
             if low < 0 < high:
                 ax.axvspan(low, 0, color="#EEEEEE", lw=0, zorder=0)
                 ax.axvline(0, color=style.PALE_INK, lw=0.8, zorder=0.5)
-                look: dict[str, Any] = {"va": "top", "fontsize": 9, "color": style.PALE_INK}
+                options: dict[str, Any] = {"va": "top", "fontsize": 9, "color": style.PALE_INK}
                 for x, side, label in ((-0.02, "right", "mistake"), (0.02, "left", "right")):
-                    ax.text(x * (high - low), 0.98, label, ha=side, transform=ax.get_xaxis_transform(), **look)
+                    ax.text(x * (high - low), 0.98, label, ha=side, transform=ax.get_xaxis_transform(), **options)
             for k, (name, value) in enumerate(self.values.items()):
                 ax.plot(
                     self.margins, value, lw=2.4 - 0.15 * k, label="zero-one" if name == "zero_one" else name,

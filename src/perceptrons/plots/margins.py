@@ -163,8 +163,8 @@ class MarginsDisplay:
             ("wrong", is_wrong, style.MISTAKE_COLOR, style.HATCH),
         ):
             if bars.any():
-                look: dict[str, Any] = {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0.6}
-                ax.bar(edges[:-1][bars], counts[bars], width, align="edge", **look)
+                options: dict[str, Any] = {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0.6}
+                ax.bar(edges[:-1][bars], counts[bars], width, align="edge", **options)
                 handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white" if hatch else None, label=label))
         handles.append(self._mark_smallest(ax))
         ax.set(ylabel="examples", ylim=(0, 1.08 * counts.max()))

@@ -182,10 +182,10 @@ class PathDisplay:
             (self.weights, "weights", style.COLORS[0], "-", 1.3, "o", 4.0),
             (self.averages, "average", style.COLORS[1], "--", 1.8, "s", 3.5),
         ):
-            look: dict[str, Any] = {"color": color, "ls": line_style, "lw": width, "ms": size, "label": label}
-            look["marker"] = marker if is_marked else ""
-            length_panel.plot(k, np.linalg.norm(path, axis=1), **look)
-            angle_panel.plot(k, _angles(path, goal), **look)
+            options: dict[str, Any] = {"color": color, "ls": line_style, "lw": width, "ms": size, "label": label}
+            options["marker"] = marker if is_marked else ""
+            length_panel.plot(k, np.linalg.norm(path, axis=1), **options)
+            angle_panel.plot(k, _angles(path, goal), **options)
         length_panel.set_ylabel("length |w|")
         length_panel.set_ylim(bottom=0)
         angle_panel.set_ylabel(f"angle to\n{'the last average' if self.solution is None else 'largest margin'}")
@@ -232,9 +232,9 @@ def _angles(path: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 def _draw_arrows(ax: Axes, w: np.ndarray) -> None:
     """Draw the direction of every update at its middle."""
-    look = {"arrowstyle": "-|>", "color": style.COLORS[0], "lw": 0, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
+    options = {"arrowstyle": "-|>", "color": style.COLORS[0], "lw": 0, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
     for start, step in zip(w[:-1], np.diff(w, axis=0), strict=True):
-        ax.annotate("", xy=tuple(start + 0.55 * step), xytext=tuple(start + 0.45 * step), arrowprops=look, zorder=2)
+        ax.annotate("", xy=tuple(start + 0.55 * step), xytext=tuple(start + 0.45 * step), arrowprops=options, zorder=2)
 
 
 def _draw_numbers(ax: Axes, w: np.ndarray) -> None:
@@ -243,6 +243,6 @@ def _draw_numbers(ax: Axes, w: np.ndarray) -> None:
     numbered: list[np.ndarray] = []
     for k, point in enumerate(w):
         if all((np.abs(point - earlier) > spacing).any() for earlier in numbered):
-            look: dict[str, Any] = {"fontsize": 8, "color": style.INK, "zorder": 5}
-            ax.annotate(str(k), tuple(point), textcoords="offset points", xytext=(5, 5), **look)
+            options: dict[str, Any] = {"fontsize": 8, "color": style.INK, "zorder": 5}
+            ax.annotate(str(k), tuple(point), textcoords="offset points", xytext=(5, 5), **options)
             numbered.append(point)

@@ -73,33 +73,32 @@ def _class_weights(subject: Subject, weights: np.ndarray, row: tuple[Any, ...]) 
     """Return the largest weights of a class; of two classes that share a row, each the weights that are for it."""
     order = np.argsort(-np.abs(weights), kind="stable")[:MAX_SORTED_WEIGHTS]
     names, signs = subject.names.of_columns(order)  # a name may count negatively in its column
-    named = [(name, w) for name, w in zip(names, (signs * weights[order]).tolist(), strict=True) if w]
+    named_weights = [(name, w) for name, w in zip(names, (signs * weights[order]).tolist(), strict=True) if w]
     pair = tuple(subject.classes) if subject.n_known == 2 else row
     if len(pair) == 1:
-        return [_weight_table(subject, pair[0], None, named, "all weights are 0")]
+        return [_weight_table(subject, pair[0], None, named_weights, "all weights are 0")]
     missing = "no feature is evidence for"
     if np.count_nonzero(weights) > MAX_SORTED_WEIGHTS:
         missing = f"none of the {MAX_SORTED_WEIGHTS} largest weights is evidence for"
-    return [
-        _weight_table(
-            subject, pair[is_for], ("against", "for")[is_for], [(name, w) for name, w in named if (w > 0) == is_for],
-            missing if named else "all weights are 0",
-        )
-        for is_for in (True, False)
-    ]  # fmt: skip
+    tables = []
+    for is_for, side in ((True, "for"), (False, "against")):
+        side_weights = [(name, w) for name, w in named_weights if (w > 0) == is_for]
+        note = missing if named_weights else "all weights are 0"
+        tables.append(_weight_table(subject, pair[is_for], side, side_weights, note))
+    return tables
 
 
 def _weight_table(
-    subject: Subject, label: Any, side: str | None, named: list[tuple[str, float]], note: str
+    subject: Subject, label: Any, side: str | None, named_weights: list[tuple[str, float]], note: str
 ) -> dict[str, Any]:
     """Return the largest weights with bars. side: "for" or "against", of two classes. note: said if there are none."""
-    largest, units = max((abs(w) for _, w in named), default=1.0), subject.units
+    largest, units = max((abs(w) for _, w in named_weights), default=1.0), subject.units
     rows = [
         (
             name, format_signed(w), format_signed(w / units[name].scale) if name in units else "",
             bar(abs(w) / largest, "for" if w > 0 else "against"),
         )
-        for name, w in named[:TOP_WEIGHTS]
+        for name, w in named_weights[:TOP_WEIGHTS]
     ]  # fmt: skip
     return {"label": label, "side": side, "rows": rows, "note": note, "has_units": any(row[2] for row in rows)}
 

@@ -45,11 +45,11 @@ def _mistake(subject: Subject, row: int, text: str | None) -> dict[str, Any]:
     """Return one mistake with what decided it."""
     true, predicted = (subject.labels[codes[row]] for codes in (subject.codes, subject.predicted))
     with columns_matched():
-        why = subject.model.explain(subject.X[row] if subject.is_precomputed else subject.X[[row]])
-    contributions = why.between(predicted, true)[0] * why.values
+        explanation = subject.model.explain(subject.X[row] if subject.is_precomputed else subject.X[[row]])
+    contributions = explanation.between(predicted, true)[0] * explanation.values
     order = np.argsort(-np.abs(contributions), kind="stable")
     order = order[contributions[order] != 0]
-    names = list(why.features) if subject.is_kernel else subject.names.of_columns(why.columns)[0]
+    names = list(explanation.features) if subject.is_kernel else subject.names.of_columns(explanation.columns)[0]
     is_image, has_text = subject.image_shape is not None, text is not None
     top = TOP_WORDS if has_text and not subject.is_kernel else TOP_CONTRIBUTIONS
     marks = [] if subject.is_kernel else [(names[k], float(contributions[k])) for k in order.tolist()]
@@ -57,10 +57,10 @@ def _mistake(subject: Subject, row: int, text: str | None) -> dict[str, Any]:
     has_table = subject.is_kernel or has_text or not is_image
     return {
         "true": true, "predicted": predicted, "place": subject.place(row), "scores": _describe_scores(subject, row),
-        "images": _images(subject, row, true, predicted, why, contributions) if is_image else [],
+        "images": _images(subject, row, true, predicted, explanation, contributions) if is_image else [],
         "text": mark_words(text, marks) if text is not None else None,
         "example": _largest_values(subject, row) if needs_values else None, "is_folded": subject.is_kernel or has_text,
-        "table": _contribution_table(subject, names, why, contributions, order[:top]) if has_table else None,
+        "table": _contribution_table(subject, names, explanation, contributions, order[:top]) if has_table else None,
     }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def _describe_scores(subject: Subject, row: int) -> str:
 
 
 def _images(
-    subject: Subject, row: int, true: Any, predicted: Any, why: Explanation, contributions: np.ndarray
+    subject: Subject, row: int, true: Any, predicted: Any, explanation: Explanation, contributions: np.ndarray
 ) -> list[tuple[str, str]]:
     """Return the image and the contributions of its pixels, which a kernel model does not have; with their texts."""
     values, shape = to_dense(subject.X[[row]])[0].astype(np.float64), subject.image_shape
@@ -84,19 +84,19 @@ def _images(
     images = [(image, f"image of class {true}, predicted as {predicted}")]
     if not subject.is_kernel:
         pixels = np.zeros(len(values))
-        pixels[why.columns] = contributions
+        pixels[explanation.columns] = contributions
         alt = f"pixels that are evidence for {predicted} (orange) and for {true} (blue)"
         images.append((signed_image(pixels.reshape(shape), float(np.abs(pixels).max())), alt))
     return images
 
 
 def _contribution_table(
-    subject: Subject, names: list[str], why: Explanation, contributions: np.ndarray, order: np.ndarray
+    subject: Subject, names: list[str], explanation: Explanation, contributions: np.ndarray, order: np.ndarray
 ) -> Table:
     """Return the largest contributions, with values in the units of the data."""
     rows = []
     for k in order.tolist():
-        value, contribution = float(why.values[k]), float(contributions[k])
+        value, contribution = float(explanation.values[k]), float(contributions[k])
         text = format_number(value) if subject.is_kernel else subject.format_value(names[k], value)
         rows.append((user_text(names[k], 40), text, evidence(format_signed(contribution), contribution > 0)))
     header = ("support vector", "similarity") if subject.is_kernel else ("feature", "value")
