@@ -1,7 +1,6 @@
 """Animates the decision boundary after every update, as GIF, MP4, or an HTML page with a slider."""
 
 import pathlib
-import textwrap
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -37,7 +36,6 @@ from perceptrons.theory import Trace, trace
 from perceptrons.theory.examples import codes_among
 
 MAX_POINTS = 1500
-MAX_TITLE_CHARACTERS = 76  # of a line above the picture
 DEFAULT_SECONDS = 15
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 480, 58, 632, 8, 432  # pixels of the page; the last four of the axes
 
@@ -341,10 +339,8 @@ class BoundaryAnimation:
             artists.arrow.set_position(tuple(arrow[0]))
         names = [style.shorten(label, 12) for label in self.labels]
         text = f"{frame.text(self.updates, names)}; {count(frame.mistakes, 'mistake')} so far"
-        lines = [
-            textwrap.fill(line, MAX_TITLE_CHARACTERS) for line in (text, frame.numbers(names), self.note()) if line
-        ]
-        artists.title.set_text(style.wrap_title(ax, "\n".join(lines)))
+        title = "\n".join(filter(None, [text, frame.numbers(names), self.note()]))
+        artists.title.set_text(style.wrap_title(ax, title))
 
 
 def _check_max_frames(most_frames: Any) -> None:
