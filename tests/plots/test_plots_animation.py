@@ -158,6 +158,13 @@ def test_a_frame_tells_the_numbers_of_its_update():
     assert three.numbers(["a", "b", "c"]).count("→") == 2
 
 
+def test_a_long_title_is_wrapped_once_so_that_no_line_is_a_leftover_word():
+    film = BoundaryAnimation.from_data(*clusters(3, 20, 3.5), max_iter=3)
+    event, numbers, rest = film.draw().get_title(loc="left").splitlines()
+    assert event.endswith("mistakes so far")
+    assert f"{numbers} {rest}" == film.frames[-1].numbers(["0", "1", "2"])
+
+
 def test_visits_that_were_right_are_frames_if_asked_for():
     film = BoundaryAnimation.from_data(POINTS, SIGNS, every_visit=True, **LECTURE)
     only = BoundaryAnimation.from_data(POINTS, SIGNS, **LECTURE)
