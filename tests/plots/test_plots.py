@@ -2,10 +2,6 @@
 
 from itertools import pairwise
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -34,14 +30,6 @@ from tests.support.lecture import rosenblatt
 X2, Y2 = clusters(2, 30, 2.5)
 X3, Y3 = clusters(3, 30, 3.2)
 NAMES = np.array(["ant", "bee", "cat"])
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before, "a picture changed matplotlib's settings for others"
-    plt.close("all")
 
 
 def title(display):

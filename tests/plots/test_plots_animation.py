@@ -28,12 +28,6 @@ X3, Y3 = clusters(3, 20, 3.2)
 X2 = X2 + np.array([6, 4])
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.mark.parametrize(("X", "y"), [(X2, Y2), (X3, Y3)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("parameters", [{}, {"fit_intercept": False}, {"init": "ones", "margin": 2.0}, {"eta0": 0.5}])
@@ -162,6 +156,13 @@ def test_a_frame_tells_the_numbers_of_its_update():
     assert "y·s = -0.1; w, b: (0.2, 0), -0.1 → (0.1, -0.1), -0.2" in film.draw(1).get_title(loc="left")
     three = BoundaryAnimation.from_data(X3, Y3, max_iter=1).frames[1]
     assert three.numbers(["a", "b", "c"]).count("→") == 2
+
+
+def test_a_long_title_is_wrapped_once_so_that_no_line_is_a_leftover_word():
+    film = BoundaryAnimation.from_data(*clusters(3, 20, 3.5), max_iter=3)
+    event, numbers, rest = film.draw().get_title(loc="left").splitlines()
+    assert event.endswith("mistakes so far")
+    assert f"{numbers} {rest}" == film.frames[-1].numbers(["0", "1", "2"])
 
 
 def test_visits_that_were_right_are_frames_if_asked_for():

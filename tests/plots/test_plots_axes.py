@@ -1,9 +1,5 @@
 """Displays in the axes of others: on any backend, in any figure, nothing is cut off, collapses or cannot be read."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -29,12 +25,6 @@ DISPLAYS = {
     "path": lambda: p.PathDisplay.from_data(X, Y, max_iter=2),
     "losses": p.LossesDisplay.from_losses,
 }
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def legends(figure):

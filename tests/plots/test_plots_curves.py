@@ -1,10 +1,5 @@
 """ROC and precision-recall curves: the points of scikit-learn's, the areas, and the answers that are marked."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn import metrics as sk
@@ -16,12 +11,6 @@ from perceptrons import Perceptron
 from perceptrons.plots import CurvesDisplay
 from perceptrons.plots.curves import CELLS_PER_AXIS, MAX_CURVES, curve_points
 from tests.conftest import gaussian
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def two(rng, n=300):

@@ -9,12 +9,6 @@ from tests import images
 from tests.images import PICTURES, clusters, difference, drawn, kept, plt, tolerances
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_looks_as_it_did_and_no_two_texts_in_it_overlap(name, monkeypatch):

@@ -2,14 +2,20 @@
 
 import shlex
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import perceptrons
 from perceptrons import Perceptron
 from perceptrons.cli import main
 from perceptrons.data import stream
+from perceptrons.features import TableFeatures
+from perceptrons.report import report
 from perceptrons.report.reproduce_section import as_command
 from tests.support.doors import raw_records, write
+from tests.support.pages import Outline
 from tests.support.tiers import slow
 
 WAYS = [
@@ -49,3 +55,14 @@ def test_the_command_of_a_report_leaves_a_table_alone_that_python_left_alone(tmp
     assert "preparation" not in found.source_
     assert found.columns_.names() == model.columns_.names()
     assert (found.coef_ == model.coef_).all()
+
+
+def test_a_report_on_a_pipeline_that_prepares_a_frame_names_the_prepared_features(rng):
+    frame = pd.DataFrame({
+        "age": rng.normal(50, 10, 60), "income": rng.normal(3e4, 1e4, 60), "city": rng.choice(["Ulm", "Bonn"], 60),
+    })  # fmt: skip
+    y = np.where(frame["age"] + 5 * (frame["city"] == "Ulm") > 52, "old", "young")
+    model = make_pipeline(TableFeatures(), Perceptron(max_iter=2)).fit(frame, y)
+    text = Outline(report(model, frame, y).html).text
+    for name in ("age", "income", "city=Ulm", "city=Bonn"):
+        assert name in text

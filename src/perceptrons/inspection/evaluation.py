@@ -86,20 +86,20 @@ class Quality:
 
     def by_class(self) -> list[dict[str, Any]]:
         """Return a row per class with precision, recall and F1, which are None for 0/0."""
-        rows = []
-        for k, label in enumerate(self.labels):
-            n_right, n_true, n_predicted = (int(part) for part in (
-                self.confusion[k, k], self.confusion[k].sum(), self.confusion[:, k].sum()))  # fmt: skip
-            rows.append({"class": label, "count": n_true, **_precision_recall_f1(n_right, n_true, n_predicted)})
-        return rows
+        counts = (self.confusion.diagonal(), self.confusion.sum(axis=1), self.confusion.sum(axis=0))
+        return [
+            {"class": label, "count": n_true, **_precision_recall_f1(n_right, n_true, n_predicted)}
+            for label, n_right, n_true, n_predicted in zip(
+                self.labels, *(part.tolist() for part in counts), strict=True
+            )
+        ]
 
     def confusions(self) -> list[tuple[Any, Any, int]]:
         """Return (true, predicted, count) of the mistakes, the most frequent first."""
-        k = len(self.labels)
-        pairs = [
-            (self.labels[i], self.labels[j], int(self.confusion[i, j])) for i in range(k) for j in range(k) if i != j
-        ]
-        return sorted((pair for pair in pairs if pair[2]), key=lambda pair: -pair[2])
+        mistakes = np.where(np.eye(len(self.labels), dtype=bool), 0, self.confusion)
+        order = np.argsort(-mistakes, axis=None, kind="stable")[: np.count_nonzero(mistakes)]
+        places = zip(*(part.tolist() for part in np.unravel_index(order, mistakes.shape)), strict=True)
+        return [(self.labels[i], self.labels[j], int(mistakes[i, j])) for i, j in places]
 
 
 def _precision_recall_f1(n_right: int, n_true: int, n_predicted: int) -> dict[str, float | None]:
@@ -134,7 +134,7 @@ class Tally:
         places = np.full(len(labels), -1)
         for k, (label, row) in enumerate(zip(labels.tolist(), table.reshape(-1, self.known), strict=True)):
             if row.any():
-                place = places[k] = self._place(label)
+                place = places[k] = self.place(label)
                 self._rows += [np.zeros(self.known, np.int64) for _ in range(len(self._rows), place + 1)]
                 self._rows[place] += row
         if scores is not None:
@@ -155,8 +155,11 @@ class Tally:
                 "name the right column with --label-column."
             )
 
-    def _place(self, label: Any) -> int:
-        """Return the number of a label; a new one gets the next number."""
+    def place(self, label: Any) -> int:
+        """Return the number of a label; a new one gets the next number.
+
+        Labels are compared as they are, then as they are written: files may not say whether 1 is a number.
+        """
         if self._whole and isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
             label = int(label.partition(".")[0])  # +1 is 1
         place = self._places.get(label, self._places.get(str(label)))
@@ -320,7 +323,9 @@ class LabelQuality:
 
     def metrics(self) -> dict[str, float | None]:
         """Return every metric of both tables by name; None if it is not defined for several labels."""
-        return dict.fromkeys(METRICS) | {name: metric.of(self.counts) for name, metric in LABEL_METRICS.items()}
+        return dict.fromkeys(METRICS) | {
+            name: metric.of(self.counts) for name, metric in LABEL_METRICS.items() if metric.of
+        }
 
     def by_class(self) -> list[dict[str, Any]]:
         """Return a row per label with precision, recall and F1, which are None for 0/0."""
@@ -344,7 +349,7 @@ class LabelTally(Tally):
 
     def add_sets(self, labels: np.ndarray, y: sp.csr_matrix, flags: np.ndarray, scores: np.ndarray) -> None:
         """Add examples. labels: of the columns of y, an indicator matrix. flags, scores: of the labels of the model."""
-        places = np.array([self._place(label) for label in labels.tolist()], np.intp)
+        places = np.array([self.place(label) for label in labels.tolist()], np.intp)
         self._check_unknown()
         self._true = np.pad(self._true, (0, len(self.labels) - len(self._true)))
         np.add.at(self._true, places[y.indices], 1)

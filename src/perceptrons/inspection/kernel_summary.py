@@ -35,11 +35,9 @@ def support_in_words(model: "KernelPerceptron", n_examples: int | None = None) -
     words = count(model.n_support_, "support vector")
     if model.budget is not None:
         return f"{words} (at most {model.budget:,})"
-    return (
-        words
-        if n_examples is None
-        else f"{words}, {in_percent(model.n_support_ / n_examples)} of the training examples"
-    )
+    if n_examples is None:
+        return words
+    return f"{words}, {in_percent(model.n_support_ / n_examples)} of the training examples"
 
 
 def support_names(model: "KernelPerceptron", lines: np.ndarray | None = None) -> list[str]:

@@ -4,7 +4,7 @@ Commands, reports and `perceptrons.selection` read `METRICS` and, for several la
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -113,11 +113,11 @@ class KeptScores:
 
 
 class Measure(NamedTuple):
-    """A metric. of: computes it from confusion matrices of shape (..., K, K), with true classes in rows."""
+    """A metric. of: computes it from confusion matrices (..., K, K), true classes in rows, or from `LabelCounts`."""
 
     title: str
     needs: str
-    of: Callable[[np.ndarray], np.ndarray] | None = None
+    of: Callable[[Any], Any] | None = None
     binary: bool = False  # defined for two classes only, about the second
     is_share: bool = True  # shown in percent
 
@@ -132,6 +132,17 @@ def _counts(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return for each class how often it is predicted correctly, how often it is true, and how often predicted."""
     table = np.asarray(confusion, np.float64)
     return np.diagonal(table, axis1=-2, axis2=-1), table.sum(axis=-1), table.sum(axis=-2)
+
+
+def _macro_f1(hit: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return the mean F1 of the classes or labels that occur or are predicted."""
+    n_classes = (true + predicted > 0).sum(axis=-1).astype(np.float64)
+    return _ratio(_ratio(2.0 * hit, true + predicted).sum(axis=-1), n_classes)
+
+
+def _weighted_f1(hit: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return the mean F1 of the classes or labels, each weighted by how often it occurs."""
+    return _ratio((true * _ratio(2.0 * hit, true + predicted)).sum(axis=-1), true.sum(axis=-1))
 
 
 def accuracy(confusion: np.ndarray) -> np.ndarray:
@@ -149,19 +160,6 @@ def f1(confusion: np.ndarray) -> np.ndarray:
     """Return F1 of the second class."""
     hit, true, predicted = (part[..., 1] for part in _counts(confusion))
     return _ratio(2 * hit, true + predicted)
-
-
-def f1_macro(confusion: np.ndarray) -> np.ndarray:
-    """Return the mean F1 of the classes that occur or are predicted."""
-    hit, true, predicted = _counts(confusion)
-    n_classes = (true + predicted > 0).sum(axis=-1).astype(np.float64)
-    return _ratio(_ratio(2 * hit, true + predicted).sum(axis=-1), n_classes)
-
-
-def f1_weighted(confusion: np.ndarray) -> np.ndarray:
-    """Return the mean F1 of the classes, each weighted by its number of examples."""
-    hit, true, predicted = _counts(confusion)
-    return _ratio((true * _ratio(2 * hit, true + predicted)).sum(axis=-1), true.sum(axis=-1))
 
 
 def matthews(confusion: np.ndarray) -> np.ndarray:
@@ -184,9 +182,9 @@ METRICS: dict[str, Measure] = {
     "accuracy": Measure("accuracy", ANSWERS, accuracy),
     "balanced_accuracy": Measure("balanced accuracy", ANSWERS, balanced_accuracy),
     "f1": Measure("F1", ANSWERS, f1, binary=True),
-    "f1_macro": Measure("macro F1", ANSWERS, f1_macro),
+    "f1_macro": Measure("macro F1", ANSWERS, lambda confusion: _macro_f1(*_counts(confusion))),
     "f1_micro": Measure("micro F1", ANSWERS, accuracy),
-    "f1_weighted": Measure("weighted F1", ANSWERS, f1_weighted),
+    "f1_weighted": Measure("weighted F1", ANSWERS, lambda confusion: _weighted_f1(*_counts(confusion))),
     "matthews": Measure("Matthews correlation", ANSWERS, matthews, is_share=False),
     "youden": Measure("Youden's J", ANSWERS, youden, binary=True, is_share=False),
     "roc_auc": Measure("ROC AUC", SCORES, is_share=False),
@@ -195,10 +193,8 @@ METRICS: dict[str, Measure] = {
     "brier_score": Measure("Brier score", PROBABILITIES, is_share=False),
     "calibration_error": Measure("calibration error", PROBABILITIES, is_share=False),
 }
-BY_ANSWERS = tuple(name for name, one in METRICS.items() if one.needs == ANSWERS)
-BY_SCORES = tuple(name for name, one in METRICS.items() if one.needs == SCORES)
-
-
+BY_ANSWERS = tuple(name for name, measure in METRICS.items() if measure.needs == ANSWERS)
+BY_SCORES = tuple(name for name, measure in METRICS.items() if measure.needs == SCORES)
 TOP = (1, 3, 5)  # of precision at k
 
 
@@ -218,34 +214,10 @@ class LabelCounts(NamedTuple):
     known: int
 
 
-class LabelMeasure(NamedTuple):
-    """A metric of label sets. of: computes it; None if it is not defined."""
-
-    title: str
-    of: Callable[[LabelCounts], float | None]
-    is_share: bool = True
-
-
-def _f1_of_labels(counts: LabelCounts) -> np.ndarray:
-    return _ratio(2.0 * counts.hit, (counts.true + counts.predicted).astype(np.float64))
-
-
 def micro_f1(counts: LabelCounts) -> float:
     """Return F1 of all decisions together."""
     both = float(counts.true.sum() + counts.predicted.sum())
     return 2 * float(counts.hit.sum()) / both if both else 0.0
-
-
-def macro_f1(counts: LabelCounts) -> float:
-    """Return the mean F1 of the labels that occur or are predicted."""
-    there = int((counts.true + counts.predicted > 0).sum())
-    return float(_f1_of_labels(counts).sum()) / there if there else 0.0
-
-
-def weighted_f1(counts: LabelCounts) -> float:
-    """Return the mean F1 of the labels, each weighted by how often it occurs."""
-    total = int(counts.true.sum())
-    return float((counts.true * _f1_of_labels(counts)).sum()) / total if total else 0.0
 
 
 def hamming_loss(counts: LabelCounts) -> float:
@@ -258,13 +230,13 @@ def _precision_at(k: int) -> Callable[[LabelCounts], float | None]:
     return lambda counts: counts.top[k] / (k * counts.n) if counts.n and k <= counts.known else None
 
 
-LABEL_METRICS: dict[str, LabelMeasure] = {
-    "accuracy": LabelMeasure("subset accuracy", lambda counts: counts.exact / counts.n if counts.n else 0.0),
-    "f1_micro": LabelMeasure("micro F1", micro_f1),
-    "f1_macro": LabelMeasure("macro F1", macro_f1),
-    "f1_weighted": LabelMeasure("weighted F1", weighted_f1),
-    "hamming_loss": LabelMeasure("Hamming loss", hamming_loss, is_share=False),
-    **{f"precision_at_{k}": LabelMeasure(f"precision at {k}", _precision_at(k)) for k in TOP},
+LABEL_METRICS: dict[str, Measure] = {
+    "accuracy": Measure("subset accuracy", ANSWERS, lambda counts: counts.exact / counts.n if counts.n else 0.0),
+    "f1_micro": Measure("micro F1", ANSWERS, micro_f1),
+    "f1_macro": Measure("macro F1", ANSWERS, lambda counts: float(_macro_f1(*counts[:3]))),
+    "f1_weighted": Measure("weighted F1", ANSWERS, lambda counts: float(_weighted_f1(*counts[:3]))),
+    "hamming_loss": Measure("Hamming loss", ANSWERS, hamming_loss, is_share=False),
+    **{f"precision_at_{k}": Measure(f"precision at {k}", SCORES, _precision_at(k)) for k in TOP},
 }
 
 
@@ -273,12 +245,12 @@ def all_metrics(
 ) -> dict[str, float | None]:
     """Return every metric of the table by name; None if it is not defined here. n_classes: of the model."""
     values: dict[str, float | None] = dict.fromkeys(METRICS)
-    for name, one in METRICS.items():
-        if one.of is not None and (n_classes == 2 or not one.binary):
-            values[name] = float(one.of(confusion))
-        elif one.needs == SCORES and ranking is not None:
+    for name, measure in METRICS.items():
+        if measure.of is not None and (n_classes == 2 or not measure.binary):
+            values[name] = float(measure.of(confusion))
+        elif measure.needs == SCORES and ranking is not None:
             values[name] = getattr(ranking, name)
-        elif one.needs == PROBABILITIES and reliability is not None:
+        elif measure.needs == PROBABILITIES and reliability is not None:
             values[name] = getattr(reliability, name)
     return values
 

@@ -99,16 +99,13 @@ def top(row: Row, names: Names, n: int, units: Units | None = None) -> list[Weig
     """Return the n largest weights by absolute value, without zeros. units: of the scaled features."""
     places = heaviest(row.weights, n)
     if isinstance(names, ColumnNames):  # a feature with the sign -1 has the opposite of the weight of its column
-        weights = [
-            Weight(features.names[0], place, features.signs[0] * float(row.weights[place]), tuple(features.names[1:]))
-            for place, features in zip(places, names.called(places), strict=True)
-        ]
-        return [
-            weight._replace(raw_weight=weight.weight / units[weight.feature].scale)
-            if units and weight.feature in units
-            else weight
-            for weight in weights
-        ]
+        weights = []
+        for place, features in zip(places, names.called(places), strict=True):
+            name, *others = features.names
+            weight = features.signs[0] * float(row.weights[place])
+            raw_weight = weight / units[name].scale if units and name in units else None
+            weights.append(Weight(name, place, weight, tuple(others), raw_weight))
+        return weights
     return [Weight(name_of(names, place), place, float(row.weights[place])) for place in places]
 
 

@@ -1,7 +1,6 @@
 """Animates the decision boundary after every update, as GIF, MP4, or an HTML page with a slider."""
 
 import pathlib
-import textwrap
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -10,19 +9,21 @@ from matplotlib.animation import FFMpegWriter, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import MarkerStyle
 from matplotlib.path import Path
 from matplotlib.text import Annotation, Text
+from matplotlib.ticker import MaxNLocator
 
 from perceptrons.engine.html import iframe
 from perceptrons.engine.wording import count
 from perceptrons.plots import style
-from perceptrons.plots.animation_page import Scene, film_page
 from perceptrons.plots.model_facts import check_nonempty_rows, feature_names, split_pipeline, to_dense
+from perceptrons.plots.pages import read_asset, template_environment
 from perceptrons.plots.plane import grid_axis
 from perceptrons.plots.regions import (
-    LinearSurface,
     Rings,
     Surface,
     TransformedSurface,
@@ -35,8 +36,8 @@ from perceptrons.theory import Trace, trace
 from perceptrons.theory.examples import codes_among
 
 MAX_POINTS = 1500
-MAX_TITLE_CHARACTERS = 76  # of a line above the picture
 DEFAULT_SECONDS = 15
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 480, 58, 632, 8, 432  # pixels of the page; the last four of the axes
 
 
 class FilmArtists(NamedTuple):
@@ -92,7 +93,7 @@ class BoundaryAnimation:
         self.names, self.positive_at_zero = names, positive_at_zero
         visited = [frame.example for frame in frames if frame.example is not None]
         every = np.concatenate([points, np.array(visited).reshape(-1, 2)])
-        self.surface = LinearSurface(positive_at_zero) if surface is None else surface
+        self.surface = Surface(positive_at_zero) if surface is None else surface
         self.box = match_picture(np.array([grid_axis(every[:, i], 2) for i in (0, 1)]))
         self.views = smooth_views([self.surface.view(frame.w, frame.b, self.box) for frame in frames], self.box)
         shown = style.subsample(len(points), MAX_POINTS)
@@ -111,10 +112,6 @@ class BoundaryAnimation:
         most_frames : int, default=200
             The maximum number of frames. If there were more updates, this many are chosen evenly, including the first
             and the last.
-
-        Returns
-        -------
-        BoundaryAnimation
         """
         _check_max_frames(most_frames)
         transformer, model = split_pipeline(estimator)
@@ -156,10 +153,6 @@ class BoundaryAnimation:
             Show examples that were right, too: one frame for every visit, at most `most_frames` from the first on.
         **parameters
             Parameters of the `Perceptron`; also `coef_init` and `intercept_init`, the initial weights.
-
-        Returns
-        -------
-        BoundaryAnimation
         """
         _check_max_frames(most_frames)
         if every_visit:
@@ -178,10 +171,6 @@ class BoundaryAnimation:
         X, y : the examples to draw, usually those that were traced
         most_frames : int, default=200
             At most this many frames, from the first on.
-
-        Returns
-        -------
-        BoundaryAnimation
         """
         _check_max_frames(most_frames)
         if len(trace.names) != 2 or trace.start.coef is None:
@@ -271,21 +260,42 @@ class BoundaryAnimation:
 
     def html(self, *, fps: float | None = None) -> str:
         """Return the HTML page that `save` writes, without external resources."""
-        labels = self.labels
-        scenes = [
-            Scene(
-                view,
-                self.regions(frame, view),
-                frame.example,
-                self.surface.arrow(frame.w, frame.b, view),
-                f"{frame.text(self.updates, labels)}. {count(frame.mistakes, 'mistake')} so far.",
-                frame.numbers(labels),
-                frame.is_update,
-            )
-            for frame, view in zip(self.frames, self.views, strict=True)
-        ]
-        fps = self._default_fps() if fps is None else float(fps)
-        return film_page(scenes, labels, self.points, self.codes, self.names, self.note(), fps)
+        labels = [_unescape(label) for label in self.labels]
+        frames: list[dict[str, Any]] = []
+        previous_ticks: list[list[Any]] = []
+        for frame, view in zip(self.frames, self.views, strict=True):
+            ticks = _ticks(view)
+            frames.append({
+                "r": [_svg_path(view, rings) for rings in self.regions(frame, view)],
+                "e": _rounded_pixels(view, frame.example),
+                "a": _rounded_pixels(view, self.surface.arrow(frame.w, frame.b, view)),
+                "v": [float(f"{side:.8g}") for side in view.ravel()],
+                "t": f"{frame.text(self.updates, labels)}. {count(frame.mistakes, 'mistake')} so far.",
+                "n": frame.numbers(labels),
+                "l": int(frame.is_update),
+                **({} if ticks == previous_ticks else {"k": ticks}),
+            })  # fmt: skip
+            previous_ticks = ticks
+        classes = [
+            {
+                "name": label, "marker": _marker_path(k), "color": style.class_color(k),
+                "region_color": to_hex(style.region_color(k)),
+            }
+            for k, label in enumerate(labels)
+        ]  # fmt: skip
+        data = {
+            "frames": frames, "classes": labels, "area": [LEFT, RIGHT, BOTTOM, TOP],
+            "wait": round(1000 / (self._default_fps() if fps is None else float(fps))),
+            "points": [[float(f"{x:.8g}"), float(f"{y:.8g}")] for x, y in self.points],
+        }  # fmt: skip
+        template = template_environment("perceptrons.plots").get_template("animation.html.jinja")
+        return template.render(
+            data=data, classes=classes, codes=self.codes.tolist(),
+            note=self.note(), names=[_unescape(name) for name in self.names],
+            style=read_asset("perceptrons.plots", "animation.css"),
+            script=read_asset("perceptrons.plots", "animation.js"), ink=style.INK, pale_ink=style.PALE_INK, width=WIDTH,
+            height=HEIGHT, left=LEFT, right=RIGHT, top=TOP, bottom=BOTTOM,
+        )  # fmt: skip
 
     def _repr_html_(self) -> str:
         return iframe(self.html(), "The decision boundary, update by update", "max-width:700px;height:640px;border:0")
@@ -300,8 +310,8 @@ class BoundaryAnimation:
         handles: list[Any] = style.scatter_classes(ax, self.points, self.codes, self.labels, 30)
         example = ax.scatter([], [], s=170, facecolors="none", edgecolors=style.INK, linewidths=2.0, zorder=4)
         handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="its example"))
-        look = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.8, "mutation_scale": 14, "shrinkA": 0, "shrinkB": 0}
-        arrow = ax.annotate("", xy=(0, 0), xytext=(0, 0), arrowprops=look, zorder=5, annotation_clip=False)
+        options = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.8, "mutation_scale": 14, "shrinkA": 0, "shrinkB": 0}
+        arrow = ax.annotate("", xy=(0, 0), xytext=(0, 0), arrowprops=options, zorder=5, annotation_clip=False)
         if len(self.classes) == 2:
             handles.append(Line2D([], [], ls="", marker=r"$\rightarrow$", color=style.INK, ms=12, label="w"))
         if has_equal_scales(self.box):
@@ -329,12 +339,57 @@ class BoundaryAnimation:
             artists.arrow.set_position(tuple(arrow[0]))
         names = [style.shorten(label, 12) for label in self.labels]
         text = f"{frame.text(self.updates, names)}; {count(frame.mistakes, 'mistake')} so far"
-        lines = [
-            textwrap.fill(line, MAX_TITLE_CHARACTERS) for line in (text, frame.numbers(names), self.note()) if line
-        ]
-        artists.title.set_text(style.wrap_title(ax, "\n".join(lines)))
+        title = "\n".join(filter(None, [text, frame.numbers(names), self.note()]))
+        artists.title.set_text(style.wrap_title(ax, title))
 
 
 def _check_max_frames(most_frames: Any) -> None:
     if isinstance(most_frames, bool) or not isinstance(most_frames, int | np.integer) or most_frames < 2:
         raise ValueError(f"most_frames={most_frames!r}: give a whole number of at least 2.")
+
+
+# ---- the HTML page
+
+
+def _unescape(text: str) -> str:
+    """Undo the escaping of dollars for matplotlib."""
+    return text.replace(r"\$", "$")
+
+
+def _to_pixels(view: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return [LEFT, BOTTOM] + [RIGHT - LEFT, TOP - BOTTOM] / np.ptp(view, axis=1) * (points - view[:, 0])
+
+
+def _rounded_pixels(view: np.ndarray, points: np.ndarray | None) -> list[float] | None:
+    return None if points is None else _to_pixels(view, points).round(1).ravel().tolist()
+
+
+def _svg_path(view: np.ndarray, rings: Rings) -> str:
+    corners = (_to_pixels(view, ring) for ring in rings)
+    return "".join("M" + " ".join(f"{x:.1f},{y:.1f}" for x, y in ring) + "Z" for ring in corners)
+
+
+def _marker_path(k: int) -> str:
+    """Return the marker of class k as the path of an SVG, of radius 5 about 0."""
+    marker = MarkerStyle(style.class_marker(k))
+    path, size = marker.get_transform().transform_path(marker.get_path()), 10 * style.class_marker_area(k) ** 0.5
+    letters = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}
+    parts = []
+    for points, code in path.iter_segments():
+        numbers = size * np.asarray(points).reshape(-1, 2) * [1, -1]
+        closes = code == Path.CLOSEPOLY
+        parts.append("Z" if closes else letters[code] + " ".join(f"{x:.2f},{y:.2f}" for x, y in numbers))
+    return "".join(parts)
+
+
+def _ticks(view: np.ndarray) -> list[list[Any]]:
+    """Return the ticks of both axes: pixels across and down, the axis, and the text."""
+    ticks = []
+    for axis, (low, high) in enumerate(view):
+        for value in MaxNLocator(nbins=6).tick_values(low, high):
+            if low <= value <= high:
+                point = view[:, 0].copy()
+                point[axis] = value
+                text = f"{value + 0.0:.6g}".replace("-", "\N{MINUS SIGN}")
+                ticks.append([*_to_pixels(view, point).round(1).tolist(), "xy"[axis], text])
+    return ticks

@@ -1,8 +1,10 @@
 """Plots the decision boundary of a classifier in the plane of two features."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -11,6 +13,7 @@ from scipy.ndimage import distance_transform_edt, maximum_filter, uniform_filter
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.matrices import row_bytes
 from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.kernel.arrays import to_host
 from perceptrons.linear import Perceptron
 from perceptrons.plots import style
@@ -18,11 +21,10 @@ from perceptrons.plots.model_facts import (
     check_nonempty_rows,
     feature_names,
     fitted_classes,
-    ignore_missing_names,
     leads,
     scores_of,
 )
-from perceptrons.plots.plane import Plane, make_plane
+from perceptrons.plots.plane import Plane
 from perceptrons.theory import margins
 from perceptrons.theory.examples import codes_among
 
@@ -85,7 +87,7 @@ class BoundaryDisplay:
         self.on_slice = on_slice
 
     @classmethod
-    @ignore_missing_names()
+    @columns_matched()
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, features: Any = None, held: str = "mean", resolution: int = 200,
         margin: bool = True, names: Any = None,
@@ -107,17 +109,13 @@ class BoundaryDisplay:
             Whether to compute the margin, for two classes and all features.
         names : list of str, optional
             The names of all features; by default those of the frame or the model.
-
-        Returns
-        -------
-        BoundaryDisplay
         """
         classes = fitted_classes(estimator)
         if getattr(estimator, "kernel", None) == "precomputed":
             raise ValueError(
                 "A model with a precomputed kernel has no features to draw: fit it with a kernel by name or function."
             )
-        plane = make_plane(X, features, feature_names(estimator, X), held, resolution)
+        plane = Plane(X, features, feature_names(estimator, X), held, resolution)
         codes = codes_among(y, len(plane.points), classes)
         predicted = _predict_codes(estimator, X, classes)
         smallest = level = on_slice = None
@@ -145,10 +143,6 @@ class BoundaryDisplay:
             Whether to mark mistakes (crosses), support vectors (rings) and the margin (dashed lines).
         legend, labels : bool, default=True
             Whether to draw a legend beside the axes, and the names of the classes in their regions.
-
-        Returns
-        -------
-        self
         """
         with style.style_context(ax):
             self.figure_, ax = style.get_axes(ax, (6.4 if len(self.classes) <= 12 else 8.4, 4.4))
@@ -186,18 +180,19 @@ class BoundaryDisplay:
 
     def _draw_boundary(self, margin: bool) -> list[Artist]:
         """Draw the decision boundary and the lines of the margin; return the handles of the legend."""
-        for k in range(1 if len(self.classes) == 2 else 0, len(self.classes)):
+        is_binary = len(self.classes) == 2
+        for k in range(int(is_binary), len(self.classes)):
             self._draw_contours(self.lead[:, :, k], [0.0], linewidths=1.3)
-        label = "smallest score" if self.margin is None else f"smallest margin γ = {style.format_number(self.margin)}"
-        if not margin or len(self.classes) > 2 or (self.margin is None and self.level is None):
+        if not margin or not is_binary or (self.margin is None and self.level is None):
             return []
+        label = "smallest score" if self.margin is None else f"smallest margin γ = {style.format_number(self.margin)}"
         if self.level is None:
             return [Line2D([], [], ls="", label=label)]
-        self._draw_contours(self.lead[:, :, 1], [-self.level, self.level], linewidths=1.0, linestyles="--")
+        self._draw_contours(self.lead[:, :, 1], sorted({-self.level, self.level}), linewidths=1.0, linestyles="--")
         return [Line2D([], [], color=style.INK, lw=1.0, ls="--", label=label)]
 
     def _draw_contours(self, lead: np.ndarray, levels: list[float], **options: Any) -> None:
-        levels = sorted({level for level in levels if lead.min() < level < lead.max()})
+        levels = [level for level in levels if lead.min() < level < lead.max()]
         if levels:
             self.ax_.contour(self.grid_x, self.grid_y, lead, levels=levels, colors=[style.INK], zorder=1, **options)
 
@@ -206,19 +201,21 @@ class BoundaryDisplay:
         is_mistake = self.predicted != self.codes
         is_support = np.zeros(len(is_mistake), bool) if self.support is None else self.support
         shown = self.shown_ = style.subsample(len(self.points), MAX_POINTS, is_mistake | is_support)
-        ax, points = self.ax_, self.points[shown]
+        points = self.points[shown]
         size, width = (30.0, 1.3) if len(shown) <= 500 else (20.0, 1.2) if len(shown) <= 1500 else (9.0, 0.6)
         labels = [style.shorten(label) for label in self.classes.tolist()]
-        handles = style.scatter_classes(ax, points, self.codes[shown], labels, size, show_absent=len(labels) <= 20)
+        handles = style.scatter_classes(
+            self.ax_, points, self.codes[shown], labels, size, show_absent=len(labels) <= 20
+        )
+        ring: dict[str, Any] = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * width}
+        cross: dict[str, Any] = {"c": style.INK, "marker": "x", "linewidths": width}
         if support and is_support.any():
-            ring: dict[str, Any] = {"facecolors": "none", "edgecolors": style.INK, "linewidths": 0.8 * width}
             x, y = points[is_support[shown]].T
-            ax.scatter(x, y, s=3.0 * size, zorder=3.5, **ring)
+            self.ax_.scatter(x, y, s=3.0 * size, zorder=3.5, **ring)
             handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, ms=9, label="support vector"))
         if mistakes and is_mistake.any():
-            cross: dict[str, Any] = {"c": style.INK, "marker": "x", "linewidths": width}
             x, y = points[is_mistake[shown]].T
-            ax.scatter(x, y, s=1.3 * size, zorder=4, **cross)
+            self.ax_.scatter(x, y, s=1.3 * size, zorder=4, **cross)
             handles.append(Line2D([], [], ls="", marker="x", color=style.INK, ms=6, mew=1.3, label="mistake"))
         return handles
 
@@ -245,38 +242,37 @@ class BoundaryDisplay:
         """
         ax, winner = self.ax_, self.lead.argmax(axis=2)
         ax.figure.figure.draw_without_rendering()  # a layout that is still to come would move everything
-        frame, shown = ax.get_window_extent(), self.points[self.shown_]
-        row, column = np.searchsorted(self.grid_y, shown[:, 1]), np.searchsorted(self.grid_x, shown[:, 0])
-        is_free = np.ones(winner.shape, bool)
-        is_free[np.clip(row, 0, len(is_free) - 1), np.clip(column, 0, is_free.shape[1] - 1)] = False
+        frame, points = ax.get_window_extent(), self.points[self.shown_]
+        cells = (np.searchsorted(self.grid_y, points[:, 1]), np.searchsorted(self.grid_x, points[:, 0]))
+        is_free, is_taken = np.ones(winner.shape, bool), np.zeros(winner.shape, bool)
+        is_free[tuple(np.minimum(place, side - 1) for place, side in zip(cells, winner.shape, strict=True))] = False
         depths = {
             k: distance_transform_edt(np.pad((winner == k) & is_free, 1))[1:-1, 1:-1]
             for k in np.unique(winner).tolist()
         }
-        is_taken = np.zeros(winner.shape, bool)
         paper = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.75}
-        for k in sorted(depths, key=lambda k: float(depths[k].max())):
-            for max_length in (18, 11, 7):
-                text = ax.text(
-                    float(self.grid_x.mean()), float(self.grid_y.mean()),
-                    style.shorten(self.classes.tolist()[k], max_length), ha="center", va="center", color=style.INK,
-                    fontsize=9, fontweight="bold", zorder=5, bbox=paper,
-                )  # fmt: skip
-                box = text.get_window_extent().padded(1.5)
-                size = (
-                    int(np.ceil(box.height / frame.height * len(self.grid_y))) | 1,  # cells, an odd number
-                    int(np.ceil(box.width / frame.width * len(self.grid_x))) | 1,
+        options: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "fontweight": "bold", "bbox": paper}
+        for k, max_length in product(sorted(depths, key=lambda k: float(depths[k].max())), (18, 11, 7)):
+            if k not in depths:  # it is placed
+                continue
+            name = style.shorten(self.classes.tolist()[k], max_length)
+            middle = float(self.grid_x.mean()), float(self.grid_y.mean())
+            text = ax.text(*middle, name, color=style.INK, zorder=5, **options)
+            box = text.get_window_extent().padded(1.5)
+            fractions = box.height / frame.height, box.width / frame.width
+            size = [int(np.ceil(part * n)) | 1 for part, n in zip(fractions, winner.shape, strict=True)]  # odd
+            # outside the frame counts as far outside the region
+            fraction = uniform_filter((winner == k).astype(float), size, mode="constant", cval=-1e3)
+            is_blocked = maximum_filter(is_taken, size, mode="constant")
+            depth = np.where((fraction >= MIN_LABEL_FRACTION) & ~is_blocked, depths[k], 0)
+            place = np.unravel_index(depth.argmax(), depth.shape)
+            if depth[place] > 0:
+                text.set_position((self.grid_x[place[1]], self.grid_y[place[0]]))
+                is_taken[tuple(slice(max(0, i - n // 2), i + n // 2 + 1) for i, n in zip(place, size, strict=True))] = (
+                    True
                 )
-                # outside the frame counts as far outside the region
-                fraction = uniform_filter((winner == k).astype(float), size, mode="constant", cval=-1e3)
-                is_blocked = maximum_filter(is_taken, size, mode="constant")
-                depth = np.where((fraction >= MIN_LABEL_FRACTION) & ~is_blocked, depths[k], 0)
-                i, j = np.unravel_index(depth.argmax(), depth.shape)
-                if depth[i, j] > 0:
-                    text.set_position((self.grid_x[j], self.grid_y[i]))
-                    is_taken[max(0, i - size[0] // 2) : i + size[0] // 2 + 1,
-                             max(0, j - size[1] // 2) : j + size[1] // 2 + 1] = True  # fmt: skip
-                    break
+                del depths[k]
+            else:
                 text.remove()
 
 
@@ -286,24 +282,28 @@ def _predict_codes(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def _leads_on_grid(estimator: Any, plane: Plane, classes: np.ndarray) -> np.ndarray:
-    """Return the leads at the points of the grid.
+    """Return the leads at the points of the grid, of shape (rows, columns, n_classes).
 
     They are +1 and -1 where scores are missing or contradict the predictions, as those of one-vs-one may.
     """
-    blocks: list[np.ndarray] = []
+    blocks = []
     for rows in plane.grid_rows():
-        scores = scores_of(estimator, rows)
-        if scores is None or (scores.ndim == 1) != (len(classes) == 2) or not np.isfinite(scores).all():
+        lead = _leads(estimator, rows, classes)
+        if lead is None:
+            codes = np.concatenate([_predict_codes(estimator, rows, classes) for rows in plane.grid_rows()])
+            blocks = [np.where(np.arange(len(classes)) == codes[:, None], 1.0, -1.0)]
             break
-        blocks.append(leads(scores))
-        codes = _predict_codes(estimator, rows[::CHECK_EVERY], classes)
-        if (blocks[-1][::CHECK_EVERY][np.arange(len(codes)), codes] < 0).any():
-            break
-    else:
-        return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))
-    codes = np.concatenate([_predict_codes(estimator, rows, classes) for rows in plane.grid_rows()])
-    signs = np.where(np.arange(len(classes)) == codes[:, None], 1.0, -1.0)
-    return signs.reshape(len(plane.y), len(plane.x), len(classes))
+        blocks.append(lead)
+    return np.concatenate(blocks).reshape(len(plane.y), len(plane.x), len(classes))
+
+
+def _leads(estimator: Any, rows: Any, classes: np.ndarray) -> np.ndarray | None:
+    """Return the leads by the scores of an estimator; None if they are missing or contradict its predictions."""
+    scores = scores_of(estimator, rows)
+    if scores is None or (scores.ndim == 1) != (len(classes) == 2) or not np.isfinite(scores).all():
+        return None
+    lead, codes = leads(scores), _predict_codes(estimator, rows[::CHECK_EVERY], classes)
+    return None if (lead[::CHECK_EVERY][np.arange(len(codes)), codes] < 0).any() else lead
 
 
 def smallest_margin(estimator: Any, X: Any, y: np.ndarray, is_clean: bool) -> tuple[float | None, float | None]:
@@ -330,13 +330,11 @@ def find_support(estimator: Any, X: Any) -> np.ndarray | None:
         vectors = learner.votes.matrix(learner.n_features)
     else:
         vectors = to_host(getattr(estimator, "support_vectors_", None))
-    if vectors is None or len(getattr(vectors, "shape", ())) != 2:
-        return None
     try:
         rows = check_nonempty_rows(X)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError):  # texts, for example
         return None
-    if rows.shape[1] != vectors.shape[1]:
+    if (np.ndim(vectors) != 2 and not sp.issparse(vectors)) or rows.shape[1] != vectors.shape[1]:
         return None
     known = set(row_bytes(vectors))
     return np.array([row in known for row in row_bytes(rows.astype(vectors.dtype))], bool)

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.metrics import Cuts, average_precision, cuts_by_class, roc_auc
 from perceptrons.plots import style
-from perceptrons.plots.model_facts import fitted_classes, ignore_missing_names, scores_of
+from perceptrons.plots.model_facts import fitted_classes, scores_of
 from perceptrons.theory.examples import codes_among
 
 MAX_CURVES = 10  # more lines cannot be distinguished
@@ -63,7 +64,7 @@ class CurvesDisplay:
         return [average_precision(curve.cuts) for curve in self.curves]
 
     @classmethod
-    @ignore_missing_names()
+    @columns_matched()
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "CurvesDisplay":
         """Compute the curves from the scores of a fitted classifier, or from its probabilities.
 
@@ -116,10 +117,6 @@ class CurvesDisplay:
         ax : matplotlib Axes, optional
             The axes to draw on; by default, a new figure is created.
         kind : {"roc", "precision_recall"}, default="roc"
-
-        Returns
-        -------
-        self
         """
         if kind not in ("roc", "precision_recall"):
             raise ValueError(f"kind={kind!r}: give 'roc' or 'precision_recall'.")
@@ -127,9 +124,8 @@ class CurvesDisplay:
         with style.style_context(ax):
             self.figure_, ax = style.get_axes(ax, (5.0, 3.6))
             self.ax_ = ax
-            for i, (curve, area) in enumerate(
-                zip(self.curves, self.roc_auc if is_roc else self.average_precision, strict=True)
-            ):
+            areas = self.roc_auc if is_roc else self.average_precision
+            for i, (curve, area) in enumerate(zip(self.curves, areas, strict=True)):
                 ax.plot(
                     *curve_points(curve.cuts, kind), drawstyle="default" if is_roc else "steps-pre", lw=1.6,
                     color=style.class_color(i), ls=style.LINE_STYLES[i % len(style.LINE_STYLES)],
@@ -137,12 +133,10 @@ class CurvesDisplay:
                 )  # fmt: skip
             if len(self.curves) == 1:
                 self._mark_predictions(ax, self.curves[0], is_roc)
-            n_positive, n_negative = self.curves[0].cuts.n_positive, self.curves[0].cuts.n_negative
-            base = n_positive / (n_positive + n_negative)
             if is_roc or len(self.curves) == 1:
-                ax.plot(
-                    [0, 1], [0, 1] if is_roc else [base, base], color=style.PALE_INK, ls=":", lw=1.2, label="chance"
-                )
+                positive = self.curves[0].cuts.n_positive / self.n_examples
+                chance = [0, 1] if is_roc else [positive, positive]
+                ax.plot([0, 1], chance, color=style.PALE_INK, ls=":", lw=1.2, label="chance")
             ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), ylabel="true positive rate" if is_roc else "precision")
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(PercentFormatter(1.0, decimals=0))

@@ -1,5 +1,6 @@
 """Plots the weights of a linear model: as bars by feature name, or as images if features are pixels."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,6 @@ class WeightsDisplay:
             For voting, the averaged weights are shown.
         names : sequence of str, optional
             The names of the features; by default those of the model or of the pipeline before it.
-
-        Returns
-        -------
-        WeightsDisplay
         """
         transformer, model = split_pipeline(estimator)
         check_is_fitted(model)
@@ -88,10 +85,8 @@ class WeightsDisplay:
         if several_labels(model) and len(coef) == 1:
             raise ValueError("This model has only one label: there are no two classes to compare.")
         if names is None and transformer is not None:
-            try:
+            with suppress(AttributeError, ValueError):
                 names = list(transformer.get_feature_names_out())
-            except (AttributeError, ValueError):
-                names = None
         elif names is None:
             names = feature_names(model)
         return cls(coef, model.classes_, names=names, note="averaged weights (the model votes)" if is_vote else "")
@@ -109,10 +104,6 @@ class WeightsDisplay:
             The number of bars per class: the weights farthest from 0.
         image_shape : tuple of int, optional
             The rows and columns of the images, if the features are pixels; images are drawn instead of bars.
-
-        Returns
-        -------
-        self
         """
         if image_shape is None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):
             raise ValueError(f"top={top!r}: give a whole number of at least 1.")
@@ -127,8 +118,8 @@ class WeightsDisplay:
                 self.figure_.suptitle(self.note, fontsize=10)
             elif self.note:  # the title of the figure belongs to others
                 location: Any = "center" if self.ax_.get_title(loc="center") else "left"
-                title = self.ax_.get_title(loc=location)
-                self.ax_.set_title("\n".join(filter(None, [self.note, title])), loc=location, fontsize=9.5)
+                title = "\n".join(filter(None, [self.note, self.ax_.get_title(loc=location)]))
+                self.ax_.set_title(title, loc=location, fontsize=9.5)
         return self
 
     def heaviest(self, row: int, top: int) -> np.ndarray:
@@ -191,9 +182,8 @@ class WeightsDisplay:
         ax.set_ylim(max(len(columns), 1) - 0.4, -0.6)
         ax.locator_params(axis="x", nbins=5 if len(self.coef) == 1 else 3)
         if not len(columns):
-            ax.text(
-                0.5, 0.5, "all weights are 0", ha="center", va="center", transform=ax.transAxes, color=style.PALE_INK
-            )
+            options: dict[str, Any] = {"ha": "center", "va": "center", "color": style.PALE_INK}
+            ax.text(0.5, 0.5, "all weights are 0", transform=ax.transAxes, **options)
 
     def _draw_images(self, ax: Axes | None, image_shape: tuple[int, ...]) -> None:
         shape = tuple(int(side) for side in image_shape)

@@ -8,8 +8,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.wording import STOP_REASONS, count
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.plots import style
-from perceptrons.plots.model_facts import ignore_missing_names, split_pipeline
+from perceptrons.plots.model_facts import split_pipeline
 from perceptrons.theory import Bound, check_bound
 
 MAX_MARKED_EPOCHS = 40  # more are drawn as a line without markers
@@ -66,7 +67,7 @@ class HistoryDisplay:
             raise ValueError("There are no epochs to draw.")
 
     @classmethod
-    @ignore_missing_names()
+    @columns_matched()
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, bound: Any = None, max_seconds: float | None = 10.0
     ) -> "HistoryDisplay":
@@ -82,10 +83,6 @@ class HistoryDisplay:
             A bound that is already known.
         max_seconds : float or None, default=10.0
             The time limit for computing the bound.
-
-        Returns
-        -------
-        HistoryDisplay
         """
         transformer, model = split_pipeline(estimator)
         check_is_fitted(model)
@@ -118,10 +115,6 @@ class HistoryDisplay:
         ----------
         ax : matplotlib Axes, optional
             The axes, which are divided into panels; by default, a new figure is created.
-
-        Returns
-        -------
-        self
         """
         draw_functions = [self._draw_epochs, self._draw_total]
         draw_functions += [self._draw_loss] if self.loss is not None and np.isfinite(self.loss).any() else []

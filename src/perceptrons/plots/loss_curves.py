@@ -56,10 +56,6 @@ class LossesDisplay:
             The losses to draw; by default all of `perceptrons.losses`.
         low, high : float, default=-2.0 and 3.0
             The range of the margin.
-
-        Returns
-        -------
-        LossesDisplay
         """
         if not (np.isfinite([low, high]).all() and low < high):
             raise ValueError(f"low={low!r} and high={high!r}: give two numbers, the smaller one first.")
@@ -81,10 +77,6 @@ class LossesDisplay:
             The axes to draw on; by default, a new figure is created.
         top : float, default=4.0
             The largest loss that is shown.
-
-        Returns
-        -------
-        self
         """
         with style.style_context(ax):
             self.figure_, ax = style.get_axes(ax, (6.4, 3.6))
@@ -94,11 +86,9 @@ class LossesDisplay:
             if low < 0 < high:
                 ax.axvspan(low, 0, color="#EEEEEE", lw=0, zorder=0)
                 ax.axvline(0, color=style.PALE_INK, lw=0.8, zorder=0.5)
+                options: dict[str, Any] = {"va": "top", "fontsize": 9, "color": style.PALE_INK}
                 for x, side, label in ((-0.02, "right", "mistake"), (0.02, "left", "right")):
-                    ax.text(
-                        x * (high - low), 0.98, label, ha=side, va="top", fontsize=9, color=style.PALE_INK,
-                        transform=ax.get_xaxis_transform(),
-                    )  # fmt: skip
+                    ax.text(x * (high - low), 0.98, label, ha=side, transform=ax.get_xaxis_transform(), **options)
             for k, (name, value) in enumerate(self.values.items()):
                 ax.plot(
                     self.margins, value, lw=2.4 - 0.15 * k, label="zero-one" if name == "zero_one" else name,

@@ -9,10 +9,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.plots import style
 from perceptrons.plots.model_facts import (
     fitted_classes,
-    ignore_missing_names,
     require_rows,
     scores_of,
     split_pipeline,
@@ -61,14 +61,15 @@ class MarginsDisplay:
             )
         if not np.isfinite(self.margins).all():
             raise ValueError("The margins contain NaN or infinity.")
+        self.numbers = np.arange(len(self.margins))  # of the examples, if these are some of more
 
     @property
     def smallest(self) -> int:
         """The example with the smallest margin."""
-        return int(self.margins.argmin())
+        return int(self.numbers[self.margins.argmin()])
 
     @classmethod
-    @ignore_missing_names()
+    @columns_matched()
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> "MarginsDisplay":
         """Compute the margins of examples.
 
@@ -78,10 +79,6 @@ class MarginsDisplay:
             For a linear model, the geometric margins (`theory.margins`) in its own features. For other models and for
             votes, by how much the score of the true class leads.
         X, y : as in `fit`
-
-        Returns
-        -------
-        MarginsDisplay
         """
         classes = fitted_classes(estimator)
         codes = codes_among(y, require_rows(X), classes)
@@ -106,10 +103,6 @@ class MarginsDisplay:
             As `decision_function` gives them.
         classes : array, optional
             The classes of the scores; by default the sorted labels of y_true.
-
-        Returns
-        -------
-        MarginsDisplay
         """
         scores = np.asarray(scores, np.float64)
         labels = np.unique(np.asarray(y_true)) if classes is None else np.asarray(classes)
@@ -130,10 +123,6 @@ class MarginsDisplay:
             The axes, which are divided into two panels; by default, a new figure is created.
         bins : int, optional
             The approximate number of bars; by default, it depends on the number of examples. One bar ends at 0.
-
-        Returns
-        -------
-        self
         """
         with style.style_context(ax):
             self.figure_, panels = style.get_panels(ax, 2, 1, (6.4, 4.2), sharex=True, heights=(3, 2))
@@ -174,13 +163,10 @@ class MarginsDisplay:
             ("wrong", is_wrong, style.MISTAKE_COLOR, style.HATCH),
         ):
             if bars.any():
-                ax.bar(
-                    edges[:-1][bars], counts[bars], width, align="edge", color=color, hatch=hatch, edgecolor="white",
-                    linewidth=0.6,
-                )  # fmt: skip
+                options: dict[str, Any] = {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0.6}
+                ax.bar(edges[:-1][bars], counts[bars], width, align="edge", **options)
                 handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white" if hatch else None, label=label))
         handles.append(self._mark_smallest(ax))
-        ax.axvline(0, color=style.INK, lw=1.0)
         ax.set(ylabel="examples", ylim=(0, 1.08 * counts.max()))
         style.add_legend(ax, handles)
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
@@ -191,11 +177,13 @@ class MarginsDisplay:
         steps = np.unique(np.linspace(0, n - 1, MAX_STEPS).astype(int))
         ax.step(np.sort(self.margins)[steps], (steps + 1) / n, where="post", color=style.INK, lw=1.4)
         self._mark_smallest(ax)
-        ax.axvline(0, color=style.INK, lw=1.0)
         ax.set(ylim=(0, 1.04), ylabel="share\nbelow")
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
     def _mark_smallest(self, ax: Axes) -> Line2D:
+        """Draw lines at the smallest margin and at 0, and return the handle of the former."""
         smallest = float(self.margins.min())
         label = f"smallest: {style.format_number(smallest)}\n(example {self.smallest:,})"
-        return ax.axvline(smallest, color=style.COLORS[3], ls="--", lw=1.6, label=label)
+        line = ax.axvline(smallest, color=style.COLORS[3], ls="--", lw=1.6, label=label)
+        ax.axvline(0, color=style.INK, lw=1.0)
+        return line

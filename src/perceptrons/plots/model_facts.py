@@ -1,8 +1,5 @@
 """Reads classes, feature names and scores from estimators and data."""
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -41,17 +38,6 @@ def feature_names(estimator: Any, X: Any = None) -> list[str] | None:
     """Return the names of the columns of X, or those that the estimator was fitted with; None if neither has any."""
     names = X.columns if hasattr(X, "columns") else getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
-
-
-@contextmanager
-def ignore_missing_names() -> Iterator[None]:
-    """Do not warn about rows without names where the model knows names; the order of columns is clear here.
-
-    Columns of other names, or in another order, still raise an error.
-    """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        yield
 
 
 def check_nonempty_rows(X: Any) -> Any:

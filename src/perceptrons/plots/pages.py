@@ -2,7 +2,6 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -17,10 +16,6 @@ def template_environment(package: str) -> Environment:
         loader=PackageLoader(package, ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
-
-
-def render_page(package: str, template: str, **values: Any) -> str:
-    return template_environment(package).get_template(template).render(**values)
 
 
 @cache

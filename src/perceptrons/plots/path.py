@@ -83,10 +83,6 @@ class PathDisplay:
             separable. The distance to it is drawn if the theorem covers the training.
         max_seconds : float or None, default=10.0
             The time limit for computing it.
-
-        Returns
-        -------
-        PathDisplay
         """
         transformer, model = split_pipeline(estimator)
         if transformer is not None and X is not None:
@@ -114,10 +110,6 @@ class PathDisplay:
             The time limit for computing the solution with the largest margin.
         **parameters
             Parameters of the `Perceptron`; also `coef_init` and `intercept_init`, the initial weights.
-
-        Returns
-        -------
-        PathDisplay
         """
         return cls.from_estimator(fit_with_updates(X, y, parameters), X, y, max_seconds=max_seconds)
 
@@ -129,10 +121,6 @@ class PathDisplay:
         ax : matplotlib Axes, optional
             For two weights: one plane in it. Otherwise it is divided into panels. The axes to draw on; by default, a
             new figure is created.
-
-        Returns
-        -------
-        self
         """
         if self.names is None:
             return self.plot_curves(ax)
@@ -194,10 +182,10 @@ class PathDisplay:
             (self.weights, "weights", style.COLORS[0], "-", 1.3, "o", 4.0),
             (self.averages, "average", style.COLORS[1], "--", 1.8, "s", 3.5),
         ):
-            look: dict[str, Any] = {"color": color, "ls": line_style, "lw": width, "ms": size, "label": label}
-            look["marker"] = marker if is_marked else ""
-            length_panel.plot(k, np.linalg.norm(path, axis=1), **look)
-            angle_panel.plot(k, _angles(path, goal), **look)
+            options: dict[str, Any] = {"color": color, "ls": line_style, "lw": width, "ms": size, "label": label}
+            options["marker"] = marker if is_marked else ""
+            length_panel.plot(k, np.linalg.norm(path, axis=1), **options)
+            angle_panel.plot(k, _angles(path, goal), **options)
         length_panel.set_ylabel("length |w|")
         length_panel.set_ylim(bottom=0)
         angle_panel.set_ylabel(f"angle to\n{'the last average' if self.solution is None else 'largest margin'}")
@@ -244,9 +232,9 @@ def _angles(path: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 def _draw_arrows(ax: Axes, w: np.ndarray) -> None:
     """Draw the direction of every update at its middle."""
-    look = {"arrowstyle": "-|>", "color": style.COLORS[0], "lw": 0, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
+    options = {"arrowstyle": "-|>", "color": style.COLORS[0], "lw": 0, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
     for start, step in zip(w[:-1], np.diff(w, axis=0), strict=True):
-        ax.annotate("", xy=tuple(start + 0.55 * step), xytext=tuple(start + 0.45 * step), arrowprops=look, zorder=2)
+        ax.annotate("", xy=tuple(start + 0.55 * step), xytext=tuple(start + 0.45 * step), arrowprops=options, zorder=2)
 
 
 def _draw_numbers(ax: Axes, w: np.ndarray) -> None:
@@ -255,6 +243,6 @@ def _draw_numbers(ax: Axes, w: np.ndarray) -> None:
     numbered: list[np.ndarray] = []
     for k, point in enumerate(w):
         if all((np.abs(point - earlier) > spacing).any() for earlier in numbered):
-            look: dict[str, Any] = {"fontsize": 8, "color": style.INK, "zorder": 5}
-            ax.annotate(str(k), tuple(point), textcoords="offset points", xytext=(5, 5), **look)
+            options: dict[str, Any] = {"fontsize": 8, "color": style.INK, "zorder": 5}
+            ax.annotate(str(k), tuple(point), textcoords="offset points", xytext=(5, 5), **options)
             numbered.append(point)

@@ -1,7 +1,7 @@
 """The plane of two features in which a classifier is evaluated; other features are held constant."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,18 +13,29 @@ MAX_GRID_VALUES = 2**28  # with very many features the grid becomes coarser
 GRID_MARGIN = 0.08  # of the range of the data, on both sides
 
 
-class Plane(NamedTuple):
-    """A grid of points, and the examples as points in the same plane."""
+class Plane:
+    """A grid of points in the plane of two features, and the examples as points of it; other features are constant.
 
-    x: np.ndarray
-    y: np.ndarray
-    points: np.ndarray  # (n_examples, 2)
-    features: tuple[int, int]
-    names: tuple[str, str]
-    n_held: int  # features held constant
-    template: np.ndarray | dict[Any, Any]  # a row with their values; of a frame, values by column
-    frame_type: Any  # None for arrays
-    note: str
+    names: of all columns of X, if they are known. held: "mean" or "median", at which the other features are.
+    """
+
+    def __init__(self, X: Any, features: Any, names: list[str] | None, held: str, resolution: int):
+        if held not in ("mean", "median"):
+            raise ValueError(f"held={held!r}: give 'mean' or 'median'.")
+        if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or not 2 <= resolution <= 2000:
+            raise ValueError(f"resolution={resolution!r}: give a whole number of 2 to 2000.")
+        self.features, names = _choose_features(X, features, names)
+        self._frame_type = type(X) if hasattr(X, "columns") else None
+        self._template: Any  # a row with the constant values; of a frame, values by column
+        find_template = _array_template if self._frame_type is None else _frame_template
+        self._template, self.points = find_template(X, self.features, held)
+        if not np.isfinite(self.points).all():
+            raise ValueError("The two features contain NaN or infinity: impute or drop these examples first.")
+        n_side = int(np.clip(resolution, 2, max(20, (MAX_GRID_VALUES / len(names)) ** 0.5)))
+        self.x, self.y = (grid_axis(values, n_side) for values in self.points.T)
+        self.names = names[self.features[0]], names[self.features[1]]
+        self.n_held = len(names) - 2
+        self.note = f"{self.n_held:,} other feature{'s' * (self.n_held > 1)} held at the {held}" if self.n_held else ""
 
     def grid_rows(self) -> Iterator[Any]:
         """Yield the points of the grid with all features, in blocks of the same type as X."""
@@ -37,42 +48,16 @@ class Plane(NamedTuple):
     def _blocks(self, points: np.ndarray) -> Iterator[Any]:
         size = max(1, BLOCK_VALUES // (self.n_held + 2))
         for start in range(0, len(points), size):
-            yield self._add_held_features(points[start : start + size])
-
-    def _add_held_features(self, points: np.ndarray) -> Any:
-        if not isinstance(self.template, dict):
-            rows = np.repeat(self.template[None, :], len(points), axis=0)
-            rows[:, self.features] = points
-            return rows
-        columns = {name: np.repeat(np.array([value]), len(points)) for name, value in self.template.items()}
-        for i, values in zip(self.features, points.T, strict=True):
-            columns[list(columns)[i]] = values
-        return self.frame_type(columns)
-
-
-def make_plane(X: Any, features: Any, names: list[str] | None, held: str, resolution: int) -> Plane:
-    """Return the plane of two features through the mean or median of the others.
-
-    names: of all columns of X, if they are known.
-    """
-    if held not in ("mean", "median"):
-        raise ValueError(f"held={held!r}: give 'mean' or 'median'.")
-    if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or not 2 <= resolution <= 2000:
-        raise ValueError(f"resolution={resolution!r}: give a whole number of 2 to 2000.")
-    pair, names = _choose_features(X, features, names)
-    template: np.ndarray | dict[Any, Any]
-    if hasattr(X, "columns"):
-        template, points = _frame_template(X, pair, held)
-    else:
-        template, points = _array_template(X, pair, held)
-    if not np.isfinite(points).all():
-        raise ValueError("The two features contain NaN or infinity: impute or drop these examples first.")
-    n_held = len(names) - 2
-    n_side = int(np.clip(resolution, 2, max(20, (MAX_GRID_VALUES / len(names)) ** 0.5)))
-    note = f"{n_held:,} other feature{'s' * (n_held > 1)} held at the {held}" if n_held else ""
-    x, y = (grid_axis(points[:, i], n_side) for i in (0, 1))
-    chosen_names = names[pair[0]], names[pair[1]]
-    return Plane(x, y, points, pair, chosen_names, n_held, template, type(X), note)
+            block = points[start : start + size]
+            if self._frame_type is None:
+                rows = np.repeat(self._template[None, :], len(block), axis=0)
+                rows[:, self.features] = block
+                yield rows
+            else:
+                columns = {name: np.repeat(np.array([value]), len(block)) for name, value in self._template.items()}
+                for i, values in zip(self.features, block.T, strict=True):
+                    columns[list(columns)[i]] = values
+                yield self._frame_type(columns)
 
 
 def _choose_features(X: Any, features: Any, names: list[str] | None) -> tuple[tuple[int, int], list[str]]:
@@ -116,11 +101,9 @@ def _array_template(X: Any, features: tuple[int, int], held: str) -> tuple[np.nd
         return np.zeros(2, rows.dtype), points
     if held == "mean":
         middle = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
-    elif sp.issparse(rows):
-        columns = rows.tocsc()
-        middle = np.array([np.median(columns[:, j].toarray()) for j in range(rows.shape[1])])
     else:
-        middle = np.median(rows, axis=0)
+        columns = rows.tocsc() if sp.issparse(rows) else rows
+        middle = np.array([np.median(to_dense(columns[:, [j]])) for j in range(rows.shape[1])])
     return middle.astype(rows.dtype), points
 
 
@@ -128,21 +111,18 @@ def _frame_template(X: Any, features: tuple[int, int], held: str) -> tuple[dict[
     """Return the held value of every column, and the examples as points of the plane."""
     require_rows(X)
     template: dict[Any, Any] = {}
-    columns = list(X.columns)
-    for name in columns:
+    for name in X.columns:
         values = np.asarray(X[name])
         if values.dtype.kind in "biuf":
             template[name] = np.nanmean(values) if held == "mean" else np.nanmedian(values)
         else:
             categories, counts = np.unique(values.astype(object), return_counts=True)
             template[name] = categories[counts.argmax()]
-    pair = [np.asarray(X[columns[i]]) for i in features]
-    for i, values in zip(features, pair, strict=True):
+    pair = [(name := list(X.columns)[i], np.asarray(X[name])) for i in features]
+    for name, values in pair:
         if values.dtype.kind not in "biuf":
-            raise ValueError(
-                f"The feature {columns[i]!r} does not contain numbers and cannot be an axis: choose another."
-            )
-    return template, np.stack([values.astype(np.float64) for values in pair], axis=1)
+            raise ValueError(f"The feature {name!r} does not contain numbers and cannot be an axis: choose another.")
+    return template, np.stack([values.astype(np.float64) for _, values in pair], axis=1)
 
 
 def grid_axis(values: np.ndarray, n_points: int) -> np.ndarray:

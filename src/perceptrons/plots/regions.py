@@ -1,8 +1,6 @@
 """The regions of the classes in the plane of a film, and views that show the decision boundary in every frame."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,20 +17,31 @@ MAX_ZOOM_LEVELS = 12  # grids that are tried, each 1.5 times as large as the one
 Rings = list[np.ndarray]  # outlines of an area; what an even number of them surrounds is no part of it
 
 
-class Surface(ABC):
-    """The regions of the classes in a plane, for any weights of a model. A box is (low, high) of both features."""
+class Surface:
+    """The plane of a model's own two features: boundaries are straight lines. A box is (low, high) of both features."""
 
-    @abstractmethod
+    def __init__(self, positive_at_zero: bool = False):
+        self.positive_at_zero = positive_at_zero
+
     def regions(self, w: np.ndarray, b: np.ndarray, box: np.ndarray) -> list[Rings]:
         """Return the region of every class within a box."""
+        polygons = region_polygons(w, b, box, positive_at_zero=self.positive_at_zero)
+        return [[polygon] if len(polygon) else [] for polygon in polygons]
 
-    @abstractmethod
     def view(self, w: np.ndarray, b: np.ndarray, box: np.ndarray) -> np.ndarray:
         """Return a box around this one that holds a part of the boundary, or this one if there is no boundary."""
+        inner = scale_box(box, 1 - INNER_MARGIN)
+        point = _nearest_boundary_point(w, b, box)
+        if point is None or sum(map(bool, self.regions(w, b, inner))) > 1:
+            return box
+        low, high = np.minimum(inner[:, 0], point), np.maximum(inner[:, 1], point)
+        room = INNER_MARGIN * (high - low)
+        return np.stack([np.minimum(box[:, 0], low - room), np.maximum(box[:, 1], high + room)], axis=1)
 
-    @abstractmethod
     def boundary_point(self, w: np.ndarray, b: np.ndarray, box: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return a point of the boundary of two classes, and the gradient of the score there."""
+        point = _nearest_boundary_point(w, b, box) if len(w) == 1 else None
+        return None if point is None else (point, np.asarray(w[0], np.float64))
 
     def arrow(self, w: np.ndarray, b: np.ndarray, view: np.ndarray) -> np.ndarray | None:
         """Return an arrow from the boundary towards higher scores, perpendicular to it in the picture: (from, to).
@@ -51,35 +60,12 @@ class Surface(ABC):
         return np.stack([point, point + ARROW_LENGTH * PICTURE_SIZE[1] * pixel * direction / length])
 
 
-class LinearSurface(Surface):
-    """The plane of a model's own two features: boundaries are straight lines."""
-
-    def __init__(self, positive_at_zero: bool = False):
-        self.positive_at_zero = positive_at_zero
-
-    def regions(self, w: np.ndarray, b: np.ndarray, box: np.ndarray) -> list[Rings]:
-        polygons = region_polygons(w, b, box, positive_at_zero=self.positive_at_zero)
-        return [[polygon] if len(polygon) else [] for polygon in polygons]
-
-    def view(self, w: np.ndarray, b: np.ndarray, box: np.ndarray) -> np.ndarray:
-        inner = scale_box(box, 1 - INNER_MARGIN)
-        point = _nearest_boundary_point(w, b, box)
-        if point is None or sum(map(bool, self.regions(w, b, inner))) > 1:
-            return box
-        low, high = np.minimum(inner[:, 0], point), np.maximum(inner[:, 1], point)
-        room = INNER_MARGIN * (high - low)
-        return np.stack([np.minimum(box[:, 0], low - room), np.maximum(box[:, 1], high + room)], axis=1)
-
-    def boundary_point(self, w: np.ndarray, b: np.ndarray, box: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        point = _nearest_boundary_point(w, b, box) if len(w) == 1 else None
-        return None if point is None else (point, np.asarray(w[0], np.float64))
-
-
 class TransformedSurface(Surface):
     """The plane of two features from which a pipeline computes others: boundaries are curves, found on a grid."""
 
     def __init__(self, transform: Callable[[np.ndarray], Any], positive_at_zero: bool = False):
-        self.transform, self.positive_at_zero = transform, positive_at_zero
+        super().__init__(positive_at_zero)
+        self.transform = transform
         self._grid_features: dict[bytes, np.ndarray] = {}
 
     def regions(self, w: np.ndarray, b: np.ndarray, box: np.ndarray) -> list[Rings]:
@@ -87,17 +73,7 @@ class TransformedSurface(Surface):
         if not (lead > 0).any():  # ties go to the first class, or as the model says
             winner = int(self.positive_at_zero) if len(lead) == 2 else int((lead == 0).all(axis=(1, 2)).argmax())
             return [[_corners(box)] if k == winner else [] for k in range(len(lead))]
-        return [self._filled_rings(x, y, z) if (z > 0).any() else [] for z in lead]
-
-    @staticmethod
-    def _filled_rings(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Rings:
-        generator = contour_generator(x, y, z, fill_type=FillType.OuterOffset)
-        areas: Any = generator.filled(0.0, float(z.max()) + 1.0)
-        return [
-            points[start:end]
-            for points, offsets in zip(*areas, strict=True)
-            for start, end in pairwise(offsets.tolist())
-        ]
+        return [_filled_rings(x, y, z) if (z > 0).any() else [] for z in lead]
 
     def view(self, w: np.ndarray, b: np.ndarray, box: np.ndarray) -> np.ndarray:
         if not np.any(w - w[:1] if len(w) > 1 else w):
@@ -145,6 +121,11 @@ class TransformedSurface(Surface):
             self._grid_features[key] = self._features(grid)
         s = self._grid_features[key] @ np.asarray(w, np.float64).T + b
         return x, y, leads(s[:, 0] if len(w) == 1 else s).T.reshape(-1, GRID_POINTS, GRID_POINTS)
+
+
+def _filled_rings(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Rings:
+    areas: Any = contour_generator(x, y, z, fill_type=FillType.OuterOffset).filled(0.0, float(z.max()) + 1.0)
+    return [part for points, offsets in zip(*areas, strict=True) for part in np.split(points, offsets[1:-1].tolist())]
 
 
 def region_polygons(w: np.ndarray, b: np.ndarray, box: np.ndarray, *, positive_at_zero: bool = False) -> Rings:

@@ -9,15 +9,16 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
 from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.plots import style
-from perceptrons.plots.model_facts import fitted_classes, ignore_missing_names
+from perceptrons.plots.model_facts import fitted_classes
 from perceptrons.theory.examples import codes_among
 
 MAX_CLASSES_WITH_NUMBERS = 40  # of more, the numbers are too small to read
 MAX_CURVES = 20
 
 
-@ignore_missing_names()
+@columns_matched()
 def confusion(estimator: Any, X: Any, y: Any, ax: Axes | None = None, *, normalize: str | None = None) -> Any:
     """Draw the confusion matrix of a fitted classifier, as scikit-learn's `ConfusionMatrixDisplay`.
 
@@ -104,7 +105,7 @@ def _fit_into_cells(display: ConfusionMatrixDisplay, names: list[str]) -> None:
     ax.tick_params(which="minor", length=0)
 
 
-@ignore_missing_names()
+@columns_matched()
 def calibration(
     estimator: Any, X: Any, y: Any, ax: Axes | None = None, *, n_bins: int = 10, strategy: str = "quantile"
 ) -> list[CalibrationDisplay]:

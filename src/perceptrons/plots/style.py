@@ -84,6 +84,7 @@ MAX_INNER_LEGEND_FRACTION = 0.6  # of the width and of the height of the axes
 NARROW_PANEL_INCHES = 4.0
 Y_LABEL_POINTS = 55.0  # width of the tick labels and the name on the left of axes
 CHARACTER_WIDTH = 0.58  # of the font size
+MAX_TITLE_CHARACTERS = 76  # of a line
 
 
 class Display(Protocol):
@@ -124,10 +125,6 @@ def picture(figure: Figure, format: str = "png", dpi: float = 100) -> bytes:
     format : {"png", "svg", "pdf"}, default="png"
     dpi : float, default=100
         Of a PNG.
-
-    Returns
-    -------
-    bytes
 
     Examples
     --------
@@ -361,7 +358,8 @@ def wrap_title(ax: Axes, text: str) -> str:
     """Wrap a title where the axes are narrow: at five lines, or at two where nothing makes room."""
     size = SETTINGS["axes.titlesize"]
     if has_layout_engine(ax):
-        n_characters, max_lines = characters_across(ax, size) - 8, 5  # less what is on the left of the axes
+        n_characters = characters_across(ax, size) - 8  # less what is on the left of the axes
+        n_characters, max_lines = min(MAX_TITLE_CHARACTERS, n_characters), 5
     else:
         n_characters = characters_across(ax, size, _right_edge(ax, 8.0) - ax.get_window_extent().x0)
         max_lines = 2

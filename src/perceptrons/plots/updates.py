@@ -65,12 +65,9 @@ class Updates:
         yield Version(0, w, b, -1, -1, -1, float(self.counts[0]))
         for k, (_, i, true, predicted, step) in enumerate(self.log, 1):
             i, true, predicted = int(i), int(true), int(predicted)
-            changes: tuple[tuple[int, Any], ...]
-            if len(b) > 1:
-                changes = (true, dtype(step)), (predicted, -dtype(step))
-            else:
-                changes = ((0, dtype(step if true else -step)),)
-            for row, change in changes:
+            signs = {true: 1, predicted: -1} if len(b) > 1 else {0: 1 if true else -1}  # of the rows that change
+            for row, sign in signs.items():
+                change = dtype(sign * step)
                 w[row] += change * self.support[i]
                 b[row] += change * dtype(self.intercept_scaling)
             yield Version(k, w, b, i, true, predicted, float(self.counts[k]))
@@ -83,10 +80,10 @@ def fit_with_updates(X: Any, y: Any, parameters: dict[str, Any]) -> Perceptron:
     """
     if parameters.get("combine", "vote") != "vote":
         raise ValueError(f"combine={parameters['combine']!r}: only combine='vote' keeps every update; leave it out.")
-    initial = {name: value for name, value in parameters.items() if name in ("coef_init", "intercept_init")}
-    own = {name: value for name, value in parameters.items() if name not in initial}
-    defaults = {"margin": None, "intercept_scaling": 1, "tol": None}
-    return Perceptron(**{**defaults, **own, "combine": "vote"}).fit(X, y, **initial)
+    initial = {name: parameters[name] for name in ("coef_init", "intercept_init") if name in parameters}
+    others = {name: value for name, value in parameters.items() if name not in initial}
+    model = Perceptron(**{"margin": None, "intercept_scaling": 1, "tol": None, **others, "combine": "vote"})
+    return model.fit(X, y, **initial)
 
 
 class Frame(NamedTuple):
@@ -114,15 +111,6 @@ class Frame(NamedTuple):
             return f"update {self.update:,} of {n_updates:,}: {true} was right, but within the margin"
         return f"update {self.update:,} of {n_updates:,}: {true} was predicted as {predicted}"
 
-    @property
-    def margin(self) -> float | None:
-        """y·s; for several classes the score of the true class less the best other one. None at the start."""
-        if self.score is None:
-            return None
-        if len(self.score) == 1:
-            return float(self.score[0] if self.true else -self.score[0]) + 0.0
-        return float(self.score[self.true] - np.delete(self.score, self.true).max())
-
     def numbers(self, names: list[str]) -> str:
         """Return y·s, and the weights before and after the update; for several classes the rows that changed."""
         is_binary = len(self.w) == 1
@@ -130,7 +118,11 @@ class Frame(NamedTuple):
         if self.score is None or self.previous is None:
             return now
         largest = max(float(np.abs(part).max(initial=0.0)) for part in (*self.previous, self.score))
-        margin = f"{'y·s' if is_binary else 'margin'} = {rounded(self.margin, largest)}"
+        if is_binary:
+            margin = f"y·s = {rounded(float(self.score[0] if self.true else -self.score[0]) + 0.0, largest)}"
+        else:
+            lead = self.score[self.true] - np.delete(self.score, self.true).max()
+            margin = f"margin = {rounded(float(lead), largest)}"
         if not self.is_update:
             return f"{margin}; {now}" if is_binary else margin
         parts = [margin]
@@ -152,7 +144,7 @@ def frames_of_updates(
 ) -> list[Frame]:
     """Return evenly chosen versions of the weights; mistakes are counted over all of them.
 
-    points: where the support vectors are in the plane, if features are computed from others.
+    points: the support vectors as points of the plane, if features are computed from others.
     """
     points = updates.support if points is None else points
     positive_at_zero = model.zero_score == "positive"
@@ -174,9 +166,7 @@ def frames_of_updates(
             n_mistakes += predicted != version.true
         current = version.w.copy(), version.b.copy()
         if version.k in shown:
-            frames.append(
-                Frame(version.k, int(n_mistakes), *current, example, version.true, predicted, s, previous)
-            )  # fmt: skip
+            frames.append(Frame(version.k, int(n_mistakes), *current, example, version.true, predicted, s, previous))
         previous = current
     return frames
 

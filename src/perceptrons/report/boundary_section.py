@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.html import visible
-from perceptrons.engine.wording import count, percent
+from perceptrons.engine.wording import count
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.plots import BoundaryDisplay, MarginsDisplay
-from perceptrons.report.model_section import has_training_size
 from perceptrons.report.page import PHONE_WIDTH, Picture, Section, Table, format_number, format_seconds, user_text
 from perceptrons.report.subject import Subject
-from perceptrons.theory import check_bound, separability
+from perceptrons.theory import Comparison, check_bound, separability
 from perceptrons.theory.certificate import Certificate, format_fraction
 
 MAX_NARROW_LEGEND = 60  # characters of all labels together, up to which the picture is drawn narrow
@@ -71,7 +70,7 @@ def _column(feature: Any, names: list[str], n_features: int) -> int:
 
 def separability_section(subject: Subject) -> Section:
     X, y = subject.known_examples()
-    values: dict[str, Any] = {"omission": subject.omission, "is_kernel": subject.is_kernel, "proof": None}
+    values: dict[str, Any] = {"proof": None}
     if not subject.is_precomputed and len(np.unique(y)) > 1:
         start, limit = time.monotonic(), PROOF_FRACTION * subject.max_seconds
         fit_intercept = getattr(subject.model, "fit_intercept", True)
@@ -79,8 +78,7 @@ def separability_section(subject: Subject) -> Section:
         in_time = time.monotonic() - start < TIMEOUT_FRACTION * limit
         values["proof"] = {
             "separable": certificate.separable, "explanation": _explain(subject, certificate, in_time),
-            "n_witnesses": 0 if certificate.witness is None else len(certificate.witness.rows),
-            "max_witnesses": MAX_WITNESSES, "table": _witness_table(subject, certificate),
+            "witness": certificate.witness, "table": _witness_table(subject, certificate),
         }  # fmt: skip
         values["bound"] = _mistake_bound(subject, X, y, in_time)
     return Section("separability", "Separability and margins", values | _margins(subject, X, y))
@@ -119,44 +117,28 @@ def _witness_table(subject: Subject, certificate: Certificate) -> Table | None:
     return Table(("example", "class", "against", "weight"), rows, "the proof", numbers=(3,))
 
 
-def _mistake_bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> dict[str, Any]:
+def _mistake_bound(subject: Subject, X: Any, y: np.ndarray, in_time: bool) -> Comparison | str:
     """Return the mistake bound if these are the training examples and the theorem applies; else a note with why not."""
     model = subject.model
     if subject.is_kernel:
-        return {"note": "The mistake bound of this library is for linear models."}
+        return "The mistake bound of this library is for linear models."
     about = "The bound is about the training examples of a model, and"
     updates = f"During training it made {count(model.n_updates_, 'update')}."
-    if not has_training_size(subject):
+    if not subject.has_training_size:
         others = "these are others, judging by their number: give the training data to see the bound."
-        return {"note": f"{about} {others} {updates}"}
+        return f"{about} {others} {updates}"
     if subject.n_unknown:
-        return {"note": f"{about} some labels here are not known to the model. {updates}"}
+        return f"{about} some labels here are not known to the model. {updates}"
     start, limit = time.monotonic(), (1 - PROOF_FRACTION) * subject.max_seconds
     try:
         with columns_matched():
             check = check_bound(model, X, y, max_seconds=limit) if in_time else None
     except ValueError as error:
-        return {"note": f"There is no bound for this model: {error}"}
+        return f"There is no bound for this model: {error}"
     # what was found when the time was up depends on the machine, and would differ from page to page
     if check is None or time.monotonic() - start >= TIMEOUT_FRACTION * limit:
-        return {"note": f"The bound was not found in {format_seconds(subject.max_seconds)}."}
-    at_most = f"{check.at_most:,}" if check.at_most < 10**15 else f"2^{check.at_most.bit_length():,}"
-    return {
-        "note": None, "at_most": at_most, "updates": f"{check.updates:,}", "ratio": percent(check.ratio),
-        "holds": check.holds, "explanation": check.bound.explain(),
-    }  # fmt: skip
-
-
-class _NumberedMargins(MarginsDisplay):
-    """Margins of some of the examples, which keep their numbers among all."""
-
-    def __init__(self, display: MarginsDisplay, rows: np.ndarray):
-        super().__init__(display.margins, geometric=display.geometric)
-        self.rows = rows
-
-    @property
-    def smallest(self) -> int:
-        return int(self.rows[self.margins.argmin()])
+        return f"The bound was not found in {format_seconds(subject.max_seconds)}."
+    return check
 
 
 def _margins(subject: Subject, X: Any, y: np.ndarray) -> dict[str, Any]:
@@ -165,7 +147,7 @@ def _margins(subject: Subject, X: Any, y: np.ndarray) -> dict[str, Any]:
             display = MarginsDisplay.from_estimator(subject.model, X, y)
     except ValueError as error:  # all weights are 0
         return {"no_margins": str(error)}
-    display = _NumberedMargins(display, np.flatnonzero(subject.is_known))
+    display.numbers = np.flatnonzero(subject.is_known)  # examples keep their numbers among all
     kind = "distance to the decision boundary" if display.geometric else "lead of the true class's score"
     margins = display.margins
     wrong = f"{count(int((margins <= 0).sum()), 'example')} of {len(margins):,} wrong"

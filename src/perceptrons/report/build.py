@@ -5,12 +5,12 @@ from typing import Any
 
 from perceptrons.engine.html import Html, iframe, visible
 from perceptrons.modelfile.whole_files import write_page
+from perceptrons.report.accuracy_section import accuracy_section, labels_section
 from perceptrons.report.boundary_section import boundary_section, separability_section
 from perceptrons.report.curves_section import curves_section
 from perceptrons.report.data_section import data_section
 from perceptrons.report.features_section import features_section
-from perceptrons.report.label_sets_section import labels_section
-from perceptrons.report.mistakes_section import accuracy_section, mistakes_section
+from perceptrons.report.mistakes_section import mistakes_section
 from perceptrons.report.model_section import header, label_sets_header, training_section
 from perceptrons.report.page import make_page
 from perceptrons.report.reproduce_section import reproduce_section
@@ -114,4 +114,4 @@ def report(
             features_section(subject), mistakes_section(subject), *([] if boundary is None else [boundary]),
             separability_section(subject), reproduce_section(subject),
         ]  # fmt: skip
-    return Report(make_page(title, top, sections), title)
+    return Report(make_page(title, top, sections, subject), title)

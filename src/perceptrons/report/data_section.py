@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from markupsafe import Markup
 
 from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.units import step_of, unit_in_words
-from perceptrons.report.page import Section, Table, bar, format_number, user_text, user_texts
+from perceptrons.report.page import Section, Table, bar, user_text
 from perceptrons.report.subject import Subject, describe_columns
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.scales import largest_values, scaler_for, scales
@@ -21,15 +20,12 @@ MAX_GROUPS, MAX_GROUP_EXAMPLES = 5, 6  # of identical examples
 
 
 def data_section(subject: Subject) -> Section:
-    values: dict[str, Any] = {
-        "facts": _facts(subject), "kind": "label" if subject.has_label_sets else "class", "classes": _classes(subject),
-        "n_more_classes": max(0, len(subject.labels) - MAX_CLASSES), "scales": None, "groups": None,
-    }  # fmt: skip
-    if not subject.is_precomputed:
-        values["scales"] = _scales(subject)
-        if not subject.has_label_sets:
-            values["groups"] = _identical_examples(subject)
-    return Section("data", "Data", values)
+    has_features = not subject.is_precomputed
+    return Section("data", "Data", {
+        "facts": _facts(subject), "classes": _classes(subject), "n_more_classes": len(subject.labels) - MAX_CLASSES,
+        "scales": _scales(subject) if has_features else None,
+        "groups": _identical_examples(subject) if has_features and not subject.has_label_sets else None,
+    })  # fmt: skip
 
 
 def _facts(subject: Subject) -> list[tuple[str, str]]:
@@ -95,16 +91,10 @@ def _scales(subject: Subject) -> dict[str, Any]:
     # pixels, and words of texts, have one unit, however large or frequent they get
     has_one_unit = subject.image_shape is not None or subject.examples is not None
     return {
-        "all_zero": False,
-        "names": [user_text(names.of(column)) for column in extremes],
-        "sizes": [format_number(size) for size in largest[extremes].tolist()],
+        "all_zero": False, "names": [names.of(column) for column in extremes], "sizes": largest[extremes].tolist(),
         "units": _units(subject), "scaler": None if has_one_unit else scaler_for(X, subject.model),
-        "is_kernel": subject.is_kernel, "is_image": subject.image_shape is not None,
-        "farthest": subject.place(scale.farthest),
-        "norm": format_number(scale.radius), "median_norm": format_number(scale.typical),
-        "constant": count(len(constant), "feature is constant and adds", "features are constant and add"),
-        "constant_names": user_texts(names.of_columns(constant[:MAX_CONSTANT_FEATURES])[0]),
-        "n_more_constant": len(constant) - MAX_CONSTANT_FEATURES,
+        "farthest": subject.place(scale.farthest), "norm": scale.radius, "median_norm": scale.typical,
+        "n_constant": len(constant), "constant_names": names.of_columns(constant[:MAX_CONSTANT_FEATURES])[0],
     }  # fmt: skip
 
 
@@ -123,24 +113,15 @@ def _units(subject: Subject) -> dict[str, Any] | None:
             rows.append((user_text(name), *sizes, *(subject.format_value(name, end) for end in ends)))
     header = ("number", "centre", "scale", "lowest here", "highest here")
     table = Table(header, rows[:MAX_SCALED_NUMBERS], "numbers and their scales", numbers=(1, 2, 3, 4))
-    n_more = max(0, len(rows) - MAX_SCALED_NUMBERS)
-    return {"unit": unit_in_words(step), "table": table, "more": count(n_more, "number") if n_more else ""}
+    return {"unit": unit_in_words(step), "table": table, "n_more": max(0, len(rows) - MAX_SCALED_NUMBERS)}
 
 
 def _identical_examples(subject: Subject) -> dict[str, Any]:
     """Return groups of examples that are equal for the model but have different labels."""
     groups = contradictions(subject.X, subject.codes)
     n_mistakes = sum(len(group) - int(np.bincount(subject.codes[group]).max()) for group in groups)
-    lines = []
-    for group in groups[:MAX_GROUPS]:
-        examples = Markup(", ").join(
-            Markup("{} ({})").format(subject.place(row), user_text(subject.labels[subject.codes[row]], 24))
-            for row in group[:MAX_GROUP_EXAMPLES].tolist()
-        )
-        n_more = len(group) - MAX_GROUP_EXAMPLES
-        lines.append(examples + (f" and {n_more:,} more" if n_more > 0 else ""))
     return {
-        "space": subject.feature_space, "n_examples": sum(map(len, groups)), "n_groups": count(len(groups), "group"),
-        "best": percent(1 - n_mistakes / subject.n), "lines": lines,
+        "n_examples": sum(map(len, groups)), "n_groups": len(groups), "best": percent(1 - n_mistakes / subject.n),
+        "shown": [group.tolist() for group in groups[:MAX_GROUPS]], "max_examples": MAX_GROUP_EXAMPLES,
         "hashed": None if subject.hashed is None else describe_columns(subject.hashed),
     }  # fmt: skip

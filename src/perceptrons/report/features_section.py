@@ -5,18 +5,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from markupsafe import Markup
 
 from perceptrons.engine.html import visible
 from perceptrons.engine.training.base import learner_of
-from perceptrons.engine.wording import NOT_PROBABILITIES, count, percent
+from perceptrons.engine.wording import NOT_PROBABILITIES
 from perceptrons.explanation import rows_of
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.inspection.units import step_of
 from perceptrons.inspection.weights import dense_coef
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import WeightsDisplay
-from perceptrons.report.image_shape import dense_float64
+from perceptrons.plots.model_facts import to_dense
 from perceptrons.report.page import (
     Picture,
     Section,
@@ -25,7 +24,6 @@ from perceptrons.report.page import (
     format_signed,
     grey_image,
     user_text,
-    user_texts,
 )
 from perceptrons.report.subject import Subject
 from perceptrons.theory.scales import comparable_weights, uneven
@@ -50,10 +48,7 @@ def _weights(subject: Subject) -> dict[str, Any]:
     model, image_shape = subject.model, subject.image_shape
     coef, rows = dense_coef(model), rows_of(model.classes_, learner_of(model).scheme)
     step, is_scaled = step_of(model), False
-    values: dict[str, Any] = {
-        "is_vote": model.combine == "vote", "is_binary": subject.n_known == 2, "never_updated": _never_updated(subject),
-        "image": None, "step": step,
-    }  # fmt: skip
+    values: dict[str, Any] = {"never_updated": _never_updated(subject), "image": None, "step": step}
     if image_shape is not None and len(rows[0]) == 1 and subject.n_known <= MAX_IMAGES:
         labels = np.array([visible(str(label)) for label in subject.classes], object)
         title, evidence = "The weights of every class as an image", "for the class, blue pixels against it."
@@ -68,48 +63,44 @@ def _weights(subject: Subject) -> dict[str, Any]:
         with columns_matched():
             coef = comparable_weights(model, subject.X)
     shown: Sequence[int] = range(len(rows))
-    if len(rows) > MAX_ROWS:
-        order = np.argsort(-subject.counts[: subject.n_known], kind="stable") if len(rows[0]) == 1 else shown
-        shown = [int(k) for k in order[:MAX_ROWS]]
-    return values | {
-        "is_scaled": is_scaled, "n_rows": f"{len(rows):,}", "max_rows": MAX_ROWS, "is_cut": len(rows) > MAX_ROWS,
-        "weight": "weight × deviation" if is_scaled else "weight",
-        "classes": [table for k in shown for table in _class_weights(subject, coef[k], rows[k])],
-    }  # fmt: skip
+    if len(rows) > MAX_ROWS and len(rows[0]) == 1:
+        shown = np.argsort(-subject.counts[: subject.n_known], kind="stable").tolist()
+    classes = [table for k in shown[:MAX_ROWS] for table in _class_weights(subject, coef[k], rows[k])]
+    return values | {"is_scaled": is_scaled, "n_rows": len(rows), "max_rows": MAX_ROWS, "classes": classes}
 
 
 def _class_weights(subject: Subject, weights: np.ndarray, row: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Return the largest weights of a class; of two classes that share a row, each the weights that are for it."""
     order = np.argsort(-np.abs(weights), kind="stable")[:MAX_SORTED_WEIGHTS]
     names, signs = subject.names.of_columns(order)  # a name may count negatively in its column
-    named = [(name, w) for name, w in zip(names, (signs * weights[order]).tolist(), strict=True) if w]
+    named_weights = [(name, w) for name, w in zip(names, (signs * weights[order]).tolist(), strict=True) if w]
     pair = tuple(subject.classes) if subject.n_known == 2 else row
     if len(pair) == 1:
-        return [_weight_table(subject, user_text(pair[0], 40), named, "all weights are 0")]
-    missing = "no feature is evidence for {}"
+        return [_weight_table(subject, pair[0], None, named_weights, "all weights are 0")]
+    missing = "no feature is evidence for"
     if np.count_nonzero(weights) > MAX_SORTED_WEIGHTS:
-        missing = f"none of the {MAX_SORTED_WEIGHTS} largest weights is evidence for {{}}"
+        missing = f"none of the {MAX_SORTED_WEIGHTS} largest weights is evidence for"
     tables = []
-    for is_for in (True, False):
-        label = user_text(pair[is_for], 40)
-        title = Markup('<span class="say-{}">for {}</span>').format("for" if is_for else "against", label)
-        of_sign = [(name, w) for name, w in named if (w > 0) == is_for]
-        note = Markup(missing).format(label) if named else "all weights are 0"
-        tables.append(_weight_table(subject, title, of_sign, note))
+    for is_for, side in ((True, "for"), (False, "against")):
+        side_weights = [(name, w) for name, w in named_weights if (w > 0) == is_for]
+        note = missing if named_weights else "all weights are 0"
+        tables.append(_weight_table(subject, pair[is_for], side, side_weights, note))
     return tables
 
 
-def _weight_table(subject: Subject, title: Markup, named: list[tuple[str, float]], note: str) -> dict[str, Any]:
-    """Return the largest weights with bars. note: what to say if there are none."""
-    largest, units = max((abs(w) for _, w in named), default=1.0), subject.units
+def _weight_table(
+    subject: Subject, label: Any, side: str | None, named_weights: list[tuple[str, float]], note: str
+) -> dict[str, Any]:
+    """Return the largest weights with bars. side: "for" or "against", of two classes. note: said if there are none."""
+    largest, units = max((abs(w) for _, w in named_weights), default=1.0), subject.units
     rows = [
         (
-            user_text(name, 48), format_signed(w), format_signed(w / units[name].scale) if name in units else "",
+            name, format_signed(w), format_signed(w / units[name].scale) if name in units else "",
             bar(abs(w) / largest, "for" if w > 0 else "against"),
         )
-        for name, w in named[:TOP_WEIGHTS]
+        for name, w in named_weights[:TOP_WEIGHTS]
     ]  # fmt: skip
-    return {"title": title, "rows": rows, "note": note, "has_units": any(row[2] for row in rows)}
+    return {"label": label, "side": side, "rows": rows, "note": note, "has_units": any(row[2] for row in rows)}
 
 
 def _never_updated(subject: Subject) -> dict[str, Any] | None:
@@ -118,13 +109,8 @@ def _never_updated(subject: Subject) -> dict[str, Any] | None:
     occurs = np.bincount(X.indices, minlength=X.shape[1]) > 0 if sp.issparse(X) else np.any(X != 0, axis=0)
     columns = np.flatnonzero(occurs[: len(never_updated)])
     new = columns[never_updated[columns]]
-    if not len(new):
-        return None
     names = [name for name in subject.names.of_columns(new[: 10 * TOP_WEIGHTS])[0] if not subject.names.is_number(name)]
-    return {
-        "n_new": f"{len(new):,}", "n_features": f"{len(columns):,}", "fraction": percent(len(new) / len(columns)),
-        "names": user_texts(names[:TOP_WEIGHTS]), "is_cut": len(new) > len(names[:TOP_WEIGHTS]),
-    }  # fmt: skip
+    return {"n_new": len(new), "n_features": len(columns), "names": names[:TOP_WEIGHTS]} if len(new) else None
 
 
 def _support_vectors(subject: Subject) -> dict[str, Any]:
@@ -132,7 +118,6 @@ def _support_vectors(subject: Subject) -> dict[str, Any]:
     model = subject.model
     coef = np.asarray(to_host(model.dual_coef_average_ if model.combine == "vote" else model.dual_coef_), np.float64)
     labels = subject.classes[1:] if len(coef) == 1 else subject.classes
-    other = user_text(subject.classes[0], 24) if len(coef) == 1 else None
     classes = []
     for row, label in zip(coef[:MAX_ROWS], labels if model.n_support_ else (), strict=False):
         order = np.argsort(-np.abs(row), kind="stable")[:TOP_SUPPORT_VECTORS]
@@ -141,16 +126,15 @@ def _support_vectors(subject: Subject) -> dict[str, Any]:
         coefficients, vectors = map(format_signed, row[order]), [_describe_vector(subject, s) for s in order.tolist()]
         rows = list(zip(numbers, coefficients, vectors, strict=True))
         table = Table(("example", "coefficient", "description"), rows, "support vectors", numbers=(0, 1))
-        classes.append({"label": user_text(label, 40), "table": table})
-    n_support = count(model.n_support_, "support vector")
-    return {"n_support": n_support, "other": other, "classes": classes, "is_image": subject.image_shape is not None}
+        classes.append({"label": label, "table": table})
+    return {"other": subject.classes[0] if len(coef) == 1 else None, "classes": classes}
 
 
 def _describe_vector(subject: Subject, s: int) -> Any:
     """Return a support vector as an image, or its largest features."""
     if subject.is_precomputed:
         return ""
-    vector = dense_float64(to_host(subject.model.support_vectors_[[s]]))[0]
+    vector = to_dense(to_host(subject.model.support_vectors_[[s]]))[0].astype(np.float64)
     if subject.image_shape is not None:
         image = grey_image(vector.reshape(subject.image_shape), float(min(0, vector.min())), float(vector.max()))
         return {"image": image, "alt": f"support vector {s + 1}"}

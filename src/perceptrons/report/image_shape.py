@@ -4,7 +4,8 @@ import re
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
+
+from perceptrons.plots.model_facts import to_dense
 
 NUMBERED_NAME = re.compile(r"(column |pixel|pix|px|attribute|feature|[a-z])?[ _.]?\d+([x_.-]\d+)?", re.IGNORECASE)
 MIN_SIDE, MAX_SIDE = 8, 128
@@ -43,7 +44,7 @@ def _guess_shape(X: Any, names: Names) -> tuple[int, int] | None:
         return None
     if names.are_known and not all(NUMBERED_NAME.fullmatch(name) for name in names.of_columns(range(X.shape[1]))[0]):
         return None
-    sample = dense_float64(X[np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE_SIZE).astype(int))])
+    sample = to_dense(X[np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE_SIZE).astype(int))]).astype(np.float64)
     if sample.min(initial=0) < 0 or not sample.any():
         return None
     images = sample.reshape(-1, side, side)
@@ -55,7 +56,3 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
     a, b = a.ravel() - a.mean(), b.ravel() - b.mean()
     scale = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / scale if scale else 0.0
-
-
-def dense_float64(X: Any) -> np.ndarray:
-    return np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)

@@ -1,4 +1,4 @@
-"""The sections of accuracy by class with the confusion matrix, and of the worst mistakes with explanations."""
+"""The section of the worst mistakes, with explanations."""
 
 import re
 from collections.abc import Sequence
@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.engine.wording import count, percent
 from perceptrons.explanation import Explanation
 from perceptrons.inspection.evaluation import columns_matched
-from perceptrons.report.image_shape import dense_float64
+from perceptrons.plots.model_facts import to_dense
 from perceptrons.report.page import (
     Section,
     Table,
@@ -22,9 +21,6 @@ from perceptrons.report.page import (
 )
 from perceptrons.report.subject import Subject
 
-MAX_CLASSES = 20  # of more, the worst are shown first, and instead of a matrix the most frequent confusions
-MAX_ROWS = 1000
-MAX_PAIRS = 20
 MAX_MISTAKES, MAX_IMAGES = 10, 12
 TOP_CONTRIBUTIONS, TOP_WORDS = 6, 10
 MAX_VALUES = 8  # of an example of a kernel model
@@ -34,72 +30,14 @@ CONTEXT_LENGTH = 120  # characters before the first marked word of a text whose 
 MIN_MARK_FRACTION = 0.2  # of the strongest word; weaker ones are not marked
 
 
-def accuracy_section(subject: Subject) -> Section:
-    rows = subject.quality.by_class()
-    if is_long := len(rows) > MAX_CLASSES:
-        rows = sorted((row for row in rows if row["count"]), key=lambda row: (row["f1"] or 0.0, -row["count"]))
-    cells = [
-        (
-            user_text(row["class"]), *("–" if row[name] is None else percent(row[name])
-            for name in ("precision", "recall", "f1")), f"{row['count']:,}",
-        )
-        for row in rows
-    ]  # fmt: skip
-    header, numbers = ("class", "precision", "recall", "F1", "examples"), (1, 2, 3, 4)
-    return Section("accuracy", "Accuracy by class", {
-        "has_unknown_labels": len(subject.labels) > subject.n_known, "is_long": is_long, "max_classes": MAX_CLASSES,
-        "n_labels": f"{len(subject.labels):,}",
-        "classes": Table(header, cells[:MAX_CLASSES], "accuracy by class", numbers),
-        "others": Table(header, cells[MAX_CLASSES:MAX_ROWS], "the other classes", numbers),
-        "matrix": None if is_long else _confusion_matrix(subject), "pairs": _confusions(subject) if is_long else None,
-    })  # fmt: skip
-
-
-def _confusion_matrix(subject: Subject) -> dict[str, Any]:
-    """Return the cells with the opacity of their colours: darker where there are more examples of the row's class."""
-    confusion, n_known = subject.quality.confusion, subject.n_known
-    fraction = confusion / np.maximum(1, confusion.sum(axis=1, keepdims=True))
-    is_diagonal = np.eye(len(confusion), dtype=bool)
-    wrong = np.where(is_diagonal, 0.0, fraction)
-    opacity = np.where(is_diagonal, 0.45 * fraction, 0.75 * wrong / max(1e-9, wrong.max()))
-    labels = [user_text(label, 24) for label in subject.labels]
-    rows = [
-        (label, [
-            (f"{n:,}" if n else "", "right" if diagonal else "wrong", f"{alpha:.2f}")
-            for n, alpha, diagonal in zip(*(part[i, :n_known].tolist() for part in (confusion, opacity, is_diagonal)),
-                                          strict=True)
-        ])
-        for i, label in enumerate(labels)
-    ]  # fmt: skip
-    # long names stand upright above narrow columns
-    is_upright = len(labels) > 3 and max(len(str(label)) for label in subject.labels) > 5
-    return {"columns": labels[:n_known], "rows": rows, "is_upright": is_upright}
-
-
-def _confusions(subject: Subject) -> dict[str, Any]:
-    """Return the most frequent confusions."""
-    n_labels, is_wrong = len(subject.labels), ~subject.is_correct
-    pairs, times = np.unique(subject.codes[is_wrong] * n_labels + subject.predicted[is_wrong], return_counts=True)
-    rows = [
-        (*(user_text(subject.labels[code]) for code in divmod(pairs[i], n_labels)), f"{times[i]:,}")
-        for i in np.argsort(-times, kind="stable")[:MAX_PAIRS].tolist()
-    ]
-    table = Table(("true", "predicted as", "times"), rows, "confusions", numbers=(2,))
-    return {"n": count(len(pairs), "confusion"), "is_cut": len(pairs) > MAX_PAIRS, "table": table}
-
-
 def mistakes_section(subject: Subject) -> Section:
-    leads = subject.leads
     wrong = np.flatnonzero(~subject.is_correct & subject.is_known)
     max_mistakes = MAX_MISTAKES if subject.image_shape is None else MAX_IMAGES
-    rows = wrong[np.argsort(leads[wrong], kind="stable")][:max_mistakes].tolist()
+    rows = wrong[np.argsort(subject.leads[wrong], kind="stable")][:max_mistakes].tolist()
     texts = subject.texts(rows)
     return Section("mistakes", "The worst mistakes", {
-        "n_wrong": len(wrong), "n_unknown": subject.n_unknown,
-        "n_mistakes": count(len(wrong) + subject.n_unknown, "mistake"),
+        "n_wrong": len(wrong), "has_texts": any(text is not None for text in texts),
         "mistakes": [_mistake(subject, row, text) for row, text in zip(rows, texts, strict=True)],
-        "is_kernel": subject.is_kernel, "is_image": subject.image_shape is not None,
-        "has_texts": any(text is not None for text in texts),
     })  # fmt: skip
 
 
@@ -107,25 +45,22 @@ def _mistake(subject: Subject, row: int, text: str | None) -> dict[str, Any]:
     """Return one mistake with what decided it."""
     true, predicted = (subject.labels[codes[row]] for codes in (subject.codes, subject.predicted))
     with columns_matched():
-        why = subject.model.explain(subject.X[row] if subject.is_precomputed else subject.X[[row]])
-    weights = why.between(predicted, true)[0]
-    contributions = weights * why.values
+        explanation = subject.model.explain(subject.X[row] if subject.is_precomputed else subject.X[[row]])
+    contributions = explanation.between(predicted, true)[0] * explanation.values
     order = np.argsort(-np.abs(contributions), kind="stable")
     order = order[contributions[order] != 0]
-    names = list(why.features) if subject.is_kernel else subject.names.of_columns(why.columns)[0]
+    names = list(explanation.features) if subject.is_kernel else subject.names.of_columns(explanation.columns)[0]
     is_image, has_text = subject.image_shape is not None, text is not None
     top = TOP_WORDS if has_text and not subject.is_kernel else TOP_CONTRIBUTIONS
     marks = [] if subject.is_kernel else [(names[k], float(contributions[k])) for k in order.tolist()]
     needs_values = subject.is_kernel and not (is_image or has_text or subject.is_precomputed)
     has_table = subject.is_kernel or has_text or not is_image
     return {
-        "true": user_text(true, 32), "predicted": user_text(predicted, 32),
-        "place": subject.place(row), "scores": _describe_scores(subject, row),
-        "images": _images(subject, row, why, contributions) if is_image else [],
-        "text": None if text is None else mark_words(text, marks),
-        "example": _largest_values(subject, row) if needs_values else None,
-        "table": _contribution_table(subject, names, why, contributions, order[:top]) if has_table else None,
-        "is_folded": subject.is_kernel or has_text,
+        "true": true, "predicted": predicted, "place": subject.place(row), "scores": _describe_scores(subject, row),
+        "images": _images(subject, row, true, predicted, explanation, contributions) if is_image else [],
+        "text": mark_words(text, marks) if text is not None else None,
+        "example": _largest_values(subject, row) if needs_values else None, "is_folded": subject.is_kernel or has_text,
+        "table": _contribution_table(subject, names, explanation, contributions, order[:top]) if has_table else None,
     }  # fmt: skip
 
 
@@ -139,42 +74,42 @@ def _describe_scores(subject: Subject, row: int) -> str:
     return f"{kind} {format_number(predicted)} against {format_number(true)}"
 
 
-def _images(subject: Subject, row: int, why: Explanation, contributions: np.ndarray) -> list[tuple[str, str]]:
+def _images(
+    subject: Subject, row: int, true: Any, predicted: Any, explanation: Explanation, contributions: np.ndarray
+) -> list[tuple[str, str]]:
     """Return the image and the contributions of its pixels, which a kernel model does not have; with their texts."""
-    values, shape = dense_float64(subject.X[[row]])[0], subject.image_shape
+    values, shape = to_dense(subject.X[[row]])[0].astype(np.float64), subject.image_shape
     assert shape is not None
-    true, predicted = (str(subject.labels[codes[row]]) for codes in (subject.codes, subject.predicted))
     image = grey_image(values.reshape(shape), float(min(0.0, values.min())), float(values.max()))
     images = [(image, f"image of class {true}, predicted as {predicted}")]
     if not subject.is_kernel:
         pixels = np.zeros(len(values))
-        pixels[why.columns] = contributions
+        pixels[explanation.columns] = contributions
         alt = f"pixels that are evidence for {predicted} (orange) and for {true} (blue)"
         images.append((signed_image(pixels.reshape(shape), float(np.abs(pixels).max())), alt))
     return images
 
 
 def _contribution_table(
-    subject: Subject, names: list[str], why: Explanation, contributions: np.ndarray, order: np.ndarray
+    subject: Subject, names: list[str], explanation: Explanation, contributions: np.ndarray, order: np.ndarray
 ) -> Table:
     """Return the largest contributions, with values in the units of the data."""
     rows = []
     for k in order.tolist():
-        value, contribution = float(why.values[k]), float(contributions[k])
+        value, contribution = float(explanation.values[k]), float(contributions[k])
         text = format_number(value) if subject.is_kernel else subject.format_value(names[k], value)
         rows.append((user_text(names[k], 40), text, evidence(format_signed(contribution), contribution > 0)))
     header = ("support vector", "similarity") if subject.is_kernel else ("feature", "value")
     return Table((*header, "contribution"), rows, "what decided", numbers=(1, 2))
 
 
-def _largest_values(subject: Subject, row: int) -> dict[str, Any]:
+def _largest_values(subject: Subject, row: int) -> Table:
     """Return the largest values of an example."""
-    values = dense_float64(subject.X[[row]])[0]
+    values = to_dense(subject.X[[row]])[0].astype(np.float64)
     order = np.argsort(-np.abs(values), kind="stable")[:MAX_VALUES]
     pairs = zip(subject.names.of_columns(order)[0], values[order].tolist(), strict=True)
     rows = [(user_text(name, 40), subject.format_value(name, value)) for name, value in pairs]
-    table = Table(("feature", "value"), rows, "the example", numbers=(1,))
-    return {"table": table, "n_more": f"{len(values) - MAX_VALUES:,}" if len(values) > MAX_VALUES else ""}
+    return Table(("feature", "value"), rows, "the example", numbers=(1,))
 
 
 def mark_words(text: str, contributions: Sequence[tuple[str, float]]) -> list[tuple[str, str]]:

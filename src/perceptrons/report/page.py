@@ -12,7 +12,8 @@ from markupsafe import Markup, escape
 from PIL import Image
 
 from perceptrons.engine.html import visible
-from perceptrons.plots.pages import read_asset, render_page
+from perceptrons.engine.wording import count, percent
+from perceptrons.plots.pages import read_asset, template_environment
 from perceptrons.plots.style import Display, render
 
 LONG_NAME = 25  # characters of HTML after which a name needs room
@@ -51,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot, with a text for those who cannot see it."""
+    """A plot, with a text for those who cannot see it. options: of the display's `plot`."""
 
     display: Display
     alt: str
@@ -62,14 +63,6 @@ class Picture:
     @property
     def uri(self) -> str:
         return data_uri(*render(self.display, max_width=self.max_width, **self.options))
-
-
-def make_page(title: str, header: Section, sections: Sequence[Section]) -> str:
-    """Return the page as HTML."""
-    return render_page(
-        "perceptrons.report", "templates/page.html.jinja", title=title, header=header, sections=sections,
-        style=read_asset("perceptrons.report", "report.css"),
-    )  # fmt: skip
 
 
 # ---- names from the data
@@ -146,3 +139,17 @@ def _png_uri(pixels: np.ndarray) -> str:
     buffer = BytesIO()
     Image.fromarray(pixels.round().astype(np.uint8)).save(buffer, "PNG", optimize=True)
     return data_uri(buffer.getvalue(), "image/png")
+
+
+# ---- the page
+
+
+def make_page(title: str, header: Section, sections: Sequence[Section], subject: Any) -> str:
+    """Return the page as HTML. Templates read what they say from the subject of the report."""
+    environment = template_environment("perceptrons.report")
+    environment.globals |= {"count": count, "percent": percent, "number": format_number}
+    environment.filters |= {"name": user_text, "names": user_texts, "kind": lambda model: type(model).__name__}
+    return environment.get_template("templates/page.html.jinja").render(
+        title=title, header=header, sections=sections, subject=subject,
+        style=read_asset("perceptrons.report", "report.css"),
+    )  # fmt: skip

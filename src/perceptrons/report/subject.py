@@ -1,8 +1,10 @@
 """The subject of a report: a model, examples, predictions, and the names of everything."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.feature_names import Units, names_of, units_of
 from perceptrons.engine.training.labels import read_target
+from perceptrons.engine.wording import count
 from perceptrons.inspection.evaluation import (
-    WHOLE_NUMBER,
     LabelQuality,
     LabelTally,
     Quality,
+    Tally,
     columns_matched,
     probabilities,
     several_labels,
@@ -60,30 +63,27 @@ class FeatureNames:
     """The names of features: given ones, those that the model or the step before it knows, or their numbers."""
 
     def __init__(self, names: Sequence[Any] | None, transformer: Any, model: Any, n_features: int):
-        self._names, self._named = names, model
+        self._names, self._source = names, model
         if names is not None and hasattr(names, "__len__") and len(names) != n_features:
             raise ValueError(
                 f"There are {len(names):,} feature_names for {n_features:,} features: give one per feature."
             )
         if names is None and transformer is not None:
             step = transformer.steps[-1][1]
-            if hasattr(step, "columns_"):
-                self._named = step
+            if hasattr(step, "columns_"):  # its feature_names_in_ are those of the table, not of its features
+                self._source = SimpleNamespace(columns_=step.columns_)
             else:
-                try:
+                with suppress(AttributeError, ValueError):
                     self._names = list(transformer.get_feature_names_out())
-                except (AttributeError, ValueError):
-                    self._names = None
-        self.are_known = self._names is not None or any(
-            hasattr(self._named, name) for name in ("feature_names_in_", "columns_")
-        )
+        self._has_columns = self._names is None and hasattr(self._source, "columns_")
+        self.are_known = self._names is not None or self._has_columns or hasattr(self._source, "feature_names_in_")
 
     def of_columns(self, columns: Any) -> tuple[list[str], np.ndarray]:
         """Return the names of columns, and the sign with which the first name of each counts there."""
         columns = np.asarray(columns, np.int64)
         if self._names is not None:
             return [str(self._names[column]) for column in columns.tolist()], np.ones(len(columns))
-        names, signs = names_of(self._named, columns)
+        names, signs = names_of(self._source, columns)
         return list(names), signs
 
     def of(self, column: int) -> str:
@@ -91,7 +91,7 @@ class FeatureNames:
 
     def is_number(self, name: str) -> bool:
         """Return whether a name is only the number of a hashed column whose name is not kept."""
-        return hasattr(self._named, "columns_") and self._names is None and name[:1] == "x" and name[1:].isdecimal()
+        return self._has_columns and name[:1] == "x" and name[1:].isdecimal()
 
 
 @dataclass
@@ -170,20 +170,44 @@ class Subject:
         have, are = ("has a label", "is") if self.n_unknown == 1 else ("have labels", "are")
         return f"{self.n_unknown:,} of the {self.n:,} examples {have} that the model does not know and {are} left out."
 
+    @property
+    def has_training_size(self) -> bool:
+        """Whether there are as many examples as the model learned from in each epoch."""
+        n_epochs = len(getattr(self.model, "history_", None) or [])
+        return bool(n_epochs) and round(float(self.model.t_)) == n_epochs * self.n
+
+    @property
+    def recipe(self) -> dict[str, Any] | None:
+        """How `perceptrons tune` or `selection.recipe` found the model, if they did; files may leave any part out."""
+        recipe = getattr(self.model, "recipe_", None)
+        return recipe if isinstance(recipe, dict) else None
+
+    @property
+    def tuning_sizes(self) -> dict[str, int]:
+        """The numbers of examples for training ("train"), validation ("dev") and testing ("test") when it was tuned."""
+        return (self.recipe or {}).get("sizes") or {}
+
+    @property
+    def n_seen_before(self) -> int:
+        """The number of test examples that were also in the training or validation set when it was tuned."""
+        twice = (self.recipe or {}).get("twice")
+        return twice if isinstance(twice, int) and twice > 0 else 0
+
+    @property
+    def was_trained_further(self) -> bool:
+        """Whether the model learned after its tuning."""
+        return (self.recipe or {}).get("examples_seen", self.model.t_) != self.model.t_
+
     @cached_property
     def quality(self) -> Quality:
         """The predictions, counted and ranked as `perceptrons evaluate` does."""
-        K = len(self.labels)
+        K, reliability = len(self.labels), None
         confusion = np.bincount(self.codes * K + self.predicted, minlength=K * K).reshape(K, K)
         ranking = ranking_of(self.codes[self.is_known], self.scores[self.is_known])
-        return Quality(self.labels, self.n_known, confusion, ranking, reliability=self._reliability())
-
-    def _reliability(self) -> Reliability | None:
-        if self.probabilities is None:
-            return None
-        reliability = Reliability()
-        reliability.add(self.codes[self.is_known], self.probabilities[self.is_known])
-        return reliability
+        if self.probabilities is not None:
+            reliability = Reliability()
+            reliability.add(self.codes[self.is_known], self.probabilities[self.is_known])
+        return Quality(self.labels, self.n_known, confusion, ranking, reliability=reliability)
 
     @property
     def probabilities(self) -> np.ndarray | None:
@@ -270,7 +294,7 @@ def make_subject(
         label_quality = _measure_label_sets(model, y, n, predicted, scores)
         labels, codes = label_quality.labels, np.zeros(n, np.intp)
     else:
-        labels, codes = _read_labels(y, n, classes)
+        labels, codes = _read_labels(y, n, model.classes_)
         if (codes >= len(classes)).all():
             raise ValueError(
                 f"None of the labels ({_list(labels[len(classes) :])}) is a class of the model ({_list(classes)})."
@@ -318,42 +342,26 @@ def _measure_label_sets(model: Any, y: Any, n: int, is_predicted: np.ndarray, sc
     return quality
 
 
-def _read_labels(y: Any, n: int, classes: list[Any]) -> tuple[list[Any], np.ndarray]:
-    """Return the classes followed by labels that are none, and the index of every example's label among them.
-
-    Labels are compared as they are, then as they are written: files may not say whether 1 is a number.
-    """
+def _read_labels(y: Any, n: int, classes: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """Return the classes followed by labels that are none, and the number of every example's label among them."""
     target = read_target(y, n)
     if target.several:
         raise ValueError("y has several labels per example, but this model predicts one: give one label per example.")
-    labels = list(classes)
-    index: dict[Any, int] = {}
-    for k, label in enumerate(classes):
-        index.setdefault(str(label), k)
-    index |= {label: k for k, label in enumerate(classes)}
-    are_integers = all(isinstance(label, int) for label in classes)
-    codes = []
-    for label in target.classes.tolist():
-        key = label
-        if are_integers and isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
-            key = int(label.partition(".")[0])  # +1 is 1
-        code = index.get(key, index.get(str(key), len(labels)))
-        labels += [label] * (code == len(labels))
-        codes.append(code)
-    return labels, np.asarray(codes, np.intp)[target.codes]
+    tally = Tally(classes)
+    places = np.array([tally.place(label) for label in target.classes.tolist()], np.intp)
+    return tally.labels, places[target.codes]
 
 
 def hashed_columns(model: Any, transformer: Any) -> int | None:
     """Return the number of columns of the narrowest hash before the model; None if there is none that is known."""
-    widths = [_hash_width(step) for step in _nested_steps(transformer)]
-    widths.append(_columns_of_bits(getattr(getattr(model, "columns_", None), "bits", None)))
-    return min((width for width in widths if width is not None), default=None)
-
-
-def describe_columns(n_columns: int) -> str:
-    """Return for example 1,024 columns (10 bits)."""
-    bits = n_columns.bit_length() - 1
-    return f"{n_columns:,} columns" + (f" ({bits} bit{'s' * (bits != 1)})" if n_columns == 2**bits else "")
+    widths = []
+    for step in [getattr(model, "columns_", None), *_nested_steps(transformer)]:
+        bits = getattr(step, "bits", None)
+        if isinstance(step, FeatureHasher | HashingVectorizer):
+            widths.append(int(step.n_features))
+        elif isinstance(bits, int) and 1 <= bits <= 31:
+            widths.append(2**bits)
+    return min(widths, default=None)
 
 
 def _nested_steps(step: Any) -> Iterator[Any]:
@@ -364,11 +372,7 @@ def _nested_steps(step: Any) -> Iterator[Any]:
             yield from _nested_steps(inner)
 
 
-def _hash_width(step: Any) -> int | None:
-    if isinstance(step, FeatureHasher | HashingVectorizer):
-        return int(step.n_features)
-    return _columns_of_bits(getattr(step, "bits", None))
-
-
-def _columns_of_bits(bits: Any) -> int | None:
-    return 2**bits if isinstance(bits, int) and 1 <= bits <= 31 else None
+def describe_columns(n_columns: int) -> str:
+    """Return for example 1,024 columns (10 bits)."""
+    bits = n_columns.bit_length() - 1
+    return f"{n_columns:,} columns" + (f" ({count(bits, 'bit')})" if n_columns == 2**bits else "")
