@@ -1,16 +1,17 @@
 """`Perceptron`, the estimator for two or more classes, or several labels. Its rule is in `passes/perceptron.py`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from perceptrons.engine.rows import Dense, Sparse
+from perceptrons.engine.rows import Dense, Rows, Sparse
 from perceptrons.engine.streaming.fit_stream import fit_stream
-from perceptrons.engine.training.base import Classifier, learner_of
+from perceptrons.engine.training.base import Classifier, learner_of, unchanged_on_error
 from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import (
@@ -19,13 +20,14 @@ from perceptrons.engine.training.inputs import (
     as_rows,
     check_block,
     check_matrix,
+    entries,
     known_part,
     once_each,
 )
+from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, answer, check_order, in_order, merge, read_target, warn_if_sorted
-from perceptrons.engine.training.learner import LinearLearner, shaped
-from perceptrons.engine.training.linear_fit import LinearFit
-from perceptrons.engine.training.one_example import ReadyToPredict, begun_by, learn_any
+from perceptrons.engine.training.learner import LinearFit, LinearLearner, shaped
+from perceptrons.engine.training.one_example import LABEL_TYPES, FastPath
 from perceptrons.engine.training.parameters import (
     ALPHA,
     L1_RATIO,
@@ -49,8 +51,6 @@ from perceptrons.engine.training.parameters import (
 )
 from perceptrons.engine.training.rule import grown
 from perceptrons.engine.training.schemes import n_rows
-from perceptrons.engine.training.settable import settable
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.engine.training.units import Units, moments
 from perceptrons.engine.training.votes import class_shares
 from perceptrons.engine.training.weights import untouched
@@ -248,6 +248,7 @@ class Perceptron(Classifier[LinearLearner]):
     """
 
     _method = None  # the method of learning made last, of which classes and parameters
+    _fast: FastPath | None = None  # of `learn_one` and `predict_one`
 
     def __init__(
         self, *, combine: Combine = "average", window: float = WINDOW, step: Step = "constant", eta0: float = 1.0,
@@ -472,10 +473,16 @@ class Perceptron(Classifier[LinearLearner]):
         >>> model.predict_one({"free": 1, "tickets": 1})
         'spam'
         """
-        learner = getattr(self, "_learner", None)
-        ready = None if learner is None else learner.ready_to_learn
-        if ready is None or not ready.fits(self, learner) or not ready.learn(self, learner, x, y):
-            learn_any(self, x, y)
+        fast, columns = self._fast, getattr(self, "_columns", None)
+        if fast is not None and fast.labels and self.class_weight is None and fast.fits(self, self._learner, columns):
+            label = fast.labels.get(y) if type(y) in LABEL_TYPES else None
+            row = None if label is None else fast.read(x)
+            if row is None and label is not None and isinstance(x, Mapping) and columns is not None:
+                rows, new = self._one_row(x)
+                row = None if new else self._once(rows)[:2]
+            if label is not None and row is not None and fast.learn(*row, label):
+                return self
+        self._learn_any(x, y)
         return self
 
     def fit_stream(
@@ -554,21 +561,23 @@ class Perceptron(Classifier[LinearLearner]):
         whose parameter `classes` is given predicts with its initial weights. From zeros all scores are 0, and the first
         class wins the tie (of two classes, the one that `zero_score` names).
         """
-        learner = getattr(self, "_learner", None)
-        if learner is None and self.classes is not None:
-            return begun_by(clone(self), x).predict_one(x)
-        ready = None if learner is None else learner.ready_to_predict
-        if ready is not None and ready.fits(self, learner):
-            found = ready.predict(self, learner, x)
-            if found is not None:
-                return found
+        if not hasattr(self, "_learner") and self.classes is not None:
+            model = clone(self)
+            model._check_again()
+            model._meet_example(x, Target("single", check_order(self.classes), NO_CODES))
+            return model.predict_one(x)
+        fast, columns = self._fast, getattr(self, "_columns", None)
+        if fast is not None and (fits := fast.fits(self, self._learner, columns)) and fast.predicts:
+            label = fast.predict(*(fast.read(x) or entries(known_part(*self._one_row(x)))))
+            if label is not None:
+                return label
         learner = self._fitted()
         self._check_again()
         scores = learner.score_one(known_part(*self._one_row(x)), self.combine, self.zero_score)
-        one = answer(self._winners(scores), learner.classes, learner.form)
-        if ready is None or not ready.fits(self, learner):
-            learner.ready_to_predict = ReadyToPredict(self)
-        return one.tolist()[0] if learner.form == "single" else one[0]
+        predictions = answer(self._winners(scores), learner.classes, learner.form)
+        if fast is None or not fits:
+            self._fast = FastPath(self, learner, columns, self._growth())
+        return predictions.tolist()[0] if learner.form == "single" else predictions[0]
 
     def _by_scores(self, X: Any, method: str, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         return function(self.decision_function(X))
@@ -601,7 +610,7 @@ class Perceptron(Classifier[LinearLearner]):
 
     @coef_.setter
     def coef_(self, coef: Any) -> None:
-        settable(self, "coef_").set_last(coef=coef)
+        self._settable("coef_").set_last(coef=coef)
 
     @property
     def intercept_(self) -> Any:
@@ -610,12 +619,36 @@ class Perceptron(Classifier[LinearLearner]):
 
     @intercept_.setter
     def intercept_(self, intercept: Any) -> None:
-        learner = settable(self, "intercept_")
+        learner = self._settable("intercept_")
         if not self.fit_intercept and np.any(intercept):
             raise ValueError(
                 "fit_intercept=False means an intercept of 0: set intercept_ to 0, or use fit_intercept=True."
             )
         learner.set_last(intercept=intercept)
+
+    def _settable(self, name: str) -> LinearLearner:
+        """Return the learner if its last weights predict and can be set. Raise an error that says what to do if not."""
+        start = f"fit(X, y, {'coef' if name == 'coef_' else 'intercept'}_init=...)"
+        try:
+            learner = self._fitted()
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"{name} cannot be set before the model knows its classes and features: start from given weights with "
+                f"{start}, or call partial_fit(X, y, classes=...) once first."
+            ) from error
+        if self.combine != "last":
+            raise AttributeError(
+                f"{name} cannot be set with combine={self.combine!r}: these weights are computed from the whole "
+                f"training history. Use combine='last', whose weights can be set, or start from given weights with "
+                f"{start}."
+            )
+        if learner.votes is not None or learner.weights.has_pocket:
+            extra = "votes" if learner.votes is not None else "a pocket"
+            raise AttributeError(
+                f"{name} cannot be set: the model was created with {extra}, which would become invalid. Create it "
+                "with combine='last'."
+            )
+        return learner
 
     coef_last_ = property(lambda self: self._fitted().shown("last").weights)
     intercept_last_ = property(lambda self: self._fitted().shown("last").intercept)
@@ -753,6 +786,40 @@ class Perceptron(Classifier[LinearLearner]):
         return tags
 
     # ---- the small steps of learning
+
+    def _learn_any(self, x: Any, y: Any) -> None:
+        """Learn from one example of any kind, and prepare the fast path for the next."""
+        self._check_again()
+        self._refuse_balanced()
+        self._refuse_early_stopping()
+        if self.batch_size != 1:
+            raise ValueError(
+                f"learn_one learns from one example, not from batch_size={self.batch_size!r}: use partial_fit."
+            )
+        target = self._one_target(y)
+        weight, by_label = target.weights(None, self.class_weight, stream=True)
+        rows = self._meet_example(x, target)
+        learner = self._learner
+        self._measure(rows)
+        method = self._method_for(target.classes).in_epoch(learner.epoch)
+        learner.meet_classes(target.classes)
+        learner.learn_block(learner.examples(self._once(rows), target, weight, by_label), method)
+        fast, columns = self._fast, getattr(self, "_columns", None)
+        if fast is None or fast.method is None or not fast.fits(self, learner, columns):
+            method = self._method_for(learner.classes).in_epoch(learner.epoch)
+            self._fast = FastPath(self, learner, columns, self._growth(), method)
+
+    def _meet_example(self, x: Any, target: Target) -> Rows:
+        """Return the rows of one example, after creating the model or making room for what is new in the example."""
+        first = not hasattr(self, "_learner")
+        rows, new = self._one_row(x, learning=True)
+        with Uninterrupted(first or bool(new)):
+            if first:
+                n_features = len(new) if isinstance(x, Mapping) else np.shape(x)[-1]
+                self._begin(target, rows, n_features, self._units(rows))
+                self.n_features_in_ = self._learner.n_features
+            self._name_features(x, new)
+        return rows
 
     def _meet_block(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, block: str = "given", start: Any = None

@@ -8,14 +8,13 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.training.base import Classifier
+from perceptrons.engine.training.base import Classifier, unchanged_on_error
 from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import known_part
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, check_order, in_order, merge, read_target, warn_if_sorted
 from perceptrons.engine.training.parameters import ClassWeight, check_same_order
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.engine.training.votes import class_shares
 from perceptrons.explanation import Explanation
 from perceptrons.kernel.arrays import (

@@ -30,7 +30,7 @@ MAX_SINGLE_THREAD_VALUES = 2**22  # in the training set, up to which one thread 
 SPARE_COLUMNS = 32  # for examples that are right, but least clearly, computed with those of the mistakes
 
 
-class KernelFit(Trainee):
+class KernelFit(Trainee[KernelLearner]):
     """A kernel model and its training set, as the loop in `training/epochs.py` trains them.
 
     combine: what the held-out examples are scored with. support_index: the support vector that each row of a training

@@ -5,13 +5,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.base import Estimator, unchanged_on_error
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import read_only
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, merge, numbered
 from perceptrons.engine.training.parameters import TaggerCombine, TaggerStep
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.sequence.allowed import OnBadLabel, check_allowed, healed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, ValidationMetric, check_choices, check_unchanged
 from perceptrons.sequence.learner import (

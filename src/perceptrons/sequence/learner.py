@@ -203,7 +203,7 @@ def check_metric(metric: str, classes: np.ndarray) -> None:
         )
 
 
-class ChainFit(Trainee):
+class ChainFit(Trainee[ChainLearner]):
     """A chain model and its training set, as the loop in `training/epochs.py` trains them.
 
     held_out: what to score `combine` on, if anything.
@@ -239,6 +239,9 @@ class ChainFit(Trainee):
 
     def settled(self, row: dict[str, Any]) -> str:
         return "converged" if row["mistakes"] == row["updates"] == 0 else ""
+
+    def norm(self) -> float:
+        return self.learner.weights.norm()
 
     def change(self) -> float:
         weights, average, before = self.learner.weights, self.learner.average(), self.before

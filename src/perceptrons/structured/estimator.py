@@ -8,7 +8,7 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
-from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.base import Estimator, unchanged_on_error
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import read_only
 from perceptrons.engine.training.interrupts import Uninterrupted
@@ -22,7 +22,6 @@ from perceptrons.engine.training.parameters import (
     Words,
     check_parameters,
 )
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
 
 OFFERS = ("size", "decode", "features", "loss")

@@ -266,7 +266,7 @@ def _passive(violation: float, delta: np.ndarray, C: float) -> float:
     return C if violation >= C * square else violation / square
 
 
-class OutputFit(Trainee):
+class OutputFit(Trainee[OutputLearner]):
     """A learner and its examples, as the loop in `training/epochs.py` trains them. held_out: which to score on."""
 
     def __init__(

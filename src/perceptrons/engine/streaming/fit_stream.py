@@ -15,16 +15,15 @@ from perceptrons.engine.streaming.blocks import TrainingBlock, blocks_of, held_o
 from perceptrons.engine.streaming.cache import ArrayFile, Cache, sound
 from perceptrons.engine.streaming.resuming import Keeper, check_place, difference
 from perceptrons.engine.streaming.threads import ahead
+from perceptrons.engine.training.base import restore_attributes
 from perceptrons.engine.training.calibration import calibrate_held_out
 from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
-from perceptrons.engine.training.linear_fit import LinearTrainee
+from perceptrons.engine.training.learner import LinearLearner, LinearTrainee
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.training.memory import MOST_SCORES
 from perceptrons.engine.training.one_pass import PIECE, at_rest, piece_size, pieces
 from perceptrons.engine.training.parameters import method_of
-from perceptrons.engine.training.unchanged import put_back
-from perceptrons.engine.training.weights import SettlingAverage
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -82,7 +81,6 @@ class StreamFit(LinearTrainee):
         self.read = False  # does the reader know its files, or is all that is known in the checkpoint?
         self.within = self.resumed = False  # a block, an epoch that was learned in part
         self.complete = False  # was the epoch learned to its end?
-        self.average: SettlingAverage | None = None
         self.outcome = Outcome()
 
     @property
@@ -91,8 +89,9 @@ class StreamFit(LinearTrainee):
         return int(self.model.max_iter if self.epochs is None else self.epochs)
 
     @property
-    def learner(self) -> Any:
-        return self.model._learner
+    def learner(self) -> LinearLearner:  # type: ignore[override]  # it begins with the first block
+        learner: LinearLearner = self.model._learner
+        return learner
 
     @property
     def row(self) -> dict[str, Any]:
@@ -118,7 +117,7 @@ class StreamFit(LinearTrainee):
                 self._train()
         except BaseException:
             if not self.outcome.history:  # nothing was learned: the model is what it was
-                put_back(self.model, before)
+                restore_attributes(self.model, before)
             raise
         finally:
             with Uninterrupted():

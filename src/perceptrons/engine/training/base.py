@@ -145,7 +145,7 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
 
     def _forget(self) -> None:
         """Be as before the first example."""
-        self._drop("_learner", "_columns", *(name for name in vars(self) if name.endswith("_")))
+        self._drop("_learner", "_columns", "_fast", *(name for name in vars(self) if name.endswith("_")))
 
     def _forget_files(self) -> None:
         """Forget how files were read: now it learns from something else."""
@@ -210,7 +210,7 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
         return hasattr(self, "_learner")
 
     def __getstate__(self) -> dict[str, Any]:
-        prepared = ("_method", "_checked")  # made again where it is needed
+        prepared = ("_method", "_checked", "_fast")  # made again where it is needed
         return {name: value for name, value in super().__getstate__().items() if name not in prepared}
 
     @property
@@ -223,6 +223,26 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = {"text/plain": repr(self)}
         return bundle | ({"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {})
+
+
+@contextmanager
+def unchanged_on_error(
+    estimator: BaseEstimator, unless: Callable[[], bool] = lambda: False, before: dict[str, Any] | None = None
+) -> Iterator[None]:
+    """If the block fails, restore the attributes of the estimator (or those of `before`), unless it has learned."""
+    before = dict(vars(estimator)) if before is None else before
+    try:
+        yield
+    except BaseException:  # Ctrl-C too
+        if not unless():
+            restore_attributes(estimator, before)
+        raise
+
+
+def restore_attributes(estimator: BaseEstimator, attributes: dict[str, Any]) -> None:
+    """Give an estimator the attributes that it had before, and no others."""
+    vars(estimator).clear()
+    vars(estimator).update(attributes)
 
 
 def learner_of(model: Estimator[L]) -> L:

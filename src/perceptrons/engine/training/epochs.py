@@ -5,13 +5,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from perceptrons.engine.passes.order import shuffled
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.progress import Progress
+
+if TYPE_CHECKING:
+    from perceptrons.engine.training.protocols import Learner
 
 AT_REST = ("converged", "stuck")  # reasons to stop after which more epochs change nothing
 
@@ -30,19 +33,22 @@ class Counts(NamedTuple):
         return Counts(self.examples + examples, self.mistakes + mistakes, self.updates + updates, self.loss + loss)
 
 
-class Trainee(ABC):
+L = TypeVar("L", bound="Learner")
+
+
+class Trainee(ABC, Generic[L]):
     """A model and its training set as the loop sees them: `learner.py` has the linear ones."""
 
-    learner: Any  # what learning changes
+    learner: L
 
-    def begin_epoch(self, epoch: int) -> None:  # noqa: B027 (most learn in all epochs alike)
+    def begin_epoch(self, epoch: int) -> None:
         """Be ready for this epoch, counted from 1 since the start of the model."""
 
     @abstractmethod
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from the examples in this order; between two pieces of it everything is in order."""
 
-    def end_epoch(self) -> None:  # noqa: B027 (most have nothing to do)
+    def end_epoch(self) -> None:
         """What is to be done when all were visited."""
 
     @abstractmethod
@@ -55,9 +61,9 @@ class Trainee(ABC):
         row["validation_accuracy"] = self.accuracy()
         return row["validation_accuracy"]
 
+    @abstractmethod
     def norm(self) -> float:
-        """The norm of the last weights."""
-        return float(self.learner.weights.norm())
+        """Return the norm of the last weights."""
 
     @abstractmethod
     def change(self) -> float:

@@ -18,6 +18,9 @@ from perceptrons.engine.training.matrices import check_csr, sound_csr
 # types of values that NumPy turns into real numbers without an error
 NOT_REAL = frozenset({np.complex64, np.complex128, np.clongdouble, np.datetime64, np.timedelta64})
 IN_CACHE = 2**20  # up to this many numbers, two passes are faster than waiting for several threads
+ROW_TYPES = frozenset((list, tuple, np.ndarray))  # that may be one row of numbers
+# types of values that are numbers beyond doubt; NumPy would also read strings
+NUMBER_TYPES = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))
 FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
 
 
@@ -252,6 +255,17 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
             places.append(place)
     values, at = np.array(amounts, dtype), np.array(places, np.int32)
     return Sparse(values, at, np.array([0, len(values)], np.int32)), list(new)
+
+
+def known_numbers(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return values and columns of a dict; None if a feature has no column or a value is not a plain number."""
+    if not NUMBER_TYPES.issuperset(map(type, x.values())):
+        return None
+    try:
+        places = np.fromiter(map(columns.__getitem__, x), np.int32, len(x))
+        return np.fromiter(x.values(), dtype, len(x)), places
+    except (KeyError, OverflowError):
+        return None
 
 
 def _whole_name(name: Any, x: Mapping[Any, Any]) -> str:

@@ -1,4 +1,4 @@
-"""A linear model during training: weights, votes, classes and counters."""
+"""A linear model during training: weights, votes, classes and counters; and the same with its training set."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from perceptrons.engine.rows import Rows
 from perceptrons.engine.training.calibration import Calibration
-from perceptrons.engine.training.epochs import Counts, Outcome
+from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
 from perceptrons.engine.training.inputs import (
     Growth,
     as_configured,
@@ -23,8 +23,10 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, same_form, winners
 from perceptrons.engine.training.memory import Size, check_room
 from perceptrons.engine.training.one_pass import (
+    MANY_EXAMPLES,
     PIECE,
     Examples,
+    at_rest,
     check_overflow,
     judge_last,
     learn,
@@ -43,7 +45,7 @@ from perceptrons.engine.training.schemes import (
 )
 from perceptrons.engine.training.units import Units
 from perceptrons.engine.training.votes import Votes, take
-from perceptrons.engine.training.weights import LATE, Weights, first_weights
+from perceptrons.engine.training.weights import LATE, SettlingAverage, Weights, first_weights
 
 LOOK_UP = 16  # averaging one weight that is looked up costs about as much as this many in a row
 AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
@@ -60,8 +62,6 @@ class Shown(NamedTuple):
 class LinearLearner:
     """Everything that training changes, and all that is needed to keep training: this is what a model file holds."""
 
-    ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
-    ready_to_predict: Any = None
     sparse_coef = False  # are weights shown as a sparse matrix?
     threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
     calibration: Calibration | None = None
@@ -279,8 +279,7 @@ class LinearLearner:
             self._shown = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        prepared: dict[str, Any] = {"_shown": {}, "ready_to_learn": None, "ready_to_predict": None}
-        return vars(self) | prepared  # the copy makes its own: arrays that are unpickled could be written
+        return {**vars(self), "_shown": {}}  # a copy makes its own: arrays that are unpickled could be written
 
     def average(self) -> tuple[np.ndarray, np.ndarray]:
         """The averaged weights; computed once until something is learned."""
@@ -420,6 +419,70 @@ class LinearLearner:
         if self.votes is not None:
             self.votes.restore(snapshot[1])
         self.changed()
+
+
+class LinearTrainee(Trainee[LinearLearner]):
+    """A linear model in training, on examples in memory or block by block."""
+
+    average: SettlingAverage | None = None  # from the first call of `change` on
+
+    def norm(self) -> float:
+        return self.learner.weights.norm()
+
+    def change(self) -> float:
+        if self.average is None:
+            self.average = SettlingAverage(self.learner.weights)
+            return np.inf
+        return self.average.change()
+
+
+class LinearFit(LinearTrainee):
+    """A linear model with its training set in memory.
+
+    train: the examples to learn from; None is all. held_out: the examples to score `combine` on, if any.
+    """
+
+    def __init__(
+        self, learner: LinearLearner, examples: Examples, method: Method, combine: str, train: np.ndarray | None,
+        held_out: np.ndarray | None,
+    ):  # fmt: skip
+        self.learner, self.examples, self.method, self.combine = learner, examples, method, combine
+        self.epoch_method = method  # with the margin of this epoch
+        self.held_out = held_out
+        self.judged_on = np.arange(len(examples.y)) if train is None else train
+        self.taken = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting: which support vector a row is
+        duels = examples.problems is not None and examples.problems.duels
+        learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
+        self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.epoch_method = self.method.in_epoch(epoch)
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        weights, votes, method = self.learner.weights, self.learner.votes, self.epoch_method
+        for part in pieces(order, self.piece):
+            counts = learn(
+                weights, self.examples, part, method, judged_on=self.judged_on, votes=votes, taken=self.taken
+            )
+            yield counts
+            check_overflow(counts, method, weights.dtype)
+
+    def end_epoch(self) -> None:
+        judge_last(self.learner.weights, self.examples, self.judged_on, self.method.zero_score)
+
+    def settled(self, row: dict[str, Any]) -> str:
+        return at_rest(row, self.method, self.has_mistakes)
+
+    def has_mistakes(self) -> bool:
+        """Return whether the last weights, by which learning judges, predict a training example wrongly."""
+        return self.learner.wrong(self.examples, self.judged_on, "last", self.method.zero_score) > 0
+
+    def accuracy(self) -> float:
+        weight, held_out = self.examples.weight, self.held_out
+        assert held_out is not None
+        total = float(len(held_out) if weight is None else weight[held_out].sum())
+        self.learner.changed()
+        return 1.0 - self.learner.wrong(self.examples, held_out, self.combine, self.method.zero_score) / total
 
 
 def shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
