@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.rows import Dense, Rows, Sparse
+from perceptrons.engine.rows import Dense, Rows
 from perceptrons.engine.streaming.fit_stream import fit_stream
 from perceptrons.engine.training.base import Classifier, learner_of, unchanged_on_error
 from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
@@ -25,7 +25,7 @@ from perceptrons.engine.training.inputs import (
     once_each,
 )
 from perceptrons.engine.training.interrupts import Uninterrupted
-from perceptrons.engine.training.labels import Target, answer, check_order, in_order, merge, read_target, warn_if_sorted
+from perceptrons.engine.training.labels import Target, answer, check_order, merge, read_target, warn_if_sorted
 from perceptrons.engine.training.learner import LinearFit, LinearLearner, shaped
 from perceptrons.engine.training.one_example import LABEL_TYPES, FastPath
 from perceptrons.engine.training.parameters import (
@@ -47,7 +47,6 @@ from perceptrons.engine.training.parameters import (
     check_unchanged,
     margin_of,
     method_of,
-    scaling_of,
 )
 from perceptrons.engine.training.rule import grown
 from perceptrons.engine.training.schemes import n_rows
@@ -60,7 +59,7 @@ NO_CODES = np.zeros(0, np.int32)  # class numbers of no examples
 
 
 def _has_one_weight_vector(model: "Perceptron") -> bool:
-    """Is there a `coef_` to show? Raises AttributeError if not: voting has many weight vectors."""
+    """Return True if there is a `coef_` to show. Raise AttributeError for voting, which has many weight vectors."""
     if model.combine == "vote":
         raise AttributeError("Voting predicts with many weight vectors: there is no coef_ to make sparse.")
     return True
@@ -336,16 +335,16 @@ class Perceptron(Classifier[LinearLearner]):
         model = cls(classes=classes, **params)
         check_choices(model)
         dtype = np.float32 if getattr(coef, "dtype", None) == np.float32 else np.float64
-        given = np.atleast_2d(as_numbers(coef, "coef"))
-        if given.ndim != 2 or not given.size:
+        matrix = np.atleast_2d(as_numbers(coef, "coef"))
+        if matrix.ndim != 2 or not matrix.size:
             raise ValueError(f"coef has shape {np.shape(coef)}: give one weight per feature, or one row per class.")
-        if classes is None and model.multiclass == "ovo" and len(given) > 1:
+        if classes is None and model.multiclass == "ovo" and len(matrix) > 1:
             raise ValueError(
                 "multiclass='ovo' has a row of weights for every pair of classes: name them, classes=[...]."
             )
-        labels = np.arange(max(2, len(given))) if classes is None else check_order(classes)
-        n, d = n_rows(model.multiclass, len(labels)), given.shape[1]
-        w = shaped(given, (n, d), dtype, "coef")
+        labels = np.arange(max(2, len(matrix))) if classes is None else check_order(classes)
+        n, d = n_rows(model.multiclass, len(labels)), matrix.shape[1]
+        w = shaped(matrix, (n, d), dtype, "coef")
         b = shaped(np.repeat(intercept, n) if np.ndim(intercept) == 0 else intercept, (n,), dtype, "intercept")
         model._begin(Target("single", labels, NO_CODES), Dense(w[:0].astype(dtype)), d, Units(0.0, 1.0), w, b)
         model.n_features_in_ = d
@@ -384,13 +383,7 @@ class Perceptron(Classifier[LinearLearner]):
             warm = self.warm_start and hasattr(self, "_learner") and coef_init is None and intercept_init is None
             dtype = self._learner.weights.dtype if warm else None
             X = check_matrix(self, X, reset=not warm, dtype=dtype, growth=self._growth())
-            target = in_order(read_target(y, X.shape[0], self._learner.form if warm else ""), self.classes)
-            if warm:
-                self._check_can_go_on(target)
-                target = target.among(merge(self._learner.classes, target.classes))
-            if len(target.classes) < 2 and not target.several:
-                only = target.classes.tolist()[0]
-                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+            target = self._read_labels(y, X.shape[0], warm)
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=False)
             if not warm:
                 self._forget_files()
@@ -588,10 +581,10 @@ class Perceptron(Classifier[LinearLearner]):
         self._learner.check_form(target.form, len(target.classes))
         if not target.several:
             return super().score(X, y, sample_weight)
-        known = merge(self.classes_, target.classes)
-        truth = target.among(known).indicator
+        classes = merge(self.classes_, target.classes)
+        truth = target.among(classes).indicator
         predicted = np.zeros_like(truth)
-        predicted[:, np.searchsorted(known, self.classes_)] = self._winners(self.decision_function(X))
+        predicted[:, np.searchsorted(classes, self.classes_)] = self._winners(self.decision_function(X))
         from sklearn.metrics import accuracy_score  # slow to import, and no command needs it
 
         return accuracy_score(truth, predicted, sample_weight=sample_weight)
@@ -843,12 +836,7 @@ class Perceptron(Classifier[LinearLearner]):
                 raise ValueError(
                     f"A block has {X.shape[1]} features, but earlier blocks had {self._learner.n_features}."
                 )
-            target = y if isinstance(y, Target) else read_target(y, X.shape[0], "" if first else self._learner.form)
-            target = in_order(target, self.classes)
-            check_consistent_length(X, target.codes)  # a source may have said another number of rows
-            if not first:
-                self._check_can_go_on(target)
-            target = self._among(target, classes)
+            target = self._read_block_labels(y, X.shape[0], classes)
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
             if first:
                 units = self._units(as_rows(X), sample_weight)
@@ -867,11 +855,11 @@ class Perceptron(Classifier[LinearLearner]):
         return rows if self.step == "constant" else once_each(rows)
 
     def _method_for(self, classes: Any) -> Any:
-        """How to learn; made again only if parameters or classes changed."""
-        made, now = self._method, (classes, self._checked, self._learner, self._learner.spread)
-        if made is None or any(was is not one for was, one in zip(made, now, strict=False)):
-            made = self._method = *now, method_of(self, self._learner, classes, stream=True)
-        return made[-1]
+        """Return how to learn; computed again only if parameters or classes changed."""
+        cached, key = self._method, (classes, self._checked, self._learner, self._learner.spread)
+        if cached is None or any(previous is not current for previous, current in zip(cached, key, strict=False)):
+            cached = self._method = *key, method_of(self, self._learner, classes, stream=True)
+        return cached[-1]
 
     def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self), id(self.cost)
@@ -880,35 +868,19 @@ class Perceptron(Classifier[LinearLearner]):
     _check_can_go_on = check_unchanged
 
     def _units(self, rows: Any, weight: Any = None) -> Any:
-        """Of the data that the model begins with, where parameters depend on them."""
+        """Return the units of the first data, or 1 if no parameter depends on them."""
         if self.margin != "auto" and self.intercept_scaling != "auto":
             return Units(1.0, 1.0)
         return moments(rows, weight).units()
 
     def _measure(self, rows: Any, weight: Any = None) -> Any:
-        """The spread, of the first examples that are not all 0."""
+        """Set the spread by the first examples that are not all 0."""
         if not self._learner.spread:
             self._learner.spread = self._units(rows, weight).spread
 
     def _begin(self, target: Any, rows: Any, n_features: int, units: Any, coef: Any = None, bias: Any = None) -> None:
         check_start(self, target, bias)
-        self._learner = LinearLearner.begin(
-            target.classes,
-            n_features,
-            rows.values.dtype,
-            combine=self.combine,
-            scheme="labels" if target.several else self.multiclass,
-            form=target.form,
-            sigma=self.step == "arow",
-            init=self.init,
-            seed=self._seed(),
-            intercept=bool(self.fit_intercept),
-            scaling=scaling_of(self),
-            units=units,
-            sparse=isinstance(rows, Sparse),
-            coef=coef,
-            bias=bias,
-        )
+        self._learner = LinearLearner.begin(self, target, rows, n_features, units, self._seed(), coef, bias)
         self._tell(None)
 
 

@@ -175,7 +175,7 @@ def _prepare_here(
     learner = learner_of(estimator)
     target = target.among(learner.classes)
     check_allowed(setup.limits.barrier, target.codes, read.starts, target.classes, estimator.allowed)
-    tokens = learner.meet(read, learner.classes, anew=True)
+    tokens = learner.meet(read, learner.classes, restart_counts=True)
     estimator.n_features_in_ = learner.n_features
     n = len(tokens.starts) - 1
     assigned = assign_examples(n, number_of_shards(client, shards, n, "one per sequence"), learner.seed)

@@ -189,7 +189,9 @@ class StreamFit(LinearTrainee):
         for part, counts in learner.learning_block(examples, method, parts, are_new=goes_on):
             seen = seen.plus(counts)
             if method.zero_score == "correct" and not row["updates"] + seen.updates:
-                place["wrong"] = place["wrong"] or learner.wrong(examples, part, "last", method.zero_score) > 0
+                place["wrong"] = (
+                    place["wrong"] or learner.weighted_mistakes(examples, part, "last", method.zero_score) > 0
+                )
             n_seen = row["examples"] + seen.examples
             if first and n_seen.bit_length() > (n_seen - len(part)).bit_length():
                 place["marks"].append((n_seen, row["mistakes"] + seen.mistakes))
@@ -240,7 +242,9 @@ class StreamFit(LinearTrainee):
                 part = block.part(rows)
                 X = widened(part.X, learner.n_features)
                 examples, method = self.model._meet_block(X, part.target.used(), None, part.weight, "checked")
-                wrong += learner.wrong(examples, np.arange(len(rows)), self.model.combine, method.zero_score)
+                wrong += learner.weighted_mistakes(
+                    examples, np.arange(len(rows)), self.model.combine, method.zero_score
+                )
         return 1.0 - wrong / total
 
     def _calibrate(self) -> None:
