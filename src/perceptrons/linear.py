@@ -48,7 +48,7 @@ from perceptrons.engine.training.parameters import (
     margin_of,
     method_of,
 )
-from perceptrons.engine.training.rule import grown
+from perceptrons.engine.training.rule import Method, grown
 from perceptrons.engine.training.schemes import n_rows
 from perceptrons.engine.training.units import Units, moments
 from perceptrons.engine.training.votes import class_shares
@@ -246,7 +246,7 @@ class Perceptron(Classifier[LinearLearner]):
     ('converged', 1.0)
     """
 
-    _method = None  # the method of learning made last, of which classes and parameters
+    _method: tuple[Any, ...] | None = None  # the method of learning made last, of which classes and parameters
     _fast: FastPath | None = None  # of `learn_one` and `predict_one`
 
     def __init__(
@@ -469,10 +469,10 @@ class Perceptron(Classifier[LinearLearner]):
         fast, columns = self._fast, getattr(self, "_columns", None)
         if fast is not None and fast.labels and self.class_weight is None and fast.fits(self, self._learner, columns):
             label = fast.labels.get(y) if type(y) in LABEL_TYPES else None
-            row = None if label is None else fast.read(x)
+            row = None if label is None else fast.read(x, learning=True)
             if row is None and label is not None and isinstance(x, Mapping) and columns is not None:
                 rows, new = self._one_row(x)
-                row = None if new else self._once(rows)[:2]
+                row = None if new else entries(self._once(rows))
             if label is not None and row is not None and fast.learn(*row, label):
                 return self
         self._learn_any(x, y)
@@ -848,13 +848,13 @@ class Perceptron(Classifier[LinearLearner]):
         self.n_features_in_ = self._learner.n_features
         return self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method
 
-    def _growth(self) -> Any:
+    def _growth(self) -> Growth:
         return Growth(float(self.eta0), self.penalty in ("l2", "elasticnet"))
 
-    def _once(self, rows: Any) -> Any:
+    def _once(self, rows: Rows) -> Rows:
         return rows if self.step == "constant" else once_each(rows)
 
-    def _method_for(self, classes: Any) -> Any:
+    def _method_for(self, classes: np.ndarray) -> Method:
         """Return how to learn; computed again only if parameters or classes changed."""
         cached, key = self._method, (classes, self._checked, self._learner, self._learner.spread)
         if cached is None or any(previous is not current for previous, current in zip(cached, key, strict=False)):
@@ -867,18 +867,20 @@ class Perceptron(Classifier[LinearLearner]):
     _check_choices = check_choices
     _check_can_go_on = check_unchanged
 
-    def _units(self, rows: Any, weight: Any = None) -> Any:
+    def _units(self, rows: Rows, weight: Any = None) -> Units:
         """Return the units of the first data, or 1 if no parameter depends on them."""
         if self.margin != "auto" and self.intercept_scaling != "auto":
             return Units(1.0, 1.0)
         return moments(rows, weight).units()
 
-    def _measure(self, rows: Any, weight: Any = None) -> Any:
+    def _measure(self, rows: Rows, weight: Any = None) -> None:
         """Set the spread by the first examples that are not all 0."""
         if not self._learner.spread:
             self._learner.spread = self._units(rows, weight).spread
 
-    def _begin(self, target: Any, rows: Any, n_features: int, units: Any, coef: Any = None, bias: Any = None) -> None:
+    def _begin(
+        self, target: Target, rows: Rows, n_features: int, units: Units, coef: Any = None, bias: Any = None,
+    ) -> None:  # fmt: skip
         check_start(self, target, bias)
         self._learner = LinearLearner.begin(self, target, rows, n_features, units, self._seed(), coef, bias)
         self._tell(None)

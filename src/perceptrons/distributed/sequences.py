@@ -133,7 +133,7 @@ class SequencesPart:
         assert self.held_out is not None
         if not len(self.held_out):
             return 0.0, 0.0
-        accuracy, phrases = self._fit(weights).judged()
+        accuracy, phrases = self._fit(weights).validation_scores()
         n = float(np.diff(self.tokens.starts)[self.held_out].sum())
         return (accuracy, n) if phrases is None else (accuracy, n, phrases.n_true, phrases.n_found, phrases.n_right)
 

@@ -188,12 +188,6 @@ class Validation(NamedTuple):
         codes = y[tokens_of(tokens.starts, selected)[0]]
         return cls(tokens.sequences(selected), codes, classes[codes], metric == "phrase_f1")
 
-    def accuracy(self, y_hat: np.ndarray) -> float:
-        return float((y_hat == self.codes).mean()) if len(self.codes) else 1.0
-
-    def phrases(self, y_hat: np.ndarray, classes: np.ndarray) -> PhraseScores:
-        return phrase_scores(self.labels, classes[y_hat], np.diff(self.tokens.starts))
-
 
 def check_metric(metric: str, classes: np.ndarray) -> None:
     """Raise ValueError if the labels are not those of phrases and F1 of phrases is asked for."""
@@ -243,29 +237,26 @@ class ChainFit(Trainee[ChainLearner]):
         return np.inf if before is None else weights.relative_change(average, *before)
 
     def accuracy(self) -> float:
-        """Return the share of the held-out tokens that are labelled right."""
-        assert self.held_out is not None
-        return self.held_out.accuracy(self._answers())
+        return self.validation_scores()[0]
 
     def judge(self, row: dict[str, Any]) -> float:
-        accuracy, phrases = self.judged()
+        accuracy, phrases = self.validation_scores()
         row["validation_accuracy"] = accuracy
         if phrases is None:
             return accuracy
         row["validation_phrase_f1"] = phrases.f1
         return phrases.f1
 
-    def judged(self) -> tuple[float, PhraseScores | None]:
+    def validation_scores(self) -> tuple[float, PhraseScores | None]:
         """Return the accuracy on the held-out tokens, and the scores of their phrases if the metric needs them."""
-        assert self.held_out is not None
-        y_hat = self._answers()
-        by_phrases = self.held_out.by_phrases
-        phrases = self.held_out.phrases(y_hat, self.learner.classes) if by_phrases else None
-        return self.held_out.accuracy(y_hat), phrases
-
-    def _answers(self) -> np.ndarray:
-        assert self.held_out is not None
-        return self.learner.label(self.held_out.tokens, self.combine, self.bounds.barrier)[0]
+        held_out = self.held_out
+        assert held_out is not None
+        y_hat = self.learner.label(held_out.tokens, self.combine, self.bounds.barrier)[0]
+        accuracy = float((y_hat == held_out.codes).mean()) if len(y_hat) else 1.0
+        if not held_out.by_phrases:
+            return accuracy, None
+        lengths = np.diff(held_out.tokens.starts)
+        return accuracy, phrase_scores(held_out.labels, self.learner.classes[y_hat], lengths)
 
 
 def learned_since(estimator: Any) -> Callable[[], bool]:

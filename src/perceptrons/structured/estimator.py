@@ -15,6 +15,7 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.parameters import DOMAINS as LINEAR
 from perceptrons.engine.training.parameters import (
     NONE,
+    TRAINING_DOMAINS,
     Domain,
     Number,
     TaggerCombine,
@@ -25,15 +26,12 @@ from perceptrons.engine.training.parameters import (
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
 
 OFFERS = ("size", "decode", "features", "loss")
-SHARED = (
-    "eta0", "C", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
-    "n_iter_no_change", "max_seconds", "warm_start", "verbose",
-)  # fmt: skip
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "combine": (Words(get_args(TaggerCombine)),),
     "step": (Words(get_args(TaggerStep)),),
     "margin": (Number(0, 1e12), NONE),
-    **{name: LINEAR[name] for name in SHARED},
+    "C": LINEAR["C"],
+    **TRAINING_DOMAINS,
 }
 LEAST_MARGIN = 1e-12  # weights are divided by it
 

@@ -263,9 +263,13 @@ def known_numbers(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any) 
         return None
     try:
         places = np.fromiter(map(columns.__getitem__, x), np.int32, len(x))
-        return np.fromiter(x.values(), dtype, len(x)), places
+        values = np.fromiter(x.values(), np.float64, len(x))
     except (KeyError, OverflowError):
         return None
+    if dtype == np.float64:
+        return values, places
+    with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite
+        return values.astype(dtype), places
 
 
 def _whole_name(name: Any, x: Mapping[Any, Any]) -> str:

@@ -4,6 +4,7 @@ It takes the usual examples: one label of a known class, known features, average
 general path, which reads everything and raises the errors. Both call the same compiled pass and learn the same bits.
 """
 
+from functools import cache
 from math import hypot
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from perceptrons.engine.passes.one_example import MISTAKE, OVERFLOWED, UPDATE, binary_one, multiclass_one
 from perceptrons.engine.training.epochs import Counts
-from perceptrons.engine.training.inputs import NOT_REAL, NUMBER_TYPES, ROW_TYPES, Growth, known_numbers, largest
+from perceptrons.engine.training.inputs import NOT_REAL, ROW_TYPES, Growth, known_numbers, largest
 from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.one_pass import MANY_CLASSES, check_overflow
 from perceptrons.engine.training.parameters import OF_ONE_EXAMPLE
@@ -21,6 +22,12 @@ LABEL_TYPES = frozenset((str, int, bool, np.str_, np.bool_, np.int64, np.int32))
 NOT_PLAIN = NOT_REAL | ROW_TYPES  # types of values in a list that need a closer look
 NO_COLUMNS = np.empty(0, np.int32)
 FIRST = np.zeros(1, np.int64)  # the order of one example
+
+
+@cache
+def row_bounds(n: int) -> np.ndarray:
+    """Return where a single sparse row of n entries starts and ends."""
+    return np.array([0, n], np.int32)
 
 
 class FastPath:
@@ -52,7 +59,7 @@ class FastPath:
         if method is not None and is_single and not has_extras and learner.spread > 0 and not method.l1:
             codes = learner.pass_labels(np.arange(len(self.classes), dtype=np.int32))
             self.labels = {label: codes[k : k + 1].copy() for k, label in enumerate(self._answers)}
-            self._rule = np.array(method.rule(self.dtype))
+            self._rule, self._general = np.array(method.rule(self.dtype)), None if method.is_plain else True
             self._pass: Any = binary_one if weights.n_rows == 1 else multiclass_one
             self._no_sigma = np.empty((weights.n_rows, 0), self.dtype), np.empty(0, self.dtype)
 
@@ -68,23 +75,25 @@ class FastPath:
             and OF_ONE_EXAMPLE(estimator) == self.params
         )
 
-    def read(self, x: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return values and columns of a dict, without zeros, or a matrix of one dense row and NO_COLUMNS.
+    def read(self, x: Any, learning: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return values and columns of a dict, or a matrix of one dense row and NO_COLUMNS.
 
-        None: the general path must read it. Numbers of a dense row may still be NaN or too large.
+        None: the general path must read it. The numbers may still be NaN or too large, but those of a dict to learn
+        from are checked, and without zeros.
         """
         if type(x) is dict and self.columns is not None:
-            if not NUMBER_TYPES.issuperset(map(type, x.values())):
+            row = known_numbers(x, self.columns, self.dtype)
+            if row is None and 0 in x.values():  # a feature that has always been 0 has no column
+                x = {name: value for name, value in x.items() if value or type(value) not in (float, int)}
+                row = known_numbers(x, self.columns, self.dtype)
+            if row is None or not learning:
+                return row
+            if not hypot(*x.values()) <= self.limit:  # the length of the row: NaN if one of the values is
                 return None
-            try:
-                length = hypot(*x.values())
-            except OverflowError:  # a huge whole number
-                return None
-            if not length <= self.limit:  # NaN if one of the values is
-                return None
-            if not all(x.values()):  # a feature that has always been 0 has no column
-                x = {name: value for name, value in x.items() if value}
-            return known_numbers(x, self.columns, self.dtype)
+            if all(x.values()):
+                return row
+            nonzero = np.fromiter(map(bool, x.values()), bool, len(x))
+            return row[0][nonzero], row[1][nonzero]
         is_plain = x.dtype.kind in "biuf" if type(x) is np.ndarray else type(x) in ROW_TYPES
         if not is_plain or (type(x) is not np.ndarray and not NOT_PLAIN.isdisjoint(map(type, x))):
             return None
@@ -92,7 +101,7 @@ class FastPath:
             values = np.array(x, self.dtype, ndmin=2)
         except (TypeError, ValueError, OverflowError):
             return None
-        return (values, NO_COLUMNS) if values.shape == (1, self.learner.n_features) else None
+        return (values, NO_COLUMNS) if values.shape == (1, self.learner.weights.n_features) else None
 
     def learn(self, values: np.ndarray, columns: np.ndarray, label: np.ndarray) -> bool:
         """Learn from one example what `LinearLearner.learn_block` would. Return False if nothing was done."""
@@ -107,8 +116,7 @@ class FastPath:
         sigma = (a["sigma_w"], a["sigma_b"]) if "sigma_w" in a else self._no_sigma
         learner.changed()
         result = self._pass(
-            values, columns, np.array((0, len(columns)), np.int32), label, FIRST, self._rule,
-            None if method.is_plain else True, method.cost,
+            values, columns, row_bounds(len(columns)), label, FIRST, self._rule, self._general, method.cost,
             a["w"], a["b"], a["late_w"], a["late_b"], a["clock"], a["t"], *sigma, weights.one,
             learner.begin_to_follow(method),
         )  # fmt: skip

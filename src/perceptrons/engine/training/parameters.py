@@ -73,7 +73,7 @@ class Flag:
 class Kind:
     """An instance of some types."""
 
-    types: tuple[type, ...]
+    types: tuple[Any, ...]  # classes, abstract ones too
     name: str
 
     def fits(self, value: Any) -> bool:
@@ -145,6 +145,13 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "keep_learning": (Words(get_args(KeepLearning)),),
     "classes": (ANYTHING,),  # checked where labels are read
 }
+TRAINING_DOMAINS = {
+    name: DOMAINS[name]
+    for name in (
+        "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
+        "n_iter_no_change", "max_seconds", "warm_start", "verbose",
+    )
+}  # fmt: skip  # of the parameters that all estimators have
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
 OF_ONE_EXAMPLE = attrgetter(
