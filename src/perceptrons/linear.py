@@ -1,16 +1,17 @@
 """`Perceptron`, the estimator for two or more classes, or several labels. Its rule is in `passes/perceptron.py`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.rows import Dense, Sparse
+from perceptrons.engine.rows import Dense, Rows
 from perceptrons.engine.streaming.fit_stream import fit_stream
-from perceptrons.engine.training.base import Classifier, learner_of
+from perceptrons.engine.training.base import Classifier, learner_of, unchanged_on_error
 from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import (
@@ -19,13 +20,14 @@ from perceptrons.engine.training.inputs import (
     as_rows,
     check_block,
     check_matrix,
+    entries,
     known_part,
     once_each,
 )
-from perceptrons.engine.training.labels import Target, answer, check_order, in_order, merge, read_target, warn_if_sorted
-from perceptrons.engine.training.learner import LinearLearner, shaped
-from perceptrons.engine.training.linear_fit import LinearFit
-from perceptrons.engine.training.one_example import ReadyToPredict, begun_by, learn_any
+from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.labels import Target, answer, check_order, merge, read_target, warn_if_sorted
+from perceptrons.engine.training.learner import LinearFit, LinearLearner, shaped
+from perceptrons.engine.training.one_example import LABEL_TYPES, FastPath
 from perceptrons.engine.training.parameters import (
     ALPHA,
     L1_RATIO,
@@ -45,12 +47,9 @@ from perceptrons.engine.training.parameters import (
     check_unchanged,
     margin_of,
     method_of,
-    scaling_of,
 )
-from perceptrons.engine.training.rule import grown
+from perceptrons.engine.training.rule import Method, grown
 from perceptrons.engine.training.schemes import n_rows
-from perceptrons.engine.training.settable import settable
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.engine.training.units import Units, moments
 from perceptrons.engine.training.votes import class_shares
 from perceptrons.engine.training.weights import untouched
@@ -60,7 +59,7 @@ NO_CODES = np.zeros(0, np.int32)  # class numbers of no examples
 
 
 def _has_one_weight_vector(model: "Perceptron") -> bool:
-    """Is there a `coef_` to show? Raises AttributeError if not: voting has many weight vectors."""
+    """Return True if there is a `coef_` to show. Raise AttributeError for voting, which has many weight vectors."""
     if model.combine == "vote":
         raise AttributeError("Voting predicts with many weight vectors: there is no coef_ to make sparse.")
     return True
@@ -247,7 +246,8 @@ class Perceptron(Classifier[LinearLearner]):
     ('converged', 1.0)
     """
 
-    _method = None  # the method of learning made last, of which classes and parameters
+    _method: tuple[Any, ...] | None = None  # the method of learning made last, of which classes and parameters
+    _fast: FastPath | None = None  # of `learn_one` and `predict_one`
 
     def __init__(
         self, *, combine: Combine = "average", window: float = WINDOW, step: Step = "constant", eta0: float = 1.0,
@@ -335,16 +335,16 @@ class Perceptron(Classifier[LinearLearner]):
         model = cls(classes=classes, **params)
         check_choices(model)
         dtype = np.float32 if getattr(coef, "dtype", None) == np.float32 else np.float64
-        given = np.atleast_2d(as_numbers(coef, "coef"))
-        if given.ndim != 2 or not given.size:
+        matrix = np.atleast_2d(as_numbers(coef, "coef"))
+        if matrix.ndim != 2 or not matrix.size:
             raise ValueError(f"coef has shape {np.shape(coef)}: give one weight per feature, or one row per class.")
-        if classes is None and model.multiclass == "ovo" and len(given) > 1:
+        if classes is None and model.multiclass == "ovo" and len(matrix) > 1:
             raise ValueError(
                 "multiclass='ovo' has a row of weights for every pair of classes: name them, classes=[...]."
             )
-        labels = np.arange(max(2, len(given))) if classes is None else check_order(classes)
-        n, d = n_rows(model.multiclass, len(labels)), given.shape[1]
-        w = shaped(given, (n, d), dtype, "coef")
+        labels = np.arange(max(2, len(matrix))) if classes is None else check_order(classes)
+        n, d = n_rows(model.multiclass, len(labels)), matrix.shape[1]
+        w = shaped(matrix, (n, d), dtype, "coef")
         b = shaped(np.repeat(intercept, n) if np.ndim(intercept) == 0 else intercept, (n,), dtype, "intercept")
         model._begin(Target("single", labels, NO_CODES), Dense(w[:0].astype(dtype)), d, Units(0.0, 1.0), w, b)
         model.n_features_in_ = d
@@ -383,13 +383,7 @@ class Perceptron(Classifier[LinearLearner]):
             warm = self.warm_start and hasattr(self, "_learner") and coef_init is None and intercept_init is None
             dtype = self._learner.weights.dtype if warm else None
             X = check_matrix(self, X, reset=not warm, dtype=dtype, growth=self._growth())
-            target = in_order(read_target(y, X.shape[0], self._learner.form if warm else ""), self.classes)
-            if warm:
-                self._check_can_go_on(target)
-                target = target.among(merge(self._learner.classes, target.classes))
-            if len(target.classes) < 2 and not target.several:
-                only = target.classes.tolist()[0]
-                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+            target = self._read_labels(y, X.shape[0], warm)
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=False)
             if not warm:
                 self._forget_files()
@@ -472,10 +466,16 @@ class Perceptron(Classifier[LinearLearner]):
         >>> model.predict_one({"free": 1, "tickets": 1})
         'spam'
         """
-        learner = getattr(self, "_learner", None)
-        ready = None if learner is None else learner.ready_to_learn
-        if ready is None or not ready.fits(self, learner) or not ready.learn(self, learner, x, y):
-            learn_any(self, x, y)
+        fast, columns = self._fast, getattr(self, "_columns", None)
+        if fast is not None and fast.labels and self.class_weight is None and fast.fits(self, self._learner, columns):
+            label = fast.labels.get(y) if type(y) in LABEL_TYPES else None
+            row = None if label is None else fast.read(x, learning=True)
+            if row is None and label is not None and isinstance(x, Mapping) and columns is not None:
+                rows, new = self._one_row(x)
+                row = None if new else entries(self._once(rows))
+            if label is not None and row is not None and fast.learn(*row, label):
+                return self
+        self._learn_any(x, y)
         return self
 
     def fit_stream(
@@ -554,21 +554,23 @@ class Perceptron(Classifier[LinearLearner]):
         whose parameter `classes` is given predicts with its initial weights. From zeros all scores are 0, and the first
         class wins the tie (of two classes, the one that `zero_score` names).
         """
-        learner = getattr(self, "_learner", None)
-        if learner is None and self.classes is not None:
-            return begun_by(clone(self), x).predict_one(x)
-        ready = None if learner is None else learner.ready_to_predict
-        if ready is not None and ready.fits(self, learner):
-            found = ready.predict(self, learner, x)
-            if found is not None:
-                return found
+        if not hasattr(self, "_learner") and self.classes is not None:
+            model = clone(self)
+            model._check_again()
+            model._meet_example(x, Target("single", check_order(self.classes), NO_CODES))
+            return model.predict_one(x)
+        fast, columns = self._fast, getattr(self, "_columns", None)
+        if fast is not None and (fits := fast.fits(self, self._learner, columns)) and fast.predicts:
+            label = fast.predict(*(fast.read(x) or entries(known_part(*self._one_row(x)))))
+            if label is not None:
+                return label
         learner = self._fitted()
         self._check_again()
         scores = learner.score_one(known_part(*self._one_row(x)), self.combine, self.zero_score)
-        one = answer(self._winners(scores), learner.classes, learner.form)
-        if ready is None or not ready.fits(self, learner):
-            learner.ready_to_predict = ReadyToPredict(self)
-        return one.tolist()[0] if learner.form == "single" else one[0]
+        predictions = answer(self._winners(scores), learner.classes, learner.form)
+        if fast is None or not fits:
+            self._fast = FastPath(self, learner, columns, self._growth())
+        return predictions.tolist()[0] if learner.form == "single" else predictions[0]
 
     def _by_scores(self, X: Any, method: str, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         return function(self.decision_function(X))
@@ -579,10 +581,10 @@ class Perceptron(Classifier[LinearLearner]):
         self._learner.check_form(target.form, len(target.classes))
         if not target.several:
             return super().score(X, y, sample_weight)
-        known = merge(self.classes_, target.classes)
-        truth = target.among(known).indicator
+        classes = merge(self.classes_, target.classes)
+        truth = target.among(classes).indicator
         predicted = np.zeros_like(truth)
-        predicted[:, np.searchsorted(known, self.classes_)] = self._winners(self.decision_function(X))
+        predicted[:, np.searchsorted(classes, self.classes_)] = self._winners(self.decision_function(X))
         from sklearn.metrics import accuracy_score  # slow to import, and no command needs it
 
         return accuracy_score(truth, predicted, sample_weight=sample_weight)
@@ -601,7 +603,7 @@ class Perceptron(Classifier[LinearLearner]):
 
     @coef_.setter
     def coef_(self, coef: Any) -> None:
-        settable(self, "coef_").set_last(coef=coef)
+        self._settable("coef_").set_last(coef=coef)
 
     @property
     def intercept_(self) -> Any:
@@ -610,12 +612,36 @@ class Perceptron(Classifier[LinearLearner]):
 
     @intercept_.setter
     def intercept_(self, intercept: Any) -> None:
-        learner = settable(self, "intercept_")
+        learner = self._settable("intercept_")
         if not self.fit_intercept and np.any(intercept):
             raise ValueError(
                 "fit_intercept=False means an intercept of 0: set intercept_ to 0, or use fit_intercept=True."
             )
         learner.set_last(intercept=intercept)
+
+    def _settable(self, name: str) -> LinearLearner:
+        """Return the learner if its last weights predict and can be set. Raise an error that says what to do if not."""
+        start = f"fit(X, y, {'coef' if name == 'coef_' else 'intercept'}_init=...)"
+        try:
+            learner = self._fitted()
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"{name} cannot be set before the model knows its classes and features: start from given weights with "
+                f"{start}, or call partial_fit(X, y, classes=...) once first."
+            ) from error
+        if self.combine != "last":
+            raise AttributeError(
+                f"{name} cannot be set with combine={self.combine!r}: these weights are computed from the whole "
+                f"training history. Use combine='last', whose weights can be set, or start from given weights with "
+                f"{start}."
+            )
+        if learner.votes is not None or learner.weights.has_pocket:
+            extra = "votes" if learner.votes is not None else "a pocket"
+            raise AttributeError(
+                f"{name} cannot be set: the model was created with {extra}, which would become invalid. Create it "
+                "with combine='last'."
+            )
+        return learner
 
     coef_last_ = property(lambda self: self._fitted().shown("last").weights)
     intercept_last_ = property(lambda self: self._fitted().shown("last").intercept)
@@ -754,6 +780,40 @@ class Perceptron(Classifier[LinearLearner]):
 
     # ---- the small steps of learning
 
+    def _learn_any(self, x: Any, y: Any) -> None:
+        """Learn from one example of any kind, and prepare the fast path for the next."""
+        self._check_again()
+        self._refuse_balanced()
+        self._refuse_early_stopping()
+        if self.batch_size != 1:
+            raise ValueError(
+                f"learn_one learns from one example, not from batch_size={self.batch_size!r}: use partial_fit."
+            )
+        target = self._one_target(y)
+        weight, by_label = target.weights(None, self.class_weight, stream=True)
+        rows = self._meet_example(x, target)
+        learner = self._learner
+        self._measure(rows)
+        method = self._method_for(target.classes).in_epoch(learner.epoch)
+        learner.meet_classes(target.classes)
+        learner.learn_block(learner.examples(self._once(rows), target, weight, by_label), method)
+        fast, columns = self._fast, getattr(self, "_columns", None)
+        if fast is None or fast.method is None or not fast.fits(self, learner, columns):
+            method = self._method_for(learner.classes).in_epoch(learner.epoch)
+            self._fast = FastPath(self, learner, columns, self._growth(), method)
+
+    def _meet_example(self, x: Any, target: Target) -> Rows:
+        """Return the rows of one example, after creating the model or making room for what is new in the example."""
+        first = not hasattr(self, "_learner")
+        rows, new = self._one_row(x, learning=True)
+        with Uninterrupted(first or bool(new)):
+            if first:
+                n_features = len(new) if isinstance(x, Mapping) else np.shape(x)[-1]
+                self._begin(target, rows, n_features, self._units(rows))
+                self.n_features_in_ = self._learner.n_features
+            self._name_features(x, new)
+        return rows
+
     def _meet_block(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, block: str = "given", start: Any = None
     ) -> Any:
@@ -776,12 +836,7 @@ class Perceptron(Classifier[LinearLearner]):
                 raise ValueError(
                     f"A block has {X.shape[1]} features, but earlier blocks had {self._learner.n_features}."
                 )
-            target = y if isinstance(y, Target) else read_target(y, X.shape[0], "" if first else self._learner.form)
-            target = in_order(target, self.classes)
-            check_consistent_length(X, target.codes)  # a source may have said another number of rows
-            if not first:
-                self._check_can_go_on(target)
-            target = self._among(target, classes)
+            target = self._read_block_labels(y, X.shape[0], classes)
             weight, by_label = target.weights(sample_weight, self.class_weight, stream=True)
             if first:
                 units = self._units(as_rows(X), sample_weight)
@@ -793,18 +848,18 @@ class Perceptron(Classifier[LinearLearner]):
         self.n_features_in_ = self._learner.n_features
         return self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method
 
-    def _growth(self) -> Any:
+    def _growth(self) -> Growth:
         return Growth(float(self.eta0), self.penalty in ("l2", "elasticnet"))
 
-    def _once(self, rows: Any) -> Any:
+    def _once(self, rows: Rows) -> Rows:
         return rows if self.step == "constant" else once_each(rows)
 
-    def _method_for(self, classes: Any) -> Any:
-        """How to learn; made again only if parameters or classes changed."""
-        made, now = self._method, (classes, self._checked, self._learner, self._learner.spread)
-        if made is None or any(was is not one for was, one in zip(made, now, strict=False)):
-            made = self._method = *now, method_of(self, self._learner, classes, stream=True)
-        return made[-1]
+    def _method_for(self, classes: np.ndarray) -> Method:
+        """Return how to learn; computed again only if parameters or classes changed."""
+        cached, key = self._method, (classes, self._checked, self._learner, self._learner.spread)
+        if cached is None or any(previous is not current for previous, current in zip(cached, key, strict=False)):
+            cached = self._method = *key, method_of(self, self._learner, classes, stream=True)
+        return cached[-1]
 
     def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self), id(self.cost)
@@ -812,36 +867,22 @@ class Perceptron(Classifier[LinearLearner]):
     _check_choices = check_choices
     _check_can_go_on = check_unchanged
 
-    def _units(self, rows: Any, weight: Any = None) -> Any:
-        """Of the data that the model begins with, where parameters depend on them."""
+    def _units(self, rows: Rows, weight: Any = None) -> Units:
+        """Return the units of the first data, or 1 if no parameter depends on them."""
         if self.margin != "auto" and self.intercept_scaling != "auto":
             return Units(1.0, 1.0)
         return moments(rows, weight).units()
 
-    def _measure(self, rows: Any, weight: Any = None) -> Any:
-        """The spread, of the first examples that are not all 0."""
+    def _measure(self, rows: Rows, weight: Any = None) -> None:
+        """Set the spread by the first examples that are not all 0."""
         if not self._learner.spread:
             self._learner.spread = self._units(rows, weight).spread
 
-    def _begin(self, target: Any, rows: Any, n_features: int, units: Any, coef: Any = None, bias: Any = None) -> None:
+    def _begin(
+        self, target: Target, rows: Rows, n_features: int, units: Units, coef: Any = None, bias: Any = None,
+    ) -> None:  # fmt: skip
         check_start(self, target, bias)
-        self._learner = LinearLearner.begin(
-            target.classes,
-            n_features,
-            rows.values.dtype,
-            combine=self.combine,
-            scheme="labels" if target.several else self.multiclass,
-            form=target.form,
-            sigma=self.step == "arow",
-            init=self.init,
-            seed=self._seed(),
-            intercept=bool(self.fit_intercept),
-            scaling=scaling_of(self),
-            units=units,
-            sparse=isinstance(rows, Sparse),
-            coef=coef,
-            bias=bias,
-        )
+        self._learner = LinearLearner.begin(self, target, rows, n_features, units, self._seed(), coef, bias)
         self._tell(None)
 
 

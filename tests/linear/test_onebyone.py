@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from perceptrons import Perceptron, linear
+from perceptrons import Perceptron
 from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.modelfile import load, save
 from perceptrons.online import progressive
@@ -42,11 +42,11 @@ class General(Perceptron):
     """Always goes the general way."""
 
     def learn_one(self, x, y):
-        linear.learn_any(self, x, y)
+        self._learn_any(x, y)
         return self
 
     def predict_one(self, x):
-        self._learner.ready_to_predict = None
+        self._fast = None
         return super().predict_one(x)
 
 
@@ -163,7 +163,7 @@ def test_known_examples_do_not_go_the_general_way(monkeypatch, rng, shape, k):
     for x, label in stream[:20]:
         general.learn_one(x, label)
         model.learn_one(x, label).predict_one(x)
-    monkeypatch.setattr(linear, "learn_any", None)
+    monkeypatch.setattr(Perceptron, "_learn_any", None)
     monkeypatch.setattr(LinearLearner, "score_one", None)
     for x, label in stream[20:]:
         model.learn_one(x, label).predict_one(x)
@@ -447,7 +447,7 @@ def test_progressive_validation_goes_the_short_way(monkeypatch, rng):
     model, general = Perceptron(), General()
     expected = progressive(general, stream)
     first = progressive(model, stream[:20])
-    monkeypatch.setattr(linear, "learn_any", None)
+    monkeypatch.setattr(Perceptron, "_learn_any", None)
     monkeypatch.setattr(LinearLearner, "score_one", None)
     rest = progressive(model, stream[20:])
     assert first.mistakes + rest.mistakes == expected.mistakes
@@ -487,7 +487,7 @@ def test_a_feature_that_has_always_been_0_is_no_reason_for_the_general_way(rule,
         label = ("no", "yes")[x["a"] > x["b"]]
         general.learn_one(x, label)
         if i > 10:
-            monkeypatch.setattr(linear, "learn_any", None)
+            monkeypatch.setattr(Perceptron, "_learn_any", None)
             monkeypatch.setattr(Perceptron, "_one_row", None)
         short.learn_one(x, label)
         if i >= 10:

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import perceptrons
-from perceptrons.engine.training import epochs, linear_fit
+from perceptrons.engine.training import epochs, learner
 from perceptrons.engine.wording import why_it_stopped
 from tests.conftest import gaussian
 from tests.support.lecture import rosenblatt
@@ -156,7 +156,7 @@ def test_history_counts_what_happened(rng):
 
 def test_max_seconds_stops_within_an_epoch(monkeypatch, rng):
     X, y = gaussian(rng, 5000, 4, 2)
-    monkeypatch.setattr(linear_fit, "PIECE", 1)
+    monkeypatch.setattr(learner, "PIECE", 1)
     model = rosenblatt(max_seconds=1e-9).fit(X, y)
     assert model.stop_reason_ == "max_seconds"
     assert model.history_[0]["examples"] == 1024
@@ -168,7 +168,7 @@ def test_max_seconds_stops_within_an_epoch(monkeypatch, rng):
 def test_the_size_of_the_pieces_does_not_matter(monkeypatch, piece, k, rng):
     X, y = gaussian(rng, 3000, 4, k)
     expected = rosenblatt(max_iter=3, tol=None).fit(X, y)
-    monkeypatch.setattr(linear_fit, "PIECE", piece)
+    monkeypatch.setattr(learner, "PIECE", piece)
     model = rosenblatt(max_iter=3, tol=None).fit(X, y)
     assert np.array_equal(model.coef_, expected.coef_)
     assert [row["loss"] for row in model.history_] == pytest.approx([row["loss"] for row in expected.history_])
@@ -238,8 +238,8 @@ def test_a_keyboard_interrupt_leaves_a_usable_model(monkeypatch, rng):
             raise KeyboardInterrupt
         return learn(*args, **kwargs)
 
-    learn = linear_fit.learn
-    monkeypatch.setattr(linear_fit, "learn", interrupted)
+    learn = learner.learn
+    monkeypatch.setattr(learner, "learn", interrupted)
     model = rosenblatt(max_iter=50, tol=None)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from perceptrons import Perceptron
-from perceptrons.engine.training import interrupts, learner, linear_fit, one_pass
+from perceptrons.engine.training import interrupts, learner, one_pass
 from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
 from perceptrons.engine.training.one_pass import one_blas_thread
 from tests.conftest import ROOT, gaussian
@@ -43,8 +43,8 @@ def replayed(model):
 @pytest.mark.parametrize("combine", ["vote", "average", "pocket"])
 def test_an_interrupted_fit_is_consistent(monkeypatch, rng, combine, at):
     X, y = gaussian(rng, 3000, 5, 2)
-    monkeypatch.setattr(linear_fit, "PIECE", 1)  # pieces of 1,024 examples
-    monkeypatch.setattr(linear_fit, "learn", interrupting(one_pass.learn, at))
+    monkeypatch.setattr(learner, "PIECE", 1)  # pieces of 1,024 examples
+    monkeypatch.setattr(learner, "learn", interrupting(one_pass.learn, at))
     model = Perceptron(combine=combine, max_iter=50, tol=None)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
@@ -162,8 +162,8 @@ def test_all_signals_that_came_are_answered_even_if_the_handler_of_one_raises():
 def test_a_program_that_ignores_ctrl_c_as_under_nohup_learns_to_the_end(monkeypatch, rng):
     X, y = gaussian(rng, 3000, 5, 2)
     expected = Perceptron(combine="vote", max_iter=5, tol=None).fit(X, y)
-    monkeypatch.setattr(linear_fit, "PIECE", 1)
-    monkeypatch.setattr(linear_fit, "learn", interrupting(one_pass.learn, 2))
+    monkeypatch.setattr(learner, "PIECE", 1)
+    monkeypatch.setattr(learner, "learn", interrupting(one_pass.learn, 2))
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         model = Perceptron(combine="vote", max_iter=5, tol=None).fit(X, y)

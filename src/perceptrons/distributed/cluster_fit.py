@@ -36,10 +36,9 @@ from perceptrons.distributed.mixing_theorem import bound_of_run
 from perceptrons.distributed.shards import PreparedModel, Shards
 from perceptrons.engine.passes.average import SCALE
 from perceptrons.engine.streaming.resuming import MIXINGS, Mixing, check_mixed_place
-from perceptrons.engine.training.base import has_learned, learner_of, set_learner
+from perceptrons.engine.training.base import has_learned, learner_of, set_learner, unchanged_on_error
 from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome, Trainee, new_row
 from perceptrons.engine.training.interrupts import Uninterrupted
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.engine.training.weights import Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
@@ -373,6 +372,9 @@ class MixedFit(Trainee):
 
     def change(self) -> float:
         return self.prepared.fit.change()
+
+    def norm(self) -> float:
+        return float(self.learner.weights.norm())
 
     def settled(self, row: dict[str, Any]) -> str:
         from dask.utils import M

@@ -34,8 +34,7 @@ from perceptrons.engine.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.engine.training.example_weights import balanced_weights, check_weights
 from perceptrons.engine.training.inputs import as_rows, check_matrix, once_each
 from perceptrons.engine.training.labels import Target, check_named, in_order, merge, read_classes, read_target
-from perceptrons.engine.training.learner import LinearLearner
-from perceptrons.engine.training.linear_fit import LinearFit
+from perceptrons.engine.training.learner import LinearFit, LinearLearner
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.training.one_pass import Examples
 from perceptrons.engine.training.parameters import check_choices, check_unchanged, method_of, penalty_of
@@ -211,7 +210,7 @@ class LinearPart:
     def has_mistakes(self, common: CommonWeights) -> bool:
         """Return whether weights predict one of the training examples wrongly."""
         weights = common.to_weights()
-        return any(self.setup.fit(weights, block).contradicted() for block in self.blocks())
+        return any(self.setup.fit(weights, block).has_mistakes() for block in self.blocks())
 
 
 class RawRows(NamedTuple):

@@ -130,7 +130,7 @@ class SequencesPart:
         assert self.held_out is not None
         if not len(self.held_out):
             return 0.0, 0.0
-        accuracy, phrases = self._fit(common.to_weights()).judged()
+        accuracy, phrases = self._fit(common.to_weights()).validation_scores()
         n = float(np.diff(self.tokens.starts)[self.held_out].sum())
         return (accuracy, n) if phrases is None else (accuracy, n, phrases.n_true, phrases.n_found, phrases.n_right)
 
@@ -172,7 +172,7 @@ def _prepare_here(
     learner = learner_of(estimator)
     target = target.among(learner.classes)
     check_allowed(setup.limits.barrier, target.codes, read.starts, target.classes, estimator.allowed)
-    tokens = learner.meet(read, learner.classes, anew=True)
+    tokens = learner.meet(read, learner.classes, restart_counts=True)
     estimator.n_features_in_ = learner.n_features
     n = len(tokens.starts) - 1
     assigned = assign_examples(n, number_of_shards(client, shards, n, "one per sequence"), learner.seed)

@@ -1,7 +1,6 @@
 """`RunningScaler`, which standardises the features of a stream with running means and variances."""
 
 import math
-import struct
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -12,12 +11,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.passes.scaling import MEAN, VARIANCE, count_dense, count_named, count_sparse, scale_named, up_to
-from perceptrons.engine.training.inputs import as_configured, check_matrix, read_only
-from perceptrons.engine.training.one_example import COLUMN, PACK_COLUMNS, PACK_VALUES, ROWS
+from perceptrons.engine.training.inputs import ROW_TYPES, as_configured, check_matrix, known_numbers, read_only
 from perceptrons.engine.training.parameters import NONE, WINDOW, Domain, Number, check_parameters
 
 DOMAINS: dict[str, tuple[Domain, ...]] = {"window": (Number(2, 1e12), NONE)}
-PACK = PACK_VALUES[np.dtype(np.float64)]
 
 
 class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -149,11 +146,11 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             count_dense(row, self._keep(), self.n_samples_seen_, self._moments)
         else:
             self._begin_dicts()
-            packed = self._packed(x)
+            packed = known_numbers(x, self._places, np.float64)
             if packed is None:
                 x = _numbers(x)
                 self._add_names(x)
-                packed = self._packed(x)
+                packed = known_numbers(x, self._places, np.float64)
                 assert packed is not None
             if not count_named(*packed, self._keep(), self._moments):
                 bad_name = next(name for name, value in x.items() if not math.isfinite(value))
@@ -180,11 +177,11 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             mean, _, factors = up_to(self._keep(), self.n_samples_seen_, self._moments)
             return ((row[0] - mean) * factors).astype(row.dtype, copy=False)
         self._begin_dicts()
-        packed, numbers = self._packed(x), x
+        packed, numbers = known_numbers(x, self._places, np.float64), x
         if packed is None:
             numbers = _numbers(x)
             values, places = np.array(list(numbers.values())), self._places
-            packed = values, np.array([places.get(name, -1) for name in numbers], COLUMN)
+            packed = values, np.array([places.get(name, -1) for name in numbers], np.int32)
         scale_named(*packed, self._moments)
         scaled = dict(zip(numbers, packed[0].tolist(), strict=True))
         return scaled if len(scaled) == len(x) else {name: scaled.get(name, value) for name, value in x.items()}
@@ -236,7 +233,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _row(self, x: Any) -> np.ndarray | None:
         """Return a row of finite numbers as a matrix; None: it has to be checked."""
-        if type(x) not in ROWS or not hasattr(self, "_moments") or hasattr(self, "_places"):
+        if type(x) not in ROW_TYPES or not hasattr(self, "_moments") or hasattr(self, "_places"):
             return None
         try:
             row = np.array(x, x.dtype if getattr(x, "dtype", None) == np.float32 else np.float64, ndmin=2)
@@ -245,18 +242,8 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         is_finite = row.shape == (1, len(self._moments)) and math.isfinite(row.sum())
         return row if is_finite else None
 
-    def _packed(self, x: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return values and columns of a dict; None if a feature is new or not a number."""
-        n = len(x)
-        values, columns = np.empty(n), np.empty(n, COLUMN)
-        try:
-            PACK[n](values, 0, *x.values())
-            PACK_COLUMNS[n](columns, 0, *map(self._places.__getitem__, x))
-        except (KeyError, struct.error, OverflowError):
-            return None
-        return values, columns
-
     def _add_names(self, x: Mapping[str, Any]) -> None:
+        """Give new features a place."""
         for name in x:
             self._places.setdefault(name, len(self._places))
         room = len(self._moments)

@@ -153,8 +153,8 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
 
 def _float_type(name: str) -> str:
     """Return float32 for it and smaller types, else float64; as in training/inputs.py."""
-    small = ("float32", "float16", "bfloat16", "bool", "int8", "uint8", "int16", "uint16")
-    return "float32" if name in small else "float64"
+    float32_types = ("float32", "float16", "bfloat16", "bool", "int8", "uint8", "int16", "uint16")
+    return "float32" if name in float32_types else "float64"
 
 
 def check_precomputed(X: Any, place: Place, n_train: int | None) -> None:

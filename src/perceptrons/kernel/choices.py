@@ -1,12 +1,22 @@
 """The parameters of `KernelPerceptron`: the domain of each, and which cannot be combined."""
 
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Literal, get_args
 
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.parameters import DOMAINS as LINEAR
-from perceptrons.engine.training.parameters import LIMITLESS, NONE, Domain, Kind, Number, Words, check_parameters
+from perceptrons.engine.training.parameters import (
+    LIMITLESS,
+    NONE,
+    TRAINING_DOMAINS,
+    Domain,
+    Kind,
+    Number,
+    Words,
+    check_parameters,
+)
 from perceptrons.kernel.kernels import NAMES, WITH_GAMMA
 
 KernelCombine = Literal["average", "last", "vote"]
@@ -14,19 +24,8 @@ KernelMulticlass = Literal["joint", "ovr"]
 OnFull = Literal["remove_random", "forget_oldest", "project"]
 
 
-class Function(Kind):
-    """A function."""
-
-    def fits(self, value: Any) -> bool:
-        return callable(value)
-
-
-SHARED = (
-    "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction", "n_iter_no_change",
-    "max_seconds", "class_weight", "warm_start", "verbose", "probability", "classes",
-)  # fmt: skip
 DOMAINS: dict[str, tuple[Domain, ...]] = {
-    "kernel": (Words(NAMES), Function((object,), "a function of two blocks of examples")),
+    "kernel": (Words(NAMES), Kind((Callable,), "a function of two blocks of examples")),
     "gamma": (Number(0, LIMITLESS, open=True), Words(("scale", "auto"))),
     "degree": (Number(1, 1000, whole=True),),
     "coef0": (Number(-1e100, 1e100),),
@@ -35,7 +34,8 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "budget": (Number(1, 2**31, whole=True), NONE),
     "on_full": (Words(get_args(OnFull)),),
     "cache_size": (Number(0, LIMITLESS),),
-    **{name: LINEAR[name] for name in SHARED},
+    **TRAINING_DOMAINS,
+    **{name: LINEAR[name] for name in ("class_weight", "probability", "classes")},
 }
 
 

@@ -8,14 +8,13 @@ import scipy.sparse as sp
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.training.base import Classifier
+from perceptrons.engine.training.base import Classifier, unchanged_on_error
 from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import known_part
 from perceptrons.engine.training.interrupts import Uninterrupted
-from perceptrons.engine.training.labels import Target, check_order, in_order, merge, read_target, warn_if_sorted
+from perceptrons.engine.training.labels import Target, check_order, warn_if_sorted
 from perceptrons.engine.training.parameters import ClassWeight, check_same_order
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.engine.training.votes import class_shares
 from perceptrons.explanation import Explanation
 from perceptrons.kernel.arrays import (
@@ -176,22 +175,14 @@ class_weight, warm_start, verbose, probability, classes
         -------
         self
         """
-        before = dict(vars(self))
+        attributes = dict(vars(self))
         with unchanged_on_error(self):
             check_choices(self)
             warm = self.warm_start and hasattr(self, "_learner")
             X = read_matrix(self, X, reset=not warm, dtype=self._learner.dtype if warm else None)
             if self.kernel == "precomputed":
                 check_precomputed(X, place_of(X), None)
-            target = read_target(to_host(y), int(X.shape[0]))
-            check_single(target)
-            target = in_order(target, self.classes)
-            if warm:
-                self._check_can_go_on(target)
-                target = target.among(merge(self._learner.classes, target.classes))
-            if len(target.classes) < 2:
-                only = target.classes.tolist()[0]
-                raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+            target = self._read_labels(to_host(y), int(X.shape[0]), warm)
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=False)
             if not warm:
                 self._forget_files()
@@ -199,7 +190,7 @@ class_weight, warm_start, verbose, probability, classes
             learner, train, held_out = self._learner, None, None
             if self.early_stopping or self.probability is not None:
                 train, held_out = validation_split(target.codes, weight, self.validation_fraction, learner.seed)
-        with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, before=before):
+        with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, attributes=attributes):
             fit = prepare_fit(
                 learner, X, target, weight, float(self.eta0), combine=self.combine,
                 held_out=held_out if self.early_stopping else None,
@@ -236,12 +227,7 @@ class_weight, warm_start, verbose, probability, classes
             self._refuse_early_stopping()
             first = not hasattr(self, "_learner")
             X = read_matrix(self, X, reset=first, dtype=None if first else self._learner.dtype)
-            target = read_target(to_host(y), int(X.shape[0]))
-            check_single(target)
-            target = in_order(target, self.classes)
-            if not first:
-                self._check_can_go_on(target)
-            target = self._among(target, classes)
+            target = self._read_block_labels(to_host(y), int(X.shape[0]), classes)
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=True)
             if first:
                 self._begin(target.classes, X)
@@ -413,8 +399,8 @@ class_weight, warm_start, verbose, probability, classes
         and its share is in proportion to the votes for it.
         """
         votes, learner = to_host(self._votes(X)), self._fitted()
-        apart = learner.n_rows > 1 and learner.scheme == "ovr"
-        return place_of(X).put(class_shares(votes, len(learner.classes), apart))
+        is_one_vs_rest = learner.n_rows > 1 and learner.scheme == "ovr"
+        return place_of(X).put(class_shares(votes, len(learner.classes), is_one_vs_rest))
 
     def to_sklearn(self) -> Any:
         """Raise ValueError, because scikit-learn has no model that predicts with these support vectors."""
@@ -471,10 +457,11 @@ class_weight, warm_start, verbose, probability, classes
 
     _check_choices = check_choices
 
-    def _check_can_go_on(self, target: Target | None = None) -> None:
-        if target is not None:
-            check_single(target)
-            check_same_order(self, target)
+    _check_form = staticmethod(check_single)
+
+    def _check_can_go_on(self, target: Target) -> None:
+        check_single(target)
+        check_same_order(self, target)
         check_unchanged(self)
 
 

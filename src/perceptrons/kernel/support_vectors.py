@@ -37,53 +37,42 @@ class Support:
     """Rows that are appended, replaced, and read as `Points` of the kernel on any device."""
 
     def __init__(self, kernel: Kernel, n_features: int):
-        self.kernel, self.n_features = kernel, n_features
-        self._parts: list[Points] = []
-        self._dense: tuple[GrowableArray, GrowableArray | None] | None = None  # dense rows on the host, and norms
+        self.kernel, self.n_features, self.place = kernel, n_features, HOST
+        self._points: Points | None = None
+        self._buffers: tuple[GrowableArray, GrowableArray | None] | None = None  # dense rows on the host, and norms
         self._copy: Points | None = None  # on the device of the last X to predict
-        self.place = HOST
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_dense": None, "_copy": None}  # unpickled, these would not share memory with the rows
+        return {**self.__dict__, "_buffers": None, "_copy": None}  # unpickled, they would not share memory with rows
 
     def __len__(self) -> int:
-        return sum(len(part) for part in self._parts)
+        return 0 if self._points is None else len(self._points)
 
     def append(self, points: Points) -> None:
         if not len(points):
             return
-        if self._parts:
-            self.points()  # makes them as wide as the new ones
-        self._copy = None
         if points.index is not None:  # of a precomputed kernel, whose matrix belongs to the user
             points = Points(None, points.place, index=points.index)
-        if not self._parts:
+        if self._points is None:
             self.place = points.place
-        elif points.place != self.place:
-            points = self._move(points, self.place)
-        if self.place.is_host and not sp.issparse(points.rows) and points.index is None:
-            self._append_dense(points)
+        points = self._move(points, self.place)
+        joined = points if self._points is None else None
+        present = self.points()  # as wide as the new ones
+        is_dense = self.place.is_host and not sp.issparse(points.rows) and points.index is None
+        if not is_dense or (joined is None and sp.issparse(present.rows)):
+            self._set(joined or _concatenate([present, points]))
+            return
+        if self._buffers is None:
+            joined = joined or _concatenate([present, points])
+            self._buffers = GrowableArray(joined.rows), None if joined.norms is None else GrowableArray(joined.norms)
         else:
-            self._dense = None
-            self._parts.append(points)
-
-    def _append_dense(self, points: Points) -> None:
-        if self._dense is None and self._parts:
-            present = self.points()
-            if sp.issparse(present.rows):
-                self._parts.append(points)
-                return
-            points = _concatenate([present, points])
-        if self._dense is None:
-            norms = None if points.norms is None else GrowableArray(points.norms)
-            self._dense = GrowableArray(points.rows), norms
-        else:
-            for array, values in zip(self._dense, (points.rows, points.norms), strict=True):
+            for array, values in zip(self._buffers, (points.rows, points.norms), strict=True):
                 if array is not None:
                     array.append(values)
-        rows, norms = self._dense
-        needs_float64 = points.needs_float64 or any(part.needs_float64 for part in self._parts)
-        self._parts = [Points(rows.values, HOST, None if norms is None else norms.values, needs_float64)]
+        rows, norms = self._buffers
+        needs_float64 = points.needs_float64 or present.needs_float64
+        self._points = Points(rows.values, HOST, None if norms is None else norms.values, needs_float64)
+        self._copy = None
 
     def replace(self, slots: np.ndarray, points: Points) -> None:
         """Overwrite the support vectors in these slots; slots from len(self) on are appended."""
@@ -91,34 +80,33 @@ class Support:
         old = np.flatnonzero(~is_new)
         if len(old):
             present = self.points()
-            if self._dense is not None and not sp.issparse(points.rows) and points.place.is_host:
-                rows, norms = self._dense
+            if self._buffers is not None and not sp.issparse(points.rows) and points.place.is_host:
+                rows, norms = self._buffers
                 rows.values[slots[old]] = points.rows[old]
                 if norms is not None:
                     norms.values[slots[old]] = points.norms[old]
-                self._parts[0].needs_float64 |= points.needs_float64
+                present.needs_float64 |= points.needs_float64
+                self._copy = None
             else:
                 order = np.arange(len(self))
                 order[slots[old]] = len(self) + np.arange(len(old))
-                self._dense = None
-                self._parts = [_concatenate([present, self._move(points.take(old), self.place)]).take(order)]
-            self._copy = None
+                self._set(_concatenate([present, self._move(points.take(old), self.place)]).take(order))
         self.append(points.take(np.flatnonzero(is_new)))
 
     def points(self) -> Points:
         """Return all support vectors, on the device where they are stored."""
-        if not self._parts:
+        if self._points is None:
             rows = sp.csr_matrix((0, self.n_features))
             return Points(rows, norms=np.zeros(0), index=np.zeros(0, np.intp))
-        parts = [_widen(part, self.n_features) for part in self._parts]
-        if len(parts) > 1 or parts[0] is not self._parts[0]:
-            self._set_parts([_concatenate(parts)])
-        return self._parts[0]
+        wide = _widen(self._points, self.n_features)
+        if wide is not self._points:
+            self._set(wide)
+        return wide
 
     def at(self, place: Place) -> Points:
         """Return all support vectors on another device; a copy there is kept until they change."""
         points = self.points()
-        if place == self.place or not self._parts:
+        if place == self.place or self._points is None:
             return points
         if self._copy is None or self._copy.place != place:
             self._copy = self._move(points, place)
@@ -126,16 +114,16 @@ class Support:
 
     def move_to(self, place: Place) -> None:
         """Store the support vectors on this device from now on."""
-        if self._parts and place != self.place:
-            self._set_parts([self.at(place)])
+        if self._points is not None and place != self.place:
+            self._set(self.at(place))
         self.place = place
 
     def reset(self, points: Points) -> None:
         """Replace all support vectors by these."""
-        self._set_parts([points] if len(points) else [])
+        self._set(points if len(points) else None)
 
-    def _set_parts(self, parts: list[Points]) -> None:
-        self._parts, self._dense, self._copy = parts, None, None
+    def _set(self, points: Points | None) -> None:
+        self._points, self._buffers, self._copy = points, None, None
 
     def _move(self, points: Points, place: Place) -> Points:
         if points.place == place:

@@ -30,7 +30,7 @@ MAX_SINGLE_THREAD_VALUES = 2**22  # in the training set, up to which one thread 
 SPARE_COLUMNS = 32  # for examples that are right, but least clearly, computed with those of the mistakes
 
 
-class KernelFit(Trainee):
+class KernelFit(Trainee[KernelLearner]):
     """A kernel model and its training set, as the loop in `training/epochs.py` trains them.
 
     combine: what the held-out examples are scored with. support_index: the support vector that each row of a training
@@ -79,12 +79,12 @@ class ColumnCache:
         """Return kernel values (len(rows), stop - start) of cached examples with neighbours."""
         return self._points.place.take(self._values[:, start:stop], self._slot[rows])
 
-    def values(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    def values(self, rows: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
         """Return kernel values of cached examples with any others, on the host."""
         place = self._points.place
         if place.is_host:
-            return self._values[self._slot[rows][:, None], others]
-        return to_host(place.take(place.take(self._values, self._slot[rows]), others, axis=1))
+            return self._values[self._slot[rows][:, None], neighbours]
+        return to_host(place.take(place.take(self._values, self._slot[rows]), neighbours, axis=1))
 
     def reserve(self, rows: np.ndarray, dtype: str) -> slice:
         """Return the slots of the first of these examples, as many as there is room for; to be filled by `write`."""
@@ -268,11 +268,11 @@ class Sweep(KernelFit):
                 total = total + points.place.xp.sum(change)
         if not np.isfinite(float(total)):
             raise learner.kernel.overflow_error(learner.dtype)
-        added = examples[self.support_index[examples] < 0]
-        self.support_index[added] = learner.n_support + np.arange(len(added))
-        self.score_rows = np.concatenate([self.score_rows, added])
+        new_rows = examples[self.support_index[examples] < 0]
+        self.support_index[new_rows] = learner.n_support + np.arange(len(new_rows))
+        self.score_rows = np.concatenate([self.score_rows, new_rows])
         learner.add_updates(
-            log, update, self.support_index[examples], points.take(added), self.train_rows_of(added)
+            log, update, self.support_index[examples], points.take(new_rows), self.train_rows_of(new_rows)
         )  # fmt: skip
 
     # ---- norms and changes: the scores of all examples are known, and <f, g> = sum_j a_j g(x_j)

@@ -22,7 +22,7 @@ OPENED = {"I": "B", "E": "S"}  # how a tag reads where its phrase begins
 
 
 def barriers(allowed: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
-    """(labels + 1, labels + 1), from and to, the last for both ends: 0, or minus infinity for what is forbidden.
+    """Return 0, or minus infinity for what is forbidden: (labels + 1, labels + 1), from and to, the last for both ends.
 
     stream: labels that are not known may still come.
     """
@@ -30,13 +30,13 @@ def barriers(allowed: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
     barrier = np.zeros((len(labels) + 1, len(labels) + 1))
     if isinstance(allowed, Mapping):
         known = {None, *labels}
-        named = {*allowed, *(follower for followers in allowed.values() for follower in _several(followers))} - {None}
-        unknown = sorted(map(str, named - known))
+        listed = {*allowed, *(follower for followers in allowed.values() for follower in _several(followers))} - {None}
+        unknown = sorted(map(str, listed - known))
         if unknown and not stream:
             raise ValueError(f"allowed names the labels {', '.join(unknown[:5])}, which are not among {labels[:10]}.")
-        for before, followers in allowed.items():
-            if before in known:
-                row = len(labels) if before is None else labels.index(before)
+        for label_before, followers in allowed.items():
+            if label_before in known:
+                row = len(labels) if label_before is None else labels.index(label_before)
                 barrier[row, :-1] = [0.0 if label in _several(followers) else -np.inf for label in labels]
     elif allowed is not None:
         if not all(isinstance(label, str) for label in labels):
@@ -45,28 +45,28 @@ def barriers(allowed: Any, classes: np.ndarray, stream: bool) -> np.ndarray:
         for i, (kind, phrase) in enumerate(tags):
             for j, (next_kind, next_phrase) in enumerate(tags):
                 goes_on = next_kind in INSIDE[allowed]
-                begun = kind in ("B", "I") and phrase == next_phrase
-                if (goes_on and not begun) or (kind in UNFINISHED[allowed] and not goes_on):
+                is_inside_phrase = kind in ("B", "I") and phrase == next_phrase
+                if (goes_on and not is_inside_phrase) or (kind in UNFINISHED[allowed] and not goes_on):
                     barrier[i, j] = -np.inf
         barrier[-1, -1] = 0.0
     return barrier
 
 
 def broken_steps(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens whose labels may not follow what is before them, and those whose labels may not be the last."""
+    """Return the tokens with a label that may not follow the one before, and those that may not be the last."""
     if not barrier.any() or not len(y):
         return np.empty(0, np.intp), np.empty(0, np.intp)
-    full, before = np.flatnonzero(np.diff(starts)), before_each(y, starts, len(barrier) - 1)
+    full, previous = np.flatnonzero(np.diff(starts)), before_each(y, starts, len(barrier) - 1)
     ends = starts[full + 1] - 1
-    return np.flatnonzero(barrier[before, y] < 0), ends[barrier[y[ends], len(barrier) - 1] < 0]
+    return np.flatnonzero(barrier[previous, y] < 0), ends[barrier[y[ends], len(barrier) - 1] < 0]
 
 
 def before_each(y: np.ndarray, starts: np.ndarray, outside: int) -> np.ndarray:
-    """The label before each token's; outside: before the first of a sequence."""
-    before = np.empty(len(y), np.intp)
-    before[1:] = y[:-1]
-    before[starts[np.flatnonzero(np.diff(starts))]] = outside
-    return before
+    """Return the label before that of each token. outside: before the first of a sequence."""
+    previous = np.empty(len(y), np.intp)
+    previous[1:] = y[:-1]
+    previous[starts[np.flatnonzero(np.diff(starts))]] = outside
+    return previous
 
 
 def check_allowed(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray, classes: np.ndarray, allowed: Any) -> None:
@@ -76,15 +76,16 @@ def check_allowed(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray, classe
         return
     if len(bad):
         at = int(bad[0])
-        before = before_each(y, starts, len(classes))[at]
-        what = f"{classes[y[at]]} " + ("at the beginning" if before == len(classes) else f"after {classes[before]}")
+        previous = before_each(y, starts, len(classes))[at]
+        context = "at the beginning" if previous == len(classes) else f"after {classes[previous]}"
+        problem = f"{classes[y[at]]} {context}"
     else:
         at = int(stops[0])
-        what = f"{classes[y[at]]} at the end"
+        problem = f"{classes[y[at]]} at the end"
     rule = repr(allowed) if isinstance(allowed, str) else "the given bigrams"
     ways = '"skip" or "repair"' if isinstance(allowed, str) else '"skip"'
     raise ValueError(
-        f"y has {what}, at {place(starts, at)}, which allowed={rule} forbids: correct the labels, pass on_bad_label="
+        f"y has {problem}, at {place(starts, at)}, which allowed={rule} forbids: correct the labels, pass on_bad_label="
         f"{ways} to fit, or train without `allowed`."
     )
 
@@ -98,7 +99,7 @@ class Healed(NamedTuple):
     repaired: int  # labels changed
 
     def in_words(self) -> str:
-        """What was done about labels that are not allowed where they stand."""
+        """Return what was done about labels that are not allowed where they stand."""
         if self.skipped:
             return f"Skipped {count(self.skipped, 'sentence')}, whose labels are not allowed in that order"
         if self.repaired:
@@ -122,16 +123,16 @@ def check_way(on_bad_label: Any, allowed: Any) -> None:
 def heal(target: Target, starts: np.ndarray, allowed: Any, on_bad_label: str) -> Healed:
     """Skip or repair the sequences that have a label which is not allowed where it stands."""
     bad = np.concatenate(broken_steps(barriers(allowed, target.classes, stream=True), target.codes, starts))
-    which = np.unique(np.searchsorted(starts, bad, side="right") - 1)
-    if on_bad_label == "raise" or not len(which):
+    broken = np.unique(np.searchsorted(starts, bad, side="right") - 1)
+    if on_bad_label == "raise" or not len(broken):
         return Healed(target, None, 0, 0)
     labels = target.classes.astype(object)[target.codes]
     if on_bad_label == "skip":
-        kept = np.setdiff1d(np.arange(len(starts) - 1), which)
-        tokens, ends = tokens_of(starts, kept)
-        return Healed(target_of(labels[tokens].tolist(), ends), kept, len(which), 0)
+        retained = np.setdiff1d(np.arange(len(starts) - 1), broken)
+        tokens, ends = tokens_of(starts, retained)
+        return Healed(target_of(labels[tokens].tolist(), ends), retained, len(broken), 0)
     changed = 0
-    for i in which.tolist():
+    for i in broken.tolist():
         part = slice(starts[i], starts[i + 1])
         mended = repaired(labels[part].tolist(), allowed)
         changed += sum(a != b for a, b in zip(labels[part], mended, strict=True))
@@ -140,7 +141,7 @@ def heal(target: Target, starts: np.ndarray, allowed: Any, on_bad_label: str) ->
 
 
 def healed(read: Any, y: Any, by_sequence: bool, allowed: Any, on_bad_label: str) -> tuple[Any, Healed]:
-    """Sequences as features read them, and their labels, of those that are kept. by_sequence: see `read_labels`."""
+    """Return the sequences to learn from, and their labels. by_sequence: see `read_labels`."""
     check_way(on_bad_label, allowed)
     target = read_labels(y, read.starts, by_sequence)
     if on_bad_label == "raise":
@@ -150,26 +151,26 @@ def healed(read: Any, y: Any, by_sequence: bool, allowed: Any, on_bad_label: str
 
 
 def repaired(labels: list[str], scheme: str) -> list[str]:
-    """The labels of one sequence as conlleval reads them: the same phrases, written as the scheme wants them.
+    """Return the labels of one sequence as conlleval reads them: the same phrases, written as the scheme wants them.
 
     A stray I-X becomes B-X. In "bioes" a stray E-X becomes S-X, and where a phrase breaks off B-X becomes S-X and I-X
     becomes E-X.
     """
     tags = [label.partition("-") for label in labels]
-    before = ("", "", "")
+    previous = ("", "", "")
     for t, (kind, hyphen, phrase) in enumerate(tags):
-        if kind in INSIDE[scheme] and not (before[0] in ("B", "I") and before[2] == phrase):
+        if kind in INSIDE[scheme] and not (previous[0] in ("B", "I") and previous[2] == phrase):
             tags[t] = (OPENED[kind], hyphen, phrase)
-        before = tags[t]
+        previous = tags[t]
     for t, (kind, hyphen, phrase) in enumerate(tags):
-        after = tags[t + 1] if t + 1 < len(tags) else ("", "", "")
-        if kind in UNFINISHED[scheme] and not (after[0] in INSIDE[scheme] and after[2] == phrase):
+        next_tag = tags[t + 1] if t + 1 < len(tags) else ("", "", "")
+        if kind in UNFINISHED[scheme] and not (next_tag[0] in INSIDE[scheme] and next_tag[2] == phrase):
             tags[t] = (CLOSED[kind], hyphen, phrase)
     return ["".join(tag) for tag in tags]
 
 
 def heal_lists(y: list[list[str]], allowed: Any, on_bad_label: str) -> tuple[list[list[str]], Healed]:
-    """The same for lists of labels, a list per sequence; of those that are kept."""
+    """Skip or repair sequences of labels that are given as lists."""
     starts = flat(y, "y")[1]
     healed = heal(read_labels(y, starts, by_sequence=True), starts, allowed, on_bad_label)
     ends = starts if healed.kept is None else tokens_of(starts, healed.kept)[1]

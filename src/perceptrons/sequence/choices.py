@@ -10,6 +10,7 @@ from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.parameters import DOMAINS as LINEAR
 from perceptrons.engine.training.parameters import (
     NONE,
+    TRAINING_DOMAINS,
     Domain,
     Flag,
     Kind,
@@ -25,10 +26,6 @@ from perceptrons.sequence.templates import FeatureTemplates
 
 ValidationMetric = Literal["accuracy", "phrase_f1"]
 
-SHARED = (
-    "eta0", "C", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
-    "n_iter_no_change", "max_seconds", "warm_start", "verbose",
-)  # fmt: skip
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "templates": (Kind((FeatureTemplates,), "a FeatureTemplates"), NONE),
     "transitions": (Flag(),),
@@ -42,7 +39,8 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "min_count": (Number(1, 2**30, whole=True),),
     "hash_bits": (Number(1, 30, whole=True), NONE),
     "validation_metric": (Words(get_args(ValidationMetric)),),
-    **{name: LINEAR[name] for name in SHARED},
+    "C": LINEAR["C"],
+    **TRAINING_DOMAINS,
 }
 
 LABEL = (str, bool, int, float, np.generic)

@@ -5,13 +5,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.base import Estimator, unchanged_on_error
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import read_only
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, merge, numbered
 from perceptrons.engine.training.parameters import TaggerCombine, TaggerStep
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.sequence.allowed import OnBadLabel, check_allowed, healed
 from perceptrons.sequence.choices import OF_ONE_EXAMPLE, ValidationMetric, check_choices, check_unchanged
 from perceptrons.sequence.learner import (
@@ -182,10 +181,10 @@ class SequencePerceptron(Estimator[ChainLearner]):
         warm = self.warm_start and hasattr(self, "_learner")
         with unchanged_on_error(self, unless=learned_since(self)):
             check_choices(self)
-            given = self._given_validation(X_val, y_val, lengths_val)
+            has_validation_set = self._given_validation(X_val, y_val, lengths_val)
             features = self._learner.features if warm else features_for(self, X)
-            read = read_tokens(self, features, X, lengths, reset=not warm)
-            read, target = self._read_labels(read, y, features, on_bad_label)
+            sequences = read_tokens(self, features, X, lengths, reset=not warm)
+            sequences, target = self._read_labels(sequences, y, features, on_bad_label)
             if warm:
                 self._check_can_go_on()
                 target = target.among(merge(self._learner.classes, target.classes))
@@ -193,25 +192,26 @@ class SequencePerceptron(Estimator[ChainLearner]):
                 only = f"only one label, {target.classes.tolist()[0]!r}" if len(target.classes) else "no labels"
                 raise ValueError(f"y has {only}: a tagger needs at least two.")
             bounds = limits(self, target.classes, np.float64, stream=False)
-            check_allowed(bounds.barrier, target.codes, read.starts, target.classes, self.allowed)
+            check_allowed(bounds.barrier, target.codes, sequences.starts, target.classes, self.allowed)
             if self.early_stopping:
                 check_metric(self.validation_metric, target.classes)
-            n, train, which = len(read.starts) - 1, None, None
-            if self.early_stopping and not given and n < 2:
+            n, train, validation = len(sequences.starts) - 1, None, None
+            if self.early_stopping and not has_validation_set and n < 2:
                 raise ValueError(
                     "early_stopping holds out sequences, but there is only one: give more, or use early_stopping=False."
                 )
             if not warm:
-                self._begin(features, target.classes, read.dtype)
+                self._begin(features, target.classes, sequences.dtype)
             learner = self._learner
-            if self.early_stopping and not given:
-                train, which = validation_split(np.zeros(n, np.intp), None, self.validation_fraction, learner.seed)
-            tokens = learner.meet(read, target.classes, anew=True)
+            if self.early_stopping and not has_validation_set:
+                codes = np.zeros(n, np.intp)
+                train, validation = validation_split(codes, None, self.validation_fraction, learner.seed)
+            tokens = learner.meet(sequences, target.classes, restart_counts=True)
             self.n_features_in_ = learner.n_features
             bounds = learner.limits(self, stream=False)
-            held_out = self._validation(X_val, y_val, lengths_val) if given else None
-            if which is not None:
-                held_out = Validation.of(tokens, target.codes, which, target.classes, self.validation_metric)
+            held_out = self._validation(X_val, y_val, lengths_val) if has_validation_set else None
+            if validation is not None:
+                held_out = Validation.of(tokens, target.codes, validation, target.classes, self.validation_metric)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, held_out)
             self._run(fit, n, train, held_out is not None)
         self._warn_unless_finished()
@@ -239,22 +239,22 @@ class SequencePerceptron(Estimator[ChainLearner]):
             check_choices(self)
             self._refuse_early_stopping()
             features = features_for(self, X) if first else self._learner.features
-            read = read_tokens(self, features, X, lengths, reset=first)
-            read, target = self._read_labels(read, y, features, on_bad_label)
+            sequences = read_tokens(self, features, X, lengths, reset=first)
+            sequences, target = self._read_labels(sequences, y, features, on_bad_label)
             if not first:
                 self._check_can_go_on()
             target = numbered(target, classes, None if first else self._learner.classes)
             bounds = limits(self, target.classes, np.float64, stream=True)
-            check_allowed(bounds.barrier, target.codes, read.starts, target.classes, self.allowed)
+            check_allowed(bounds.barrier, target.codes, sequences.starts, target.classes, self.allowed)
             if first:
-                self._begin(features, target.classes, read.dtype)
+                self._begin(features, target.classes, sequences.dtype)
             learner = self._learner
-            tokens = learner.meet(read, target.classes, anew=False)
+            tokens = learner.meet(sequences, target.classes, restart_counts=False)
             self.n_features_in_ = learner.n_features
             bounds = learner.limits(self, stream=True)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, None)
             with Uninterrupted() as hold:
-                for counts in fit.visit(np.arange(len(read.starts) - 1)):
+                for counts in fit.visit(np.arange(len(sequences.starts) - 1)):
                     learner.mistakes += counts.mistakes
                     learner.updates += counts.updates
                     hold.let()
@@ -278,10 +278,10 @@ class SequencePerceptron(Estimator[ChainLearner]):
 
     def predict(self, X: Any, lengths: Any = None) -> Any:
         """Return the best labelling of every sequence: lists of labels; for a matrix, one array of labels."""
-        y_hat, starts, flat = self._labels(X, lengths)
-        if flat:
+        y_hat, tokens, is_flat = self._labels(X, lengths)
+        if is_flat:
             return self._learner.classes[y_hat]
-        return cut(self._learner.classes.astype(object)[y_hat].tolist(), starts)
+        return cut(self._learner.classes.astype(object)[y_hat].tolist(), tokens.starts)
 
     def predict_one(self, x: Any) -> Any:
         """Return the labels of one sequence as a list."""
@@ -294,10 +294,8 @@ class SequencePerceptron(Estimator[ChainLearner]):
         probabilities. There is an array of shape (n_tokens, n_labels) per sequence, or one for a whole matrix. Minus
         infinity means that no allowed labelling has this label.
         """
-        tokens, flat = self._tokens(X, lengths)
-        learner = self._learner
-        s = learner.best_through(tokens, self.combine, learner.limits(self, stream=True).barrier)
-        return s if flat else np.split(s, tokens.starts[1:-1]) if len(tokens.starts) > 1 else []
+        tokens, is_flat = self._tokens(X, lengths)
+        return _by_sequence(self._learner.best_through(tokens, self.combine, self._barrier()), tokens, is_flat)
 
     def token_confidence(self, X: Any, lengths: Any = None) -> Any:
         """Return the lead of every predicted label over the second best label, by the scores of `decision_function`.
@@ -306,8 +304,8 @@ class SequencePerceptron(Estimator[ChainLearner]):
         probabilities. There is one array per sequence, or one for a whole matrix. Infinity means that no other label is
         allowed there.
         """
-        leads, starts, flat = self._leads(X, lengths)
-        return leads if flat else np.split(leads, starts[1:-1]) if len(starts) > 1 else []
+        y_hat, tokens, is_flat = self._labels(X, lengths)
+        return _by_sequence(self._learner.leads(tokens, y_hat, self.combine, self._barrier()), tokens, is_flat)
 
     def confidence(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the lead of every sequence's best labelling over the second best: an array of shape (n_sequences,).
@@ -316,21 +314,20 @@ class SequencePerceptron(Estimator[ChainLearner]):
         to rank sentences, for instance to check the least certain ones first. The leads are not probabilities. Infinity
         means that only one labelling is allowed.
         """
-        leads, starts, _ = self._leads(X, lengths)
-        found, there = np.full(len(starts) - 1, np.inf), np.diff(starts) > 0
-        if there.any():
-            found[there] = np.minimum.reduceat(leads, starts[:-1][there])
-        return found
+        y_hat, tokens, _ = self._labels(X, lengths)
+        leads = self._learner.leads(tokens, y_hat, self.combine, self._barrier())
+        lead, has_tokens = np.full(len(tokens.starts) - 1, np.inf), np.diff(tokens.starts) > 0
+        if has_tokens.any():
+            lead[has_tokens] = np.minimum.reduceat(leads, tokens.starts[:-1][has_tokens])
+        return lead
 
     def score(self, X: Any, y: Any, lengths: Any = None) -> float:
         """Return the accuracy: the share of tokens that are labelled correctly."""
-        y_hat, starts, flat = self._labels(X, lengths)
-        target = read_labels(y, starts, by_sequence=not flat)
+        y_hat, tokens, is_flat = self._labels(X, lengths)
+        target = read_labels(y, tokens.starts, by_sequence=not is_flat)
         if not len(y_hat):
             raise ValueError("There are no tokens to score on.")
-        known = {label: number for number, label in enumerate(self._learner.classes.tolist())}
-        codes = np.array([known.get(label, -1) for label in target.classes.tolist()])
-        return float((codes[target.codes] == y_hat).mean())
+        return float((self._learner.codes(target) == y_hat).mean())
 
     # ---- what was learned
 
@@ -372,15 +369,11 @@ class SequencePerceptron(Estimator[ChainLearner]):
         SequenceExplanation
         """
         learner = self._fitted()
-        one = (x, [np.shape(x)[0]]) if is_matrix(x) else ([x], None)
-        y_hat, _, flat = self._labels(*one)
-        scores = self.decision_function(*one)
+        y_hat, tokens, _ = self._labels(*((x, [np.shape(x)[0]]) if is_matrix(x) else ([x], None)))
+        scores = learner.best_through(tokens, self.combine, self._barrier())
         w, arcs = learner.predicting(self.combine)
-        rows = self._tokens(*one)[0].rows
-        tall = learner.weights.tall(w, rows.columns)
-        return explained(
-            learner.classes, learner.features.names(), rows, tall, arcs, y_hat, scores if flat else scores[0]
-        )
+        tall = learner.weights.tall(w, tokens.rows.columns)
+        return explained(learner.classes, learner.features.names(), tokens.rows, tall, arcs, y_hat, scores)
 
     def _coef(self, combine: str) -> Any:
         learner = self._fitted()
@@ -411,7 +404,7 @@ class SequencePerceptron(Estimator[ChainLearner]):
         self._tell(None)
 
     def _given_validation(self, X_val: Any, y_val: Any, lengths_val: Any) -> bool:
-        """Is there a validation set?"""
+        """Return whether a validation set is given, checked."""
         if X_val is None and y_val is None and lengths_val is None:
             return False
         if X_val is None or y_val is None:
@@ -422,43 +415,35 @@ class SequencePerceptron(Estimator[ChainLearner]):
 
     def _validation(self, X_val: Any, y_val: Any, lengths_val: Any) -> Validation:
         learner = self._learner
-        read = read_tokens(self, learner.features, X_val, lengths_val, reset=False)
-        target = read_labels(y_val, read.starts, by_sequence=learner.features.kind != "matrix")
+        sequences = read_tokens(self, learner.features, X_val, lengths_val, reset=False)
+        target = read_labels(y_val, sequences.starts, by_sequence=learner.features.kind != "matrix")
         if not len(target.codes):
             raise ValueError("X_val has no tokens: give sequences to score the epochs on, or leave it out.")
-        known = {label: number for number, label in enumerate(learner.classes.tolist())}
-        codes = np.array([known.get(label, -1) for label in target.classes.tolist()], np.int32)[target.codes]
-        tokens = learner.features.tokens(read, learner.dtype, learn=False)
-        return Validation(tokens, codes, target.classes[target.codes], self.validation_metric == "phrase_f1")
+        tokens = learner.features.tokens(sequences, learner.dtype, learn=False)
+        labels = target.classes[target.codes]
+        return Validation(tokens, learner.codes(target), labels, self.validation_metric == "phrase_f1")
 
-    def _read_labels(self, read: Any, y: Any, features: Any, on_bad_label: str) -> tuple[Any, Target]:
-        """The sequences and labels to learn from, after something was done about labels that are not allowed."""
+    def _read_labels(self, sequences: Any, y: Any, features: Any, on_bad_label: str) -> tuple[Any, Target]:
+        """Return the sequences and labels to learn from, after `on_bad_label` was applied."""
         by_sequence = features.kind != "matrix"
-        read, (target, _, self.n_skipped_, self.n_repaired_) = healed(read, y, by_sequence, self.allowed, on_bad_label)
-        return read, target
+        sequences, healing = healed(sequences, y, by_sequence, self.allowed, on_bad_label)
+        self.n_skipped_, self.n_repaired_ = healing.skipped, healing.repaired
+        return sequences, healing.target
 
-    def _labels(self, X: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, bool]:
-        """The numbers of the best labels, where each sequence begins, and whether labels came without sequences."""
-        tokens, flat = self._tokens(X, lengths)
-        learner = self._learner
-        y_hat, stuck = learner.label(tokens, self.combine, learner.limits(self, stream=True).barrier)
+    def _labels(self, X: Any, lengths: Any) -> tuple[np.ndarray, Tokens, bool]:
+        """Return the numbers of the best labels, the tokens, and whether they came as one plain matrix."""
+        tokens, is_flat = self._tokens(X, lengths)
+        y_hat, stuck = self._learner.label(tokens, self.combine, self._barrier())
         if stuck >= 0:
             n = tokens.starts[stuck + 1] - tokens.starts[stuck]
             raise ValueError(f"Sequence {stuck} has {n} tokens, but `allowed` permits no labelling of that length.")
-        return y_hat, tokens.starts, flat
+        return y_hat, tokens, is_flat
 
-    def _leads(self, X: Any, lengths: Any) -> tuple[np.ndarray, np.ndarray, bool]:
-        """By how much each token's label leads, where each sequence begins, and whether they came without sequences."""
-        y_hat, starts, flat = self._labels(X, lengths)
-        tokens, _ = self._tokens(X, lengths)
-        return (
-            self._learner.leads(tokens, y_hat, self.combine, self._learner.limits(self, stream=True).barrier),
-            starts,
-            flat,
-        )
+    def _barrier(self) -> np.ndarray:
+        return self._learner.limits(self, stream=True).barrier
 
     def _tokens(self, X: Any, lengths: Any) -> tuple[Tokens, bool]:
-        """The rows to label, and whether they came without sequences: as a plain matrix."""
+        """Return the rows to label, and whether they came as one plain matrix."""
         check_is_fitted(self)
         self._check_again()
         self._check_can_go_on()
@@ -466,15 +451,22 @@ class SequencePerceptron(Estimator[ChainLearner]):
         if not len(self._learner.classes):
             raise ValueError("The model knows no labels yet: train it first.")
         self._learner.meet_features()  # what a call that failed left to be done
-        read = read_tokens(self, features, X, lengths, reset=False)
+        sequences = read_tokens(self, features, X, lengths, reset=False)
         flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)
-        return features.tokens(read, self._learner.dtype, learn=False), flat
+        return features.tokens(sequences, self._learner.dtype, learn=False), flat
 
     def _choices_now(self) -> Any:
         return OF_ONE_EXAMPLE(self)
 
     _check_choices = check_choices
     _check_can_go_on = check_unchanged
+
+
+def _by_sequence(values: np.ndarray, tokens: Tokens, is_flat: bool) -> Any:
+    """Return the values of all tokens as one array per sequence, or as one array if the tokens came as one matrix."""
+    if is_flat:
+        return values
+    return np.split(values, tokens.starts[1:-1]) if len(tokens.starts) > 1 else []
 
 
 def tokens_to_label(tagger: SequencePerceptron, X: Any, lengths: Any = None) -> tuple[Tokens, bool]:

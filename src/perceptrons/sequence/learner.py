@@ -12,6 +12,7 @@ from perceptrons.engine.passes.viterbi import Desk, best_through, bridges, new_d
 from perceptrons.engine.training.base import has_learned, learner_of
 from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
 from perceptrons.engine.training.interrupts import Uninterrupted
+from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.one_pass import pieces
 from perceptrons.engine.training.weights import Owning
 from perceptrons.sequence.allowed import barriers
@@ -61,40 +62,39 @@ class ChainLearner(Owning):
             self.weights.grow_features(self.features.n_features)
             self.changed()
 
-    def meet(self, read: Any, classes: np.ndarray, anew: bool) -> Tokens:
-        """Add new labels and features, and return the rows to learn from; `anew` resets counts of rare features."""
+    def meet(self, sequences: Any, classes: np.ndarray, restart_counts: bool) -> Tokens:
+        """Add new labels and features, and return the rows to learn from. restart_counts: of rare features."""
         with Uninterrupted():
             self.meet_classes(classes)
-            if anew:
+            if restart_counts:
                 self.features.forget_waiting()
-            tokens = self.features.tokens(read, self.dtype, learn=True)
+            tokens = self.features.tokens(sequences, self.dtype, learn=True)
             self.meet_features()
         return tokens
 
     def limits(self, estimator: Any, stream: bool) -> Limits:
-        """Barriers, and which arcs have weights, by the estimator's parameters."""
+        """Return barriers, and which arcs have weights, by the estimator's parameters."""
         allowed = estimator.allowed
         if isinstance(allowed, Mapping):
             allowed = {label: tuple(followers) for label, followers in allowed.items()}  # it may change in place
-        asked = (
-            allowed,
-            bool(estimator.transitions),
-            bool(estimator.start_stop),
-            stream,
-            len(self.classes),
-        )
-        if self._limits is None or self._limits[0] != asked:
-            self._limits = asked, limits(estimator, self.classes, self.dtype, stream)
+        key = (allowed, bool(estimator.transitions), bool(estimator.start_stop), stream, len(self.classes))
+        if self._limits is None or self._limits[0] != key:
+            self._limits = key, limits(estimator, self.classes, self.dtype, stream)
         return self._limits[1]
 
+    def codes(self, target: Target) -> np.ndarray:
+        """Return the number of each label, -1 for labels that the model does not know."""
+        known = {label: number for number, label in enumerate(self.classes.tolist())}
+        return np.array([known.get(label, -1) for label in target.classes.tolist()], np.int32)[target.codes]
+
     def learn(self, tokens: Tokens, y: np.ndarray, order: np.ndarray, bounds: Limits, rule: ChainRule) -> Counts:
-        """One pass over the sequences of the order."""
+        """Make one pass over the sequences of the order."""
         plain = rule.kind == CONSTANT and rule.margin == rule.cost == 0
         bridge = bridges(self.weights.arcs, bounds.barrier)
         desk = self._desk(np.diff(tokens.starts)[order])
         examples, at, counts = (tokens.rows, tokens.starts, y, order), 0, np.zeros(3)
         while at < len(order):
-            spare = None if plain else self.weights.spare(large=rule.kind == PASSIVE)
+            spare = None if plain else self.weights.spare(is_large=rule.kind == PASSIVE)
             chain = self.weights.chain()
             at = chain_pass(*examples, at, chain, bridge, bounds.taught, rule, desk, spare, counts)
             if at < len(order):
@@ -104,35 +104,35 @@ class ChainLearner(Owning):
         return Counts(len(order), int(mistakes), int(updates), loss)
 
     def label(self, tokens: Tokens, combine: str, barrier: np.ndarray) -> tuple[np.ndarray, int]:
-        """The best labels of all tokens, and the first sequence that has no allowed labelling, or -1."""
+        """Return the best labels of all tokens, and the first sequence that has no allowed labelling, or -1."""
         (w, arcs), y_hat = self.predicting(combine), np.empty(int(tokens.starts[-1]), np.int32)
         weights, desk = (self.weights.table, w), self._desk(np.diff(tokens.starts))
         return y_hat, int(tag(tokens.rows, tokens.starts, *weights, bridges(arcs, barrier), desk, y_hat))
 
     def best_through(self, tokens: Tokens, combine: str, barrier: np.ndarray) -> np.ndarray:
-        """For every token and label the score of the best labelling that gives the token this label."""
+        """Return for every token and label the score of the best labelling with this label there."""
         (w, arcs), s = self.predicting(combine), np.empty((int(tokens.starts[-1]), len(self.classes)))
         best_through(tokens.rows, tokens.starts, self.weights.table, w, bridges(arcs, barrier), s)
         return s
 
     def leads(self, tokens: Tokens, y_hat: np.ndarray, combine: str, barrier: np.ndarray) -> np.ndarray:
-        """By how much the best labelling leads the best that gives the token another label, some at a time."""
-        found, starts, first = np.empty(len(y_hat)), tokens.starts, 0
+        """Return by how much the best labelling leads the best one with another label for the token."""
+        leads_, starts, first = np.empty(len(y_hat)), tokens.starts, 0
         while first < len(starts) - 1:
             last = max(first + 1, int(np.searchsorted(starts, starts[first] + AT_ONCE, side="right")) - 1)
             s = self.best_through(tokens.sequences(np.arange(first, last)), combine, barrier)
             here, each = slice(int(starts[first]), int(starts[last])), np.arange(len(s))
             best = s[each, y_hat[here]].copy()
             s[each, y_hat[here]] = -np.inf
-            found[here] = np.maximum(best - s.max(axis=1, initial=-np.inf), 0.0)  # less than 0 by rounding only
+            leads_[here] = np.maximum(best - s.max(axis=1, initial=-np.inf), 0.0)  # less than 0 by rounding only
             first = last
-        return found
+        return leads_
 
     def _desk(self, lengths: np.ndarray) -> Desk:
         return new_desk(int(lengths.max(initial=0)), self.weights.n_labels, self.dtype)
 
     def trained(self, outcome: Outcome) -> None:
-        """The loop over epochs is over."""
+        """Add the counts of a finished loop over epochs."""
         self.mistakes += outcome.count("mistakes")
         self.updates += outcome.count("updates")
         self.epochs += len(outcome.history)
@@ -142,7 +142,7 @@ class ChainLearner(Owning):
         self._average = None
 
     def average(self) -> tuple[np.ndarray, np.ndarray]:
-        """The averaged weights; computed once until something is learned."""
+        """Return the averaged weights; computed once until something is learned."""
         if self._average is None:
             self._average = self.weights.average()
         return self._average
@@ -166,7 +166,7 @@ def limits(estimator: Any, classes: np.ndarray, dtype: Any, stream: bool) -> Lim
 
 
 def rule_of(estimator: Any) -> ChainRule:
-    """How to learn, by the estimator's parameters."""
+    """Return the learning rule by the estimator's parameters."""
     e = estimator
     constant = e.step == "constant"
     margin = (0.0 if constant else 1.0) if e.margin is None else float(e.margin)
@@ -183,16 +183,10 @@ class Validation(NamedTuple):
     by_phrases: bool  # judge by F1 of phrases, else by accuracy
 
     @classmethod
-    def of(cls, tokens: Tokens, y: np.ndarray, which: np.ndarray, classes: np.ndarray, metric: str) -> "Validation":
-        """Some of the training sequences."""
-        codes = y[tokens_of(tokens.starts, which)[0]]
-        return cls(tokens.sequences(which), codes, classes[codes], metric == "phrase_f1")
-
-    def accuracy(self, y_hat: np.ndarray) -> float:
-        return float((y_hat == self.codes).mean()) if len(self.codes) else 1.0
-
-    def phrases(self, y_hat: np.ndarray, classes: np.ndarray) -> PhraseScores:
-        return phrase_scores(self.labels, classes[y_hat], np.diff(self.tokens.starts))
+    def of(cls, tokens: Tokens, y: np.ndarray, selected: np.ndarray, classes: np.ndarray, metric: str) -> "Validation":
+        """Return some of the training sequences as a validation set."""
+        codes = y[tokens_of(tokens.starts, selected)[0]]
+        return cls(tokens.sequences(selected), codes, classes[codes], metric == "phrase_f1")
 
 
 def check_metric(metric: str, classes: np.ndarray) -> None:
@@ -203,22 +197,16 @@ def check_metric(metric: str, classes: np.ndarray) -> None:
         )
 
 
-class ChainFit(Trainee):
+class ChainFit(Trainee[ChainLearner]):
     """A chain model and its training set, as the loop in `training/epochs.py` trains them.
 
     held_out: what to score `combine` on, if anything.
     """
 
     def __init__(
-        self,
-        learner: ChainLearner,
-        tokens: Tokens,
-        y: np.ndarray,
-        bounds: Limits,
-        rule: ChainRule,
-        combine: str,
+        self, learner: ChainLearner, tokens: Tokens, y: np.ndarray, bounds: Limits, rule: ChainRule, combine: str,
         held_out: Validation | None,
-    ):
+    ):  # fmt: skip
         self.learner, self.tokens, self.y, self.bounds, self.rule = learner, tokens, y, bounds, rule
         self.combine, self.held_out = combine, held_out
         n = max(1, len(tokens.starts) - 1)
@@ -240,39 +228,39 @@ class ChainFit(Trainee):
     def settled(self, row: dict[str, Any]) -> str:
         return "converged" if row["mistakes"] == row["updates"] == 0 else ""
 
+    def norm(self) -> float:
+        return self.learner.weights.norm()
+
     def change(self) -> float:
         weights, average, before = self.learner.weights, self.learner.average(), self.before
         self.before = Table(*(array.copy() for array in weights.table)), average
         return np.inf if before is None else weights.relative_change(average, *before)
 
     def accuracy(self) -> float:
-        """The share of the held-out tokens that are labelled right."""
-        assert self.held_out is not None
-        return self.held_out.accuracy(self._answers())
+        return self.validation_scores()[0]
 
     def judge(self, row: dict[str, Any]) -> float:
-        accuracy, phrases = self.judged()
+        accuracy, phrases = self.validation_scores()
         row["validation_accuracy"] = accuracy
         if phrases is None:
             return accuracy
         row["validation_phrase_f1"] = phrases.f1
         return phrases.f1
 
-    def judged(self) -> tuple[float, PhraseScores | None]:
-        """The accuracy on the held-out tokens, and how well their phrases are found if that is what counts."""
-        assert self.held_out is not None
-        y_hat = self._answers()
-        by_phrases = self.held_out.by_phrases
-        phrases = self.held_out.phrases(y_hat, self.learner.classes) if by_phrases else None
-        return self.held_out.accuracy(y_hat), phrases
-
-    def _answers(self) -> np.ndarray:
-        assert self.held_out is not None
-        return self.learner.label(self.held_out.tokens, self.combine, self.bounds.barrier)[0]
+    def validation_scores(self) -> tuple[float, PhraseScores | None]:
+        """Return the accuracy on the held-out tokens, and the scores of their phrases if the metric needs them."""
+        held_out = self.held_out
+        assert held_out is not None
+        y_hat = self.learner.label(held_out.tokens, self.combine, self.bounds.barrier)[0]
+        accuracy = float((y_hat == held_out.codes).mean()) if len(y_hat) else 1.0
+        if not held_out.by_phrases:
+            return accuracy, None
+        lengths = np.diff(held_out.tokens.starts)
+        return accuracy, phrase_scores(held_out.labels, self.learner.classes[y_hat], lengths)
 
 
 def learned_since(estimator: Any) -> Callable[[], bool]:
-    """A question to ask later: has the model grown, or it or a new one in its place learned, since now?"""
+    """Return a function that says whether the model, or a new one in its place, has learned since now."""
     learner = learner_of(estimator) if has_learned(estimator) else None
     then = (0.0, 0) if learner is None else (learner.t, learner.n_features)
 

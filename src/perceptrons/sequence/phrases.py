@@ -90,19 +90,19 @@ class PhraseScores(PhraseCounts):
         return self.n_tokens_right / self.n_tokens if self.n_tokens else 0.0
 
     def averages(self) -> dict[str, Averages]:
-        """Over all phrases ("micro"), over types ("macro"), and over types by their true phrases ("weighted")."""
+        """Return averages over phrases ("micro"), over types ("macro"), over types by true phrases ("weighted")."""
         types = list(self.by_type.values())
         sizes = np.array([of.n_true for of in types])
-        found = {"micro": Averages(self.precision, self.recall, self.f1, self.n_true)}
+        averages_ = {"micro": Averages(self.precision, self.recall, self.f1, self.n_true)}
         for name, weights in (("macro", np.ones(len(types))), ("weighted", sizes)):
             shares = weights / max(1, weights.sum())
             rows = np.array([(of.precision, of.recall, of.f1) for of in types]).reshape(-1, 3)
             precision, recall, f1 = (shares @ rows).tolist()
-            found[name] = Averages(precision, recall, f1, self.n_true)
-        return found
+            averages_[name] = Averages(precision, recall, f1, self.n_true)
+        return averages_
 
     def report(self, digits: int = 2) -> str:
-        """A classification report as text: precision, recall, F1 and support of every type, and three averages.
+        """Return a classification report as text: precision, recall, F1 and support of every type, and three averages.
 
         The layout is that of `seqeval.metrics.classification_report`.
 
@@ -133,7 +133,7 @@ class PhraseScores(PhraseCounts):
 
 
 def phrases(labels: Labels, scheme: str | None = None) -> list[Phrase]:
-    """The phrases of one sentence, from left to right.
+    """Return the phrases of one sentence, from left to right.
 
     Labels may be of all common kinds, also mixed or ill-formed: IOB1 (B only between two phrases of one type), IOB2 (B
     at every start), IOE1, IOE2, IO, and IOBES (S for a phrase of one token, E at the end of a longer one). As for
@@ -166,8 +166,8 @@ def phrases(labels: Labels, scheme: str | None = None) -> list[Phrase]:
     flat, lengths = _flat(labels, [len(labels)])
     reading = _reading(flat)
     starts, ends, types = _finder(reading, scheme)(flat, lengths)
-    found = zip(starts.tolist(), ends.tolist(), types.tolist(), strict=True)
-    return [Phrase(reading.kinds[kind], start, end) for start, end, kind in found]
+    spans = zip(starts.tolist(), ends.tolist(), types.tolist(), strict=True)
+    return [Phrase(reading.kinds[kind], start, end) for start, end, kind in spans]
 
 
 def phrase_scores(
@@ -211,8 +211,8 @@ def phrase_scores(
     >>> scores.accuracy
     0.6666666666666666
     """
-    found = _matched(true, predicted, lengths, scheme)
-    counts = np.array([np.bincount(each, minlength=len(found.kinds)) for _, each in found.phrases])
+    matched = _matched(true, predicted, lengths, scheme)
+    counts = np.array([np.bincount(each, minlength=len(matched.kinds)) for _, each in matched.phrases])
     n_true, n_found, n_right = counts.sum(axis=1).tolist()
     return PhraseScores(
         n_true,
@@ -220,22 +220,22 @@ def phrase_scores(
         n_right,
         by_type={
             kind: PhraseCounts(*column)
-            for kind, column in zip(found.kinds, counts.T.tolist(), strict=True)
+            for kind, column in zip(matched.kinds, counts.T.tolist(), strict=True)
             if any(column)
         },
-        n_tokens=int(found.lengths.sum()),
-        n_tokens_right=found.n_tokens_right,
+        n_tokens=int(matched.lengths.sum()),
+        n_tokens_right=matched.n_tokens_right,
     )
 
 
 def counts_by_sentence(true: Labels, predicted: Labels) -> np.ndarray:
-    """How many phrases every sentence has, how many were found in it, and how many of these are right: three columns.
+    """Return three columns: how many phrases every sentence has, how many were found, and how many are right.
 
     Their sums over any sentences give the scores of these: F1 is twice the right ones over those there and found.
     """
-    found = _matched(true, predicted, None)
-    ends = np.cumsum(found.lengths)
-    of_sentence = [np.searchsorted(ends, starts, side="right") for starts, _ in found.phrases]
+    matched = _matched(true, predicted, None)
+    ends = np.cumsum(matched.lengths)
+    of_sentence = [np.searchsorted(ends, starts, side="right") for starts, _ in matched.phrases]
     return np.stack([np.bincount(each, minlength=len(ends)) for each in of_sentence], axis=1)
 
 
@@ -276,7 +276,7 @@ def _matched(
 
 
 def are_phrase_labels(labels: Iterable[str]) -> bool:
-    """Are these labels of phrases, all of them O or with the tags B, I, E, S, and not part-of-speech tags, say?
+    """Return whether all labels are O or have the tags B, I, E, S, unlike part-of-speech tags.
 
     Examples
     --------
@@ -293,16 +293,16 @@ def are_phrase_labels(labels: Iterable[str]) -> bool:
 # ---- Where phrases start and end
 
 
-def _starts_phrase(before: str, tag: str, new_type: bool) -> bool:
-    """Does a phrase start with this tag behind that one?"""
-    in_script = before + tag in {"OB", "BB", "IB", "OI", "EI", "OE", "EE"}
-    in_iobes = tag == "S" or before + tag in {"EB", "SB", "SI", "SE"}
+def _starts_phrase(previous: str, tag: str, new_type: bool) -> bool:
+    """Return whether a phrase starts with this tag behind that one."""
+    in_script = previous + tag in {"OB", "BB", "IB", "OI", "EI", "OE", "EE"}
+    in_iobes = tag == "S" or previous + tag in {"EB", "SB", "SI", "SE"}
     return in_script or in_iobes or (new_type and tag not in "O.")
 
 
-def _ends_phrase(before: str, tag: str, new_type: bool) -> bool:
-    """Does a phrase end between these tags? It also does where another starts."""
-    return before + tag in {"BO", "IO", "EO"} or before == "S" or (new_type and before not in "O.")
+def _ends_phrase(previous: str, tag: str, new_type: bool) -> bool:
+    """Return whether a phrase ends between these tags. It also does where another starts."""
+    return previous + tag in {"BO", "IO", "EO"} or previous == "S" or (new_type and previous not in "O.")
 
 
 CASES = [(before, tag, new_type) for before in TAGS for tag in TAGS for new_type in (False, True)]
@@ -327,9 +327,9 @@ class _Reading(NamedTuple):
 
 def _reading(*flats: list[str]) -> _Reading:
     distinct = set(chain(*flats))
-    wrong = [label for label in distinct if not isinstance(label, str)]
-    if wrong:
-        raise ValueError(f"{wrong[0]!r} is not a label of a phrase: give text such as B-NP, I-NP and O")
+    others = [label for label in distinct if not isinstance(label, str)]
+    if others:
+        raise ValueError(f"{others[0]!r} is not a label of a phrase: give text such as B-NP, I-NP and O")
     parts = {label: (label.partition("-")[0], label.partition("-")[2]) for label in distinct}
     kinds = sorted({"", *(kind for _, kind in parts.values())})
     pairs = sorted(set(parts.values()))  # B and B- are one
@@ -343,28 +343,28 @@ def _reading(*flats: list[str]) -> _Reading:
 
 
 def _finder(reading: _Reading, scheme: str | None) -> Callable[[list[str], np.ndarray], Any]:
-    """What finds phrases in labels of this reading: as conlleval does, or by the letter of a scheme."""
+    """Return a function that finds phrases in such labels: as conlleval does, or by the letter of a scheme."""
     if scheme is None:
         return lambda flat, lengths: _spans(reading, flat, lengths)
     if scheme not in SCHEMES:
         raise ValueError(f"scheme={scheme!r}: choose {', '.join(SCHEMES)}, or None to count as conlleval does.")
-    known = cases(scheme, set(reading.parts.values()))
+    cases_ = cases(scheme, set(reading.parts.values()))
     numbers = {kind: number for number, kind in enumerate(reading.kinds)}
 
     def find(flat: list[str], lengths: np.ndarray) -> tuple[np.ndarray, ...]:
-        found, first = [], 0
+        spans, first = [], 0
         for length in lengths.tolist():
             sentence = [reading.parts[label] for label in flat[first : first + length]]
-            found += [(first + a, first + b, numbers[kind]) for a, b, kind in strict_spans(sentence, known)]
+            spans += [(first + a, first + b, numbers[kind]) for a, b, kind in strict_spans(sentence, cases_)]
             first += length
-        columns = np.array(found, dtype=np.intp).reshape(-1, 3).T
+        columns = np.array(spans, dtype=np.intp).reshape(-1, 3).T
         return columns[0], columns[1], columns[2]
 
     return find
 
 
 def _spans(reading: _Reading, flat: list[str], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where phrases start, where they end, and the numbers of their types."""
+    """Return where phrases start, where they end, and the numbers of their types."""
     labels = reading.labels(flat)
     tags, types = reading.tags[labels], reading.types[labels]
     first = (np.cumsum(lengths) - lengths)[lengths > 0]
@@ -380,18 +380,18 @@ def _spans(reading: _Reading, flat: list[str], lengths: np.ndarray) -> tuple[np.
 
 
 def _flat(labels: Labels, lengths: Sequence[int] | np.ndarray | None) -> tuple[list[str], np.ndarray]:
-    """All labels one behind the other, and the number of them in each sentence."""
-    given = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
-    nested = bool(given) and not isinstance(given[0], str) and hasattr(given[0], "__len__")
+    """Return all labels one behind the other, and the number of them in each sentence."""
+    labels_ = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    nested = bool(labels_) and not isinstance(labels_[0], str) and hasattr(labels_[0], "__len__")
     if nested and lengths is not None:
-        raise ValueError(f"{given[0]!r} is not a label: give the labels of one sentence, or of all in one list")
-    if nested and any(isinstance(sentence, str) for sentence in given):
+        raise ValueError(f"{labels_[0]!r} is not a label: give the labels of one sentence, or of all in one list")
+    if nested and any(isinstance(sentence, str) for sentence in labels_):
         raise ValueError("some labels are in sentences and some are not: give one list per sentence")
     if lengths is not None and len(lengths) and np.asarray(lengths).dtype.kind not in "iu":
         raise ValueError(f"lengths must be whole numbers, one per sentence, not {lengths!r}")
     if nested:
-        return list(chain.from_iterable(given)), np.array([len(sentence) for sentence in given], dtype=np.intp)
-    each = np.array([len(given)] if lengths is None else lengths, dtype=np.intp).reshape(-1)
-    if (each < 0).any() or int(each.sum()) != len(given):
-        raise ValueError(f"lengths sum to {int(each.sum())}, but there are {len(given)} labels: give one per token")
-    return given, each
+        return list(chain.from_iterable(labels_)), np.array([len(sentence) for sentence in labels_], dtype=np.intp)
+    each = np.array([len(labels_)] if lengths is None else lengths, dtype=np.intp).reshape(-1)
+    if (each < 0).any() or int(each.sum()) != len(labels_):
+        raise ValueError(f"lengths sum to {int(each.sum())}, but there are {len(labels_)} labels: give one per token")
+    return labels_, each

@@ -32,7 +32,7 @@ SCHEMES = {
 
 
 def cases(name: str, labels: set[tuple[str, str]]) -> dict[tuple[tuple[str, str], tuple[str, str]], int]:
-    """For every two labels, each a tag and a type, that may stand side by side: START, INSIDE and END, as far as true.
+    """Return START, INSIDE and END, as far as true, for every two labels (tag and type) that may stand side by side.
 
     Raises ValueError for a tag that the scheme does not have.
     """
@@ -47,30 +47,30 @@ def cases(name: str, labels: set[tuple[str, str]]) -> dict[tuple[tuple[str, str]
     parts = ((START, scheme.starts.split()), (INSIDE, scheme.inside.split()), (END, scheme.ends.split()))
     every = labels | {("O", "")}
     return {
-        (before, here): sum(bit for bit, patterns in parts if any(_fits(one, before, here) for one in patterns))
-        for before, here in product(every, every)
+        pair: sum(bit for bit, patterns in parts if any(_fits(pattern, *pair) for pattern in patterns))
+        for pair in product(every, every)
     }
 
 
-def _fits(pattern: str, before: tuple[str, str], here: tuple[str, str]) -> bool:
-    tags = pattern[0] in ("*", before[0]) and pattern[1] in ("*", here[0])
-    return tags and (len(pattern) == 2 or (before[1] == here[1]) == (pattern[2] == "="))
+def _fits(pattern: str, previous: tuple[str, str], current: tuple[str, str]) -> bool:
+    tags = pattern[0] in ("*", previous[0]) and pattern[1] in ("*", current[0])
+    return tags and (len(pattern) == 2 or (previous[1] == current[1]) == (pattern[2] == "="))
 
 
 def strict_spans(
-    labels: list[tuple[str, str]], known: dict[tuple[tuple[str, str], tuple[str, str]], int]
+    labels: list[tuple[str, str]], flags: dict[tuple[tuple[str, str], tuple[str, str]], int]
 ) -> Iterator[tuple[int, int, str]]:
-    """Start, end and type of the phrases of one sentence. known: what `cases` says of these labels."""
+    """Yield start, end and type of the phrases of one sentence. flags: what `cases` says of these labels."""
     outside = ("O", "")
     padded = [outside, *labels, outside]
-    at = 1
-    while at < len(padded) - 1:
-        if not known[padded[at - 1], padded[at]] & START:
-            at += 1
+    place = 1
+    while place < len(padded) - 1:
+        if not flags[padded[place - 1], padded[place]] & START:
+            place += 1
             continue
-        start = at
-        at += 1
-        while known[padded[at - 1], padded[at]] & INSIDE:
-            at += 1
-        if known[padded[at - 1], padded[at]] & END:
-            yield start - 1, at - 1, padded[start][1]
+        start = place
+        place += 1
+        while flags[padded[place - 1], padded[place]] & INSIDE:
+            place += 1
+        if flags[padded[place - 1], padded[place]] & END:
+            yield start - 1, place - 1, padded[start][1]

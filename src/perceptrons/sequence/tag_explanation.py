@@ -51,7 +51,7 @@ class TokenExplanation:
         return float(self.contributions.sum()) + self.transition
 
     def top(self, n: int = 10) -> list[Contribution]:
-        """The features that speak most for the label against the runner-up, or for that (below 0)."""
+        """Return the features that speak most for the label against the runner-up, or for that (below 0)."""
         return largest(self.features, self.columns, self.values, self.weights - self.rival, n)
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class SequenceExplanation:
         return sum(token.score for token in self.tokens) + self.stop
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain lists and numbers, for JSON."""
+        """Return all of it as plain lists and numbers, for JSON."""
         tokens = [token.to_dict() for token in self.tokens]
         return {"labels": self.labels, "score": self.score, "stop": self.stop, "tokens": tokens}
 
@@ -118,9 +118,9 @@ class SequenceExplanation:
         ]
         for place, token in enumerate(self.tokens[:SHOWN_TOKENS]):
             parts = ", ".join(f"{short(part.feature, 20)} {part.contribution:+.3g}" for part in token.top(SHOWN))
-            other = "" if token.runner_up is None else short(str(token.runner_up), 12)
+            runner_up = "" if token.runner_up is None else short(str(token.runner_up), 12)
             numbers = (f"{token.lead:.3g}", f"{token.transition:+.3g}")
-            lines.append((str(place), short(str(token.label), 12), other, *numbers, parts))
+            lines.append((str(place), short(str(token.label), 12), runner_up, *numbers, parts))
         return lines
 
     def _said(self) -> list[str]:
@@ -132,28 +132,30 @@ class SequenceExplanation:
 def explained(
     classes: np.ndarray, names: Any, rows: Any, w: np.ndarray, arcs: np.ndarray, y_hat: np.ndarray, scores: np.ndarray
 ) -> SequenceExplanation:
-    """The parts of the best labelling y_hat. w: weights of the features in rows, by label; scores: of the best through
-    each label."""
-    labels, tokens, before = classes.tolist(), [], -1
+    """Return the parts of the best labelling y_hat.
+
+    w: the weights of the features in rows, by label. scores: those of the best labelling through each label.
+    """
+    labels, tokens, previous = classes.tolist(), [], -1
     for t, y in enumerate(y_hat.tolist()):
         mine = slice(rows.starts[t], rows.starts[t + 1])
         columns, values = rows.columns[mine].astype(np.int64), rows.values[mine].astype(np.float64)
-        others = scores[t].copy()
-        others[y] = -np.inf
-        rival = int(others.argmax()) if np.isfinite(others).any() else None
+        rival_scores = scores[t].copy()
+        rival_scores[y] = -np.inf
+        rival = int(rival_scores.argmax()) if np.isfinite(rival_scores).any() else None
         tokens.append(
             TokenExplanation(
                 label=labels[y],
                 runner_up=None if rival is None else labels[rival],
-                lead=float(scores[t, y] - others.max()),
+                lead=float(scores[t, y] - rival_scores.max()),
                 columns=columns,
                 features=tuple(str(names[column]) for column in columns.tolist()),
                 values=values,
                 weights=w[mine, y].astype(np.float64),
                 rival=np.zeros(len(columns)) if rival is None else w[mine, rival].astype(np.float64),
-                transition=float(arcs[before, y]),
+                transition=float(arcs[previous, y]),
             )
         )
-        before = y
-    stop = float(arcs[before, -1]) if tokens else 0.0
+        previous = y
+    stop = float(arcs[previous, -1]) if tokens else 0.0
     return SequenceExplanation([token.label for token in tokens], tuple(tokens), stop)

@@ -42,16 +42,16 @@ class Columns(NamedTuple):
     def dtype(self) -> Any:
         return np.dtype(np.float32)
 
-    def sequences(self, which: np.ndarray) -> "Columns":
-        """Some of the sequences, as if there were no others."""
-        tokens, starts = tokens_of(self.starts, which)
+    def sequences(self, selected: np.ndarray) -> "Columns":
+        """Return some of the sequences, as if there were no others."""
+        tokens, starts = tokens_of(self.starts, selected)
         parts = [only(strings, codes[tokens]) for strings, codes in zip(self.strings, self.codes, strict=True)]
         codes = np.array([codes for _, codes in parts], np.int32).reshape(len(parts), len(tokens))
         return Columns([strings for strings, _ in parts], codes, starts)
 
 
 def _numbered(columns: list[list[str]], starts: np.ndarray) -> Columns:
-    """Columns of plain strings with the distinct ones numbered; TypeError if something is no plain string."""
+    """Return columns of plain strings with the distinct ones numbered. Raise TypeError for anything else."""
     codes, strings = np.empty((len(columns), len(columns[0])), np.int32), []
     for c, column in enumerate(columns):
         distinct, codes[c] = numbered(column)
@@ -94,7 +94,7 @@ class TemplateFeatures(Owning):
         return int(self.counts[0]) if self.hash_bits is None else 2**self.hash_bits
 
     def read(self, X: Any, dtype: Any = None, growth: Any = None) -> Columns:
-        """Sentences as columns. Raises an error that names the token which is not as the others."""
+        """Read sentences as columns. Raise an error that names a token which is not as the others."""
         tokens, starts = flat(X)
         width, kinds = len(self.columns), set(map(type, tokens))
         if not (kinds <= {str} and width == 1):
@@ -110,7 +110,7 @@ class TemplateFeatures(Owning):
             return _numbered([list(map(itemgetter(c), tokens)) for c in range(width)], starts)
 
     def _plain(self, token: Any, at: int, starts: np.ndarray) -> tuple[str, ...]:
-        """A token as a tuple of plain strings."""
+        """Return a token as a tuple of plain strings."""
         width = len(self.columns)
         strings = (token,) if isinstance(token, str) else token
         if isinstance(strings, list | tuple) and len(strings) == width and all(isinstance(x, str) for x in strings):
@@ -119,7 +119,7 @@ class TemplateFeatures(Owning):
         raise ValueError(f"{place(starts, at).capitalize()} is {token!r}: a token must be {expected}.")
 
     def tokens(self, read: Columns, dtype: Any, learn: bool) -> Tokens:
-        """The rows of what is known; learn: first get to know what is new."""
+        """Return the rows of known features. learn: first number what is new."""
         views, starts, n = self._views(read, learn), read.starts, read.codes.shape[1]
         columns, ends = np.empty(n * len(self.list), np.int32), np.zeros(n + 1, np.int64)
         mode = HASH if self.hash_bits is not None else NUMBER if learn else FIND
@@ -145,7 +145,7 @@ class TemplateFeatures(Owning):
         self.keys, self.numbers = _table(slots, self.keys, self.numbers, self.secret)
 
     def _views(self, read: Columns, learn: bool) -> Views:
-        """The values of every view for the distinct strings of its column."""
+        """Return the values of every view for the distinct strings of its column."""
         column = np.array([self.columns.index(view.column) for view in self.views])
         sizes = [len(read.strings[c]) for c in column]
         ends = np.cumsum(sizes, dtype=np.int64)
@@ -173,39 +173,39 @@ class TemplateFeatures(Owning):
                 raise ValueError(f"{view} has over {2**VALUE_BITS:,} different values: use hash_bits.")
 
     def _look(self, v: int, strings: list[str]) -> np.ndarray:
-        """The values of view v for strings."""
+        """Return the values of view v for strings."""
         views = seen(strings, self.views[v])
         hashes = (hashed(string) if string else NEITHER for string in views)
-        found = map(self.values[v].get, views, repeat(NEITHER)) if self.hash_bits is None else hashes
-        return np.fromiter(found, np.int64, len(strings))
+        numbers = map(self.values[v].get, views, repeat(NEITHER)) if self.hash_bits is None else hashes
+        return np.fromiter(numbers, np.int64, len(strings))
 
     def _cached(self, words: list[str]) -> np.ndarray:
-        """The values of all views of the first column, (words, views); those of words of training are looked up once.
+        """Return the values of all views of the first column, (words, views); looked up once for words of training.
 
         The cache holds values + 2, and 0 for what was not asked yet: so it takes memory only where it is used.
         """
         at, cache = self._look(0, words), self._cache
         if cache is None:
             cache = self._cache = np.zeros((len(self.values[0]) + 1, len(self.of_words)), np.int32)
-        found = cache[at]
-        missing = np.flatnonzero((at < 0) | (found[:, 0] == 0))
-        if len(missing):
-            strings = [words[i] for i in missing.tolist()]
-            found[missing] = np.stack([self._look(v, strings) for v in self.of_words], axis=1) + 2
-            known = missing[at[missing] >= 0]
-            cache[at[known], 1:] = found[known, 1:]
-            cache[at[known], 0] = found[known, 0]  # last: another thread may be reading
-        return found - 2
+        values = cache[at]
+        uncached = np.flatnonzero((at < 0) | (values[:, 0] == 0))
+        if len(uncached):
+            strings = [words[i] for i in uncached.tolist()]
+            values[uncached] = np.stack([self._look(v, strings) for v in self.of_words], axis=1) + 2
+            known = uncached[at[uncached] >= 0]
+            cache[at[known], 1:] = values[known, 1:]
+            cache[at[known], 0] = values[known, 0]  # last: another thread may be reading
+        return values - 2
 
     def forget_waiting(self) -> None:
         """Reset the counts of features that did not occur often enough."""
         template, values, numbers = self.entries()
-        kept = (numbers >= 0) | (numbers <= -self.min_count)
-        if not kept.all():
-            self.fill(template[kept], values[kept], numbers[kept])
+        is_kept = (numbers >= 0) | (numbers <= -self.min_count)
+        if not is_kept.all():
+            self.fill(template[is_kept], values[is_kept], numbers[is_kept])
 
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of every entry of the table: its template, (entries, PARTS) values, its number (negative: its count)."""
+        """Return of every entry its template, its (entries, PARTS) values, and its number (negative: its count)."""
         used = self.keys[:, 0] != 0
         high, low = self.keys[used].T
         mask, bits = np.uint64(2**VALUE_BITS - 1), np.uint64(VALUE_BITS)
@@ -225,7 +225,7 @@ class TemplateFeatures(Owning):
         self.counts = np.array(counts, np.int64)
 
     def names(self) -> list[str]:
-        """Of all features in the order of their numbers."""
+        """Return the names of all features in the order of their numbers."""
         if self.hash_bits is not None:
             return [f"#{number}" for number in range(self.n_features)]
         template, values, numbers = self.entries()
@@ -242,7 +242,7 @@ class TemplateFeatures(Owning):
 
 
 def _table(slots: int, entries: np.ndarray, entry_numbers: np.ndarray, secret: int) -> tuple[np.ndarray, np.ndarray]:
-    """A table with this number of slots that holds these entries."""
+    """Return a table with this number of slots that holds these entries."""
     keys, numbers = np.zeros((slots, 2), np.uint64), np.zeros(slots, np.int32)
     with np.errstate(over="ignore"):
         insert(keys, numbers, entries, entry_numbers, secret)

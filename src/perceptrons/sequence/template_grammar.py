@@ -41,7 +41,7 @@ Template = tuple[Part, ...]  # of no parts: the bias
 
 
 def parse(text: str, columns: Sequence[str]) -> list[Template]:
-    """The templates that a text stands for: several where it has ranges."""
+    """Return the templates that a text stands for: several where it has ranges."""
     if not isinstance(text, str):
         raise ValueError(f"{text!r} is not a template: templates are strings, such as 'word[-1]|word[0]'.")
     if text.strip() == BIAS and BIAS not in columns:
@@ -59,7 +59,7 @@ def parse(text: str, columns: Sequence[str]) -> list[Template]:
     if len(parts) > PARTS:
         reader.fail(f"combines {len(parts)} values, but at most {PARTS} are possible")
     reader.check_number(math.prod(map(len, parts)))
-    return [tuple(chosen) for chosen in itertools.product(*parts)]
+    return [tuple(combination) for combination in itertools.product(*parts)]
 
 
 def name_of(template: Template) -> str:
@@ -82,15 +82,15 @@ class _Reader:
             self.fail(f"has {self.now!r} where {expected or 'its end'!r} should be")
         self.tokens.pop(0)
 
-    def fail(self, why: str) -> None:
+    def fail(self, problem: str) -> None:
         raise ValueError(
-            f"The template {self.text!r} {why}. Write, for instance, 'word[-1]|word[0]', 'pos[-2..2]', "
+            f"The template {self.text!r} {problem}. Write, for instance, 'word[-1]|word[0]', 'pos[-2..2]', "
             f"'suffix(word, 1..3)' or 'shape(lower(word))[1]'; functions are "
             f"{', '.join(FUNCTIONS)}; columns are {', '.join(self.columns)}."
         )
 
     def check_number(self, n: int) -> None:
-        """Templates are counted before they are made: ranges multiply."""
+        """Raise ValueError for too many templates, before they are made: ranges multiply."""
         if n > MANY:
             self.fail(f"stands for {n:,} templates, but at most {MANY:,} are possible")
 
@@ -152,7 +152,7 @@ Strings = list[str]
 
 
 def _shapes(strings: Strings) -> Strings:
-    """Many words have few shapes: each is shortened once."""
+    """Return the shapes of words. Many words have few shapes: each is shortened once."""
     long = [string.translate(KINDS) for string in strings]
     short = {shape: RUN.sub(r"\1", shape) for shape in dict.fromkeys(long)}
     return list(map(short.__getitem__, long))
@@ -172,7 +172,7 @@ FUNCTIONS: dict[str, Callable[[Strings, int], Strings]] = {
 
 
 def seen(strings: Strings, view: View) -> Strings:
-    """What a view makes of strings; the empty string where there is nothing to see."""
+    """Return what a view makes of strings; the empty string where there is nothing to see."""
     for name, k in view.steps:
         strings = FUNCTIONS[name](strings, k)
     return strings

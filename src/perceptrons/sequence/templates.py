@@ -73,7 +73,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self.columns = columns
 
     def __str__(self) -> str:
-        """The name of the set, or the number of templates, so that people can distinguish settings."""
+        """Return the name of the set, or the number of templates, so that people can distinguish settings."""
         if self.templates is None or isinstance(self.templates, str):
             return self.templates or "a rich set"
         return f"{len(self.templates)} templates"
@@ -87,9 +87,9 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def transform(self, X: Any) -> Any:
         """Return those features of these sentences that `fit` has seen."""
-        known = self._fitted()
-        tokens = known.tokens(known.read(X), np.float32, learn=False)
-        shape = (len(tokens.rows.starts) - 1, known.n_features)
+        features = self._fitted()
+        tokens = features.tokens(features.read(X), np.float32, learn=False)
+        shape = (len(tokens.rows.starts) - 1, features.n_features)
         values = np.ones(len(tokens.rows.columns), np.float32)
         matrix = sp.csr_matrix((values, tokens.rows.columns, tokens.rows.starts), shape=shape)
         return TokenFeatures(matrix, np.diff(tokens.starts))
@@ -116,12 +116,12 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return self._known
 
     def parsed(self) -> tuple[list[Template], list[str]]:
-        """The templates and the columns, checked."""
+        """Return the templates and the columns, checked."""
         if not isinstance(self.columns, str | list | tuple):
             raise ValueError(f"columns={self.columns!r}: give a list of names, such as ['word', 'pos'].")
         columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
-        named = all(isinstance(name, str) and name.isidentifier() for name in columns)
-        if not columns or not named or len(set(columns)) < len(columns):
+        are_names = all(isinstance(name, str) and name.isidentifier() for name in columns)
+        if not columns or not are_names or len(set(columns)) < len(columns):
             raise ValueError(f"columns={self.columns!r}: give different names, such as ['word', 'pos'].")
         texts = self.templates
         if texts is None:
@@ -132,20 +132,20 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             texts = _renamed(WORDS if texts == "words" else CHUNKING, columns)
         elif not isinstance(texts, list | tuple):
             raise ValueError(f"templates={texts!r}: give a list of templates, 'words', 'chunking' or None.")
-        found: dict[Template, None] = {}
-        made = 0
+        distinct: dict[Template, None] = {}
+        n_parsed = 0
         for text in texts:
             templates = parse(text, columns)
-            made += len(templates)
-            found.update(dict.fromkeys(templates))
-            if len(found) > MANY or made > 10 * MANY:  # before all that a hostile file asks for is made
+            n_parsed += len(templates)
+            distinct.update(dict.fromkeys(templates))
+            if len(distinct) > MANY or n_parsed > 10 * MANY:  # before all that a hostile file asks for is made
                 raise ValueError(f"There are more than {MANY:,} templates, which is the maximum: use fewer.")
-        if not found:
+        if not distinct:
             raise ValueError("There are no templates: give at least one.")
-        return list(found), columns
+        return list(distinct), columns
 
     def source(self) -> tuple[Any, ...]:
-        """The parameters, in a form that does not change with them."""
+        """Return the parameters, in a form that does not change with them."""
         return tuple(
             value if value is None or isinstance(value, str) else tuple(value)
             for value in (self.templates, self.columns)
@@ -160,13 +160,13 @@ def template_features(templates: FeatureTemplates, min_count: int, hash_bits: in
 
 
 def _rich(columns: Sequence[str]) -> list[str]:
-    """What serves well: the word alone, or the word with its tag; of further columns, their values nearby."""
+    """Return a set for the word alone, or for the word with its tag; of further columns, their values nearby."""
     texts = _renamed(WORDS if len(columns) == 1 else WORDS_AND_TAGS, columns)
     return texts + [f"{column}[-1..1]" for column in columns[2:]]
 
 
 def _renamed(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Templates written for word and pos, for the first two of these columns."""
+    """Return templates that are written for word and pos, for the first two of these columns."""
     if len(columns) < 2 and any("pos" in text for text in texts):
         raise ValueError(f"templates='chunking' needs a word and its tag, but there is only the column {columns[0]!r}.")
     renaming = dict(zip(("word", "pos"), columns, strict=False))

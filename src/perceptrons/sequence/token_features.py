@@ -33,14 +33,14 @@ LISTS = (list, tuple, set, frozenset)
 
 
 def is_matrix(X: Any) -> bool:
-    """Does X have one row per token, and no sequences?"""
+    """Return whether X has one row per token, and no sequences."""
     if isinstance(X, np.ndarray):
         return X.ndim == 2 and X.dtype.kind in "biufc"
     return isinstance(X, TokenFeatures) or sp.issparse(X) or hasattr(X, "columns")
 
 
 def features_for(estimator: Any, X: Any) -> Any:
-    """What gives features their numbers, for a model that begins with these sequences."""
+    """Return what gives features their numbers, for a model that begins with these sequences."""
     if is_matrix(X):
         for name, plain in (("templates", None), ("min_count", 1), ("hash_bits", None)):
             if getattr(estimator, name) != plain:
@@ -52,7 +52,7 @@ def features_for(estimator: Any, X: Any) -> Any:
 
 
 def read_tokens(estimator: Any, features: Any, X: Any, lengths: Any, reset: bool) -> Any:
-    """The tokens of sequences as these features read them, checked. reset: of a model that begins."""
+    """Return the tokens of sequences as these features read them, checked. reset: of a model that begins."""
     dtype = None if reset else learner_of(estimator).dtype
     growth = Growth(eta=float(estimator.eta0))
     if features.kind == "matrix":
@@ -86,7 +86,7 @@ class NamedFeatures:
         return list(self.numbers)
 
     def read(self, X: Any, dtype: Any, growth: Growth) -> "Named":
-        """The tokens of sequences with their features by name, checked. dtype: of the model, if there is one."""
+        """Return the tokens of sequences with their features by name, checked. dtype: of the model, if there is one."""
         tokens, starts = flat(X)
         kinds = set(map(type, tokens))
         if kinds & {set, frozenset}:  # in an order that is the same tomorrow
@@ -100,7 +100,7 @@ class NamedFeatures:
         return Named(strings, codes, values, ends, starts)
 
     def tokens(self, named: "Named", dtype: Any, learn: bool) -> Tokens:
-        """The rows of what is known; learn: first get to know what is new."""
+        """Return the rows of known features. learn: first number what is new."""
         strings, codes, values, ends, starts = named
         if self.hash_bits is not None:
             mask = 2**self.hash_bits - 1
@@ -110,16 +110,16 @@ class NamedFeatures:
                 self._learn(strings, codes)
             numbers = np.fromiter(map(self.numbers.get, strings, repeat(-1)), np.int32, len(strings))
         columns = numbers[codes]
-        known = columns >= 0
-        if not known.all():
-            ends = np.concatenate([[0], np.cumsum(known)])[ends]
-            columns = columns[known]
-            values = values[known] if values is not None else None
+        is_known = columns >= 0
+        if not is_known.all():
+            ends = np.concatenate([[0], np.cumsum(is_known)])[ends]
+            columns = columns[is_known]
+            values = values[is_known] if values is not None else None
         values = ones(len(columns), dtype) if values is None else values.astype(dtype, copy=False)
         return Tokens(Sparse(values, columns, ends), starts)
 
     def forget_waiting(self) -> None:
-        """Reset the counts of features that did not occur often enough."""
+        """Do nothing: no feature waits."""
         self.waiting = {name: count for name, count in self.waiting.items() if count >= self.min_count}
 
     def _learn(self, strings: list[str], codes: np.ndarray) -> None:
@@ -152,16 +152,16 @@ class Named(NamedTuple):
     def dtype(self) -> Any:
         return np.dtype(np.float32 if self.values is None else np.float64)
 
-    def sequences(self, which: np.ndarray) -> "Named":
-        """Some of the sequences, as if there were no others."""
-        tokens, starts = tokens_of(self.starts, which)
-        chosen, ends = tokens_of(self.ends, tokens)
-        values = None if self.values is None else self.values[chosen]
-        return Named(*only(self.strings, self.codes[chosen]), values, ends, starts)
+    def sequences(self, selected: np.ndarray) -> "Named":
+        """Return some of the sequences, as if there were no others."""
+        tokens, starts = tokens_of(self.starts, selected)
+        features, ends = tokens_of(self.ends, tokens)
+        values = None if self.values is None else self.values[features]
+        return Named(*only(self.strings, self.codes[features]), values, ends, starts)
 
 
 def _strings(tokens: list[Any], starts: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """The distinct attributes of tokens, and which of them each is."""
+    """Return the distinct attributes of tokens, and which of them each is."""
     try:
         return numbered(list(chain.from_iterable(tokens)))
     except TypeError:
@@ -170,11 +170,11 @@ def _strings(tokens: list[Any], starts: np.ndarray) -> tuple[list[str], np.ndarr
         raise
 
 
-def _check_strings(token: Any, where: str) -> None:
+def _check_strings(token: Any, place_name: str) -> None:
     for name in token:
         if not isinstance(name, str):
             raise TypeError(
-                f"A feature of {where} is {name!r} ({type(name).__name__}): attributes must be strings. Give "
+                f"A feature of {place_name} is {name!r} ({type(name).__name__}): attributes must be strings. Give "
                 "features with values as a dict."
             )
 
@@ -204,13 +204,13 @@ def _from_dicts(tokens: list[Any], starts: np.ndarray, limit: float) -> tuple[li
 
 
 def _add(
-    features: Mapping[Any, Any], before: str, names: list[str], values: list[float], numbers: list[str], limit: float
+    features: Mapping[Any, Any], prefix: str, names: list[str], values: list[float], numbers: list[str], limit: float
 ) -> None:
     """Add the features of one dict to the lists."""
     for name, value in features.items():
         if not isinstance(name, str):
             raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings")
-        name = before + name
+        name = prefix + name
         if isinstance(value, str):
             names.append(f"{name}={value}")
             values.append(1.0)
@@ -249,9 +249,9 @@ class Matrix(NamedTuple):
     def dtype(self) -> Any:
         return self.X.dtype
 
-    def sequences(self, which: np.ndarray) -> "Matrix":
-        """Some of the sequences."""
-        tokens, starts = tokens_of(self.starts, which)
+    def sequences(self, selected: np.ndarray) -> "Matrix":
+        """Return some of the sequences."""
+        tokens, starts = tokens_of(self.starts, selected)
         return Matrix(self.X[tokens], starts)
 
 
@@ -279,7 +279,7 @@ class MatrixFeatures:
         return Matrix(X if sp.issparse(X) else sp.csr_matrix(X), from_lengths(lengths, X.shape[0]))
 
     def forget_waiting(self) -> None:
-        """Nothing waits."""
+        """Do nothing: no feature waits."""
 
     def tokens(self, read: Matrix, dtype: Any, learn: bool) -> Tokens:
         X = read.X

@@ -9,15 +9,10 @@ import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.engine.rows import Sparse
-from perceptrons.engine.scan.bytes import ROOM
-from perceptrons.engine.scan.name_table import grown, new_table, number_names
 from perceptrons.engine.training.labels import LONGEST_LABEL, Target, check_labels, too_long
 from perceptrons.engine.wording import short
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
-FEW = 2**12  # strings: fewer are numbered sooner by a dict than bytes are prepared for compiled code
-AT_ONCE = 2**18  # strings that are joined: the bytes of all would be as much memory again
-SLOTS = 2**16  # of a new table
 
 
 class Tokens(NamedTuple):
@@ -26,11 +21,11 @@ class Tokens(NamedTuple):
     rows: Sparse
     starts: np.ndarray
 
-    def sequences(self, which: np.ndarray) -> "Tokens":
-        """Some of the sequences, as a copy."""
-        tokens, starts = tokens_of(self.starts, which)
-        chosen, ends = tokens_of(self.rows.starts, tokens)
-        return Tokens(Sparse(self.rows.values[chosen], self.rows.columns[chosen], ends), starts)
+    def sequences(self, selected: np.ndarray) -> "Tokens":
+        """Return some of the sequences, as a copy."""
+        tokens, starts = tokens_of(self.starts, selected)
+        features, ends = tokens_of(self.rows.starts, tokens)
+        return Tokens(Sparse(self.rows.values[features], self.rows.columns[features], ends), starts)
 
 
 class TokenFeatures:
@@ -51,17 +46,17 @@ class TokenFeatures:
 
 
 def hashed(string: str) -> int:
-    """32 bits that are the same in every process, unlike those of Python's own hash."""
+    """Return 32 bits that are the same in every process, unlike those of Python's own hash."""
     return murmurhash3_32(string.encode("utf-8", "surrogatepass"), 0, True)
 
 
 def ones(n: int, dtype: Any = np.float32) -> np.ndarray:
-    """n values of 1 that take the room of one."""
+    """Return n values of 1 that take the memory of one."""
     return np.lib.stride_tricks.as_strided(np.ones(1, dtype), (n,), (0,))
 
 
 class Numbering(dict[str, int]):
-    """Numbers whatever it is asked for in the order of coming."""
+    """Number keys in the order in which they are first looked up."""
 
     def __missing__(self, string: str) -> int:
         number = self[string] = len(self)
@@ -69,48 +64,23 @@ class Numbering(dict[str, int]):
 
 
 def numbered(strings: list[str]) -> tuple[list[str], np.ndarray]:
-    """The distinct strings, and which of them each is. TypeError if something is no string."""
-    if len(strings) < FEW:
-        numbers = Numbering()
-        codes = np.fromiter(map(numbers.__getitem__, strings), np.int32, len(strings))
-        if not all(isinstance(string, str) for string in numbers):
-            raise TypeError("not a string")
-        return list(numbers), codes
-    table, codes = new_table(SLOTS), np.empty(len(strings), np.int32)
-    for start in range(0, len(strings), AT_ONCE):
-        some = strings[start : start + AT_ONCE]
-        content, ends = _joined(some)
-        part, at, longest = codes[start : start + len(some)], 0, int(np.diff(ends).max())
-        with np.errstate(over="ignore"):  # hashes do, on purpose; NumPy would warn where nothing is compiled
-            while at < len(some):
-                at = number_names(content, ends[:-1], ends[1:], at, table, part)
-                if at < len(some):
-                    table = grown(table, 1, longest)
-    highest = np.maximum.accumulate(codes)
-    first = np.flatnonzero(codes > np.concatenate([[-1], highest[:-1]]))
-    return [strings[place] for place in first.tolist()], codes
+    """Return the distinct strings, and for each string its number. Raise TypeError for something else than a string."""
+    numbers = Numbering()
+    codes = np.fromiter(map(numbers.__getitem__, strings), np.int32, len(strings))
+    if not all(isinstance(string, str) for string in numbers):
+        raise TypeError("not a string")
+    return list(numbers), codes
 
 
 def only(strings: list[str], codes: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """What `numbered` gives for strings of which only some are left, by their numbers."""
-    left, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    """Return what `numbered` gives for those of the strings with these numbers."""
+    present, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return [strings[code] for code in left[order].tolist()], np.argsort(order)[inverse].astype(np.int32)
-
-
-def _joined(strings: list[str]) -> tuple[Any, np.ndarray]:
-    """The bytes of all strings and where each ends: string k is content[ends[k]:ends[k + 1]]."""
-    joined = "".join(strings)
-    ends = ends_of(map(len, strings), len(strings))
-    content = np.frombuffer(joined.encode("utf-8", "surrogatepass") + bytes(ROOM), np.uint8)
-    if not joined.isascii():  # so far ends count characters: each begins with a byte that continues none
-        begins = np.flatnonzero((content[:-ROOM] & 0xC0) != 0x80)
-        ends = np.append(begins, len(content) - ROOM)[ends]
-    return content, ends
+    return [strings[code] for code in present[order].tolist()], np.argsort(order)[inverse].astype(np.int32)
 
 
 def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
-    """All tokens, one behind the other, and where each sequence begins."""
+    """Return all tokens, one behind the other, and where each sequence begins."""
     for plain in ("to_list", "to_pylist"):  # Series of lists, of pandas and polars; arrays of Arrow
         if hasattr(sequences, plain):
             sequences = getattr(sequences, plain)()
@@ -131,45 +101,45 @@ def flat(sequences: Any, name: str = "X") -> tuple[list[Any], np.ndarray]:
 
 
 def ends_of(lengths: Iterable[int], n: int) -> np.ndarray:
-    """Where each of n things begins if they lie one behind the other, and where the last ends."""
+    """Return where each of n things begins if they lie one behind the other, and where the last ends."""
     ends = np.zeros(n + 1, np.int64)
     np.cumsum(np.fromiter(lengths, np.int64, n), out=ends[1:])
     return ends
 
 
-def tokens_of(starts: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens of some sequences, one behind the other, and where each of these begins among them."""
-    lengths = np.diff(starts)[which]
+def tokens_of(starts: np.ndarray, selected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tokens of some sequences, one behind the other, and where each of these begins among them."""
+    lengths = np.diff(starts)[selected]
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    return np.repeat(starts[which] - ends[:-1], lengths) + np.arange(ends[-1]), ends.astype(starts.dtype)
+    return np.repeat(starts[selected] - ends[:-1], lengths) + np.arange(ends[-1]), ends.astype(starts.dtype)
 
 
 def place(starts: np.ndarray, token: int) -> str:
-    """Where a token stands, in words."""
+    """Return where a token stands, in words."""
     sequence = int(np.searchsorted(starts, token, side="right")) - 1
     return f"token {token - starts[sequence]} of sequence {sequence}"
 
 
 def from_lengths(lengths: Any, n: int) -> np.ndarray:
-    """Where each sequence begins, of n tokens in all."""
+    """Return where each sequence begins, of n tokens in all."""
     if lengths is None:
         raise ValueError(
             "X is a matrix with one row per token: give the number of tokens of each sequence, such as lengths=[24, "
             "7, ...]."
         )
-    given = np.asarray(lengths)
-    if given.ndim != 1 or (given.dtype.kind not in "iu" and len(given)):
+    sizes = np.asarray(lengths)
+    if sizes.ndim != 1 or (sizes.dtype.kind not in "iu" and len(sizes)):
         raise ValueError(f"lengths must be a list of whole numbers, one per sequence, not {short(repr(lengths), 60)}.")
-    if len(given) and given.min() < 0:
-        raise ValueError(f"lengths[{int(given.argmin())}] is {given.min()}: lengths must not be negative.")
-    total = sum(given.tolist())  # which cannot overflow
+    if len(sizes) and sizes.min() < 0:
+        raise ValueError(f"lengths[{int(sizes.argmin())}] is {sizes.min()}: lengths must not be negative.")
+    total = sum(sizes.tolist())  # which cannot overflow
     if total != n:
         raise ValueError(f"lengths sum to {total}, but X has {n} rows: X needs one row per token.")
-    return ends_of(given, len(given))
+    return ends_of(sizes, len(sizes))
 
 
 def read_labels(y: Any, starts: np.ndarray, by_sequence: bool) -> Target:
-    """The label of every token. by_sequence: y must be a list of lists, else it may also be flat."""
+    """Return the label of every token. by_sequence: y must be a list of lists, else it may also be flat."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     nested = by_sequence or (
@@ -193,7 +163,7 @@ def read_labels(y: Any, starts: np.ndarray, by_sequence: bool) -> Target:
 
 
 def target_of(labels: list[Any], starts: np.ndarray) -> Target:
-    """The label of every token as a number, and what the numbers stand for."""
+    """Return the label of every token as a number, and what the numbers stand for."""
     if not labels:
         return Target("single", np.empty(0, dtype="U1"), np.empty(0, np.int32))
     classes = _distinct(labels, starts)
@@ -202,7 +172,7 @@ def target_of(labels: list[Any], starts: np.ndarray) -> Target:
 
 
 def _distinct(labels: list[Any], starts: np.ndarray) -> np.ndarray:
-    """The labels that there are, sorted: all strings or all numbers."""
+    """Return the labels that there are, sorted: all strings or all numbers."""
     try:
         kinds = dict.fromkeys(labels)
     except TypeError:  # one that cannot be hashed
@@ -228,7 +198,7 @@ def _distinct(labels: list[Any], starts: np.ndarray) -> np.ndarray:
 
 
 def cut(labels: list[Any], starts: np.ndarray) -> list[list[Any]]:
-    """A flat list as a list of sequences again."""
+    """Return a flat list as a list of sequences."""
     ends = starts.tolist()
     return [labels[begin:end] for begin, end in pairwise(ends)]
 

@@ -8,13 +8,14 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
-from perceptrons.engine.training.base import Estimator
+from perceptrons.engine.training.base import Estimator, unchanged_on_error
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import read_only
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.parameters import DOMAINS as LINEAR
 from perceptrons.engine.training.parameters import (
     NONE,
+    TRAINING_DOMAINS,
     Domain,
     Number,
     TaggerCombine,
@@ -22,19 +23,15 @@ from perceptrons.engine.training.parameters import (
     Words,
     check_parameters,
 )
-from perceptrons.engine.training.unchanged import unchanged_on_error
 from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
 
 OFFERS = ("size", "decode", "features", "loss")
-SHARED = (
-    "eta0", "C", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
-    "n_iter_no_change", "max_seconds", "warm_start", "verbose",
-)  # fmt: skip
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "combine": (Words(get_args(TaggerCombine)),),
     "step": (Words(get_args(TaggerStep)),),
     "margin": (Number(0, 1e12), NONE),
-    **{name: LINEAR[name] for name in SHARED},
+    "C": LINEAR["C"],
+    **TRAINING_DOMAINS,
 }
 LEAST_MARGIN = 1e-12  # weights are divided by it
 
@@ -178,11 +175,11 @@ class StructuredPerceptron(Estimator[OutputLearner]):
             self._check_choices()
             n, examples = read_examples(X, y)
             ask = Questions(self.model)
-            self._begin_copy(ask, anew=not self.warm_start)
+            self._begin_copy(ask, restart=not self.warm_start)
             train, held_out = None, None
             if self.early_stopping:
-                alike = np.zeros(n, np.intp)
-                train, held_out = validation_split(alike, None, self.validation_fraction, self._learner.seed)
+                codes = np.zeros(n, np.intp)
+                train, held_out = validation_split(codes, None, self.validation_fraction, self._learner.seed)
             fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine, held_out)
             self._run(fit, n, train, held_out is not None)
         self._warn_unless_finished()
@@ -206,7 +203,7 @@ class StructuredPerceptron(Estimator[OutputLearner]):
             self._refuse_early_stopping()
             n, examples = read_examples(X, y)
             ask = Questions(self.model)
-            self._begin_copy(ask, anew=False)
+            self._begin_copy(ask, restart=False)
             with Uninterrupted() as hold:
                 fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine)
                 for _ in fit.visit(np.arange(n)):
@@ -241,12 +238,12 @@ class StructuredPerceptron(Estimator[OutputLearner]):
         learner = self._fitted()
         self._check_choices()
         n, X = read_sequence(X, "X")
-        ask, answers = Questions(self.model), []
+        ask, outputs = Questions(self.model), []
         w = learner.predicting(self.combine, ask.size())
         for i in range(n):
             ask.at = f"X[{i}]"
-            answers.append(ask.decode(X[i], w))
-        return answers
+            outputs.append(ask.decode(X[i], w))
+        return outputs
 
     def predict_one(self, x: Any) -> Any:
         """Return the best output for one input.
@@ -294,15 +291,15 @@ class StructuredPerceptron(Estimator[OutputLearner]):
         self._learner = OutputLearner(ask.size(), self._seed())
         self._tell(None)
 
-    def _begin_copy(self, ask: Questions, anew: bool) -> None:
-        """A learner that can be thrown away if learning fails."""
-        if anew or not hasattr(self, "_learner"):
+    def _begin_copy(self, ask: Questions, restart: bool) -> None:
+        """Begin with a copy of the learner that can be thrown away if learning fails."""
+        if restart or not hasattr(self, "_learner"):
             self._begin(ask)
         else:
             self._learner = copy.deepcopy(self._learner)
 
     def _unchanged_on_error(self) -> Any:
-        """An error changes nothing; Ctrl-C keeps what was learned."""
+        """Return a context in which an error changes nothing, and Ctrl-C keeps what was learned."""
 
         def unless() -> bool:
             learned = hasattr(self, "_learner") and self._learner.t > 0
@@ -326,12 +323,12 @@ class StructuredPerceptron(Estimator[OutputLearner]):
             )
         missing = [name for name in OFFERS if not hasattr(self.model, name)]
         if missing or isinstance(self.model, type):
-            what = (
+            description = (
                 f"a {type(self.model).__name__} without {' and '.join(missing)}"
                 if missing
                 else "a class, not an object"
             )
-            raise ValueError(f"model must be an object with size, decode, features and loss, but it is {what}.")
+            raise ValueError(f"model must be an object with size, decode, features and loss, but it is {description}.")
 
 
 def check_choices(estimator: StructuredPerceptron) -> None:
@@ -353,7 +350,7 @@ def check_choices(estimator: StructuredPerceptron) -> None:
 
 
 def read_examples(X: Any, y: Any) -> tuple[int, tuple[Any, Any]]:
-    """How many there are, at least one, and inputs and outputs so that each can be asked for the one at place i."""
+    """Return how many examples there are, at least one, and inputs and outputs that can be indexed."""
     (n, X), (n_outputs, y) = read_sequence(X, "X"), read_sequence(y, "y")
     if n != n_outputs:
         raise ValueError(f"X has {n} inputs, but y has {n_outputs} outputs: give one output per input.")
@@ -363,7 +360,7 @@ def read_examples(X: Any, y: Any) -> tuple[int, tuple[Any, Any]]:
 
 
 def read_sequence(X: Any, name: str) -> tuple[int, Any]:
-    """How many there are, and the same so that X[i] is the one at place i."""
+    """Return how many there are, and the same so that X[i] is the one at place i."""
     shape = getattr(X, "shape", None)  # sparse matrices have no len
     countable = hasattr(X, "__len__") if shape is None else len(shape) > 0
     if isinstance(X, Mapping) or not (countable and hasattr(X, "__getitem__")):

@@ -56,7 +56,7 @@ class Questions:
         return int(size)
 
     def decode(self, x: Any, w: np.ndarray, **cost: Any) -> Any:
-        """The best output; w may only be read."""
+        """Return the best output; w may only be read."""
         w.flags.writeable = False
         with self._one_call("decode"):
             y_hat = self.model.decode(x, w, **cost)
@@ -84,19 +84,19 @@ class Questions:
 
     @contextmanager
     def _one_call(self, method: str) -> Iterator[None]:
-        held = signal.signal(signal.SIGINT, self._outside) if callable(self._outside) else None
+        handler = signal.signal(signal.SIGINT, self._outside) if callable(self._outside) else None
         try:
             yield
         except Exception as error:
             error.add_note(f"This happened in model.{method}, for {self.at}.")
             raise
         finally:
-            if held is not None:
-                signal.signal(signal.SIGINT, held)
+            if handler is not None:
+                signal.signal(signal.SIGINT, handler)
 
 
 def read_features(features: Any, size: int) -> Features:
-    """Indices below size and finite values, from a dict, a pair of sequences or a sparse row."""
+    """Return indices below size and finite values, from a dict, a pair of sequences or a sparse row."""
     if isinstance(features, Mapping):
         indices, values = np.array(list(features)), np.array(list(features.values()))
     elif sp.issparse(features):
@@ -125,18 +125,18 @@ def read_features(features: Any, size: int) -> Features:
         raise ValueError(f"the index {indices[outside][0]} is outside 0 to size - 1 = {size - 1}.")
     values = values.astype(np.float64)
     if not np.isfinite(values).all():
-        where = np.flatnonzero(~np.isfinite(values))[0]
-        raise ValueError(f"the value of index {indices[where]} is {values[where]}, not a finite number.")
+        place = np.flatnonzero(~np.isfinite(values))[0]
+        raise ValueError(f"the value of index {indices[place]} is {values[place]}, not a finite number.")
     return Features(indices.astype(np.intp), values)
 
 
 def difference(f: Features, g: Features) -> Features:
-    """f - g, every index once, zeros left out."""
+    """Return f - g, every index once, without zeros."""
     indices, place = np.unique(np.concatenate([f.indices, g.indices]), return_inverse=True)
     n, split = len(indices), len(f.indices)
     values = np.bincount(place[:split], f.values, n) - np.bincount(place[split:], g.values, n)
-    kept = np.flatnonzero(values)
-    return Features(indices[kept], values[kept])
+    nonzero = np.flatnonzero(values)
+    return Features(indices[nonzero], values[nonzero])
 
 
 class OutputLearner:
@@ -207,10 +207,10 @@ class OutputLearner:
             step = rule.eta if rule.step == "constant" else _passive(violation, delta.values, rule.C)
             change = step * delta.values
             w = self.w[delta.indices] + change
-            late = self.late[delta.indices] + self.t * change
-        if not (math.isfinite(violation) and (np.abs(w) <= LARGEST).all() and np.isfinite(late).all()):
+            lazy_sum = self.late[delta.indices] + self.t * change
+        if not (math.isfinite(violation) and (np.abs(w) <= LARGEST).all() and np.isfinite(lazy_sum).all()):
             raise ValueError(f"{ask.at}: its features would make weights too large for float64: scale their values.")
-        self.w[delta.indices], self.late[delta.indices] = w, late
+        self.w[delta.indices], self.late[delta.indices] = w, lazy_sum
         if self._by_margin is not None:
             self._by_margin[1][delta.indices] = w / self._by_margin[0]
         update = int(step > 0)
@@ -234,7 +234,7 @@ class OutputLearner:
             self.size, self._average = size, None
 
     def _divided(self, margin: float) -> np.ndarray:
-        """w / margin, at the cost of what changed: decoding by it asks of the truth to lead by the margin."""
+        """Return w / margin, at the cost of what changed. Decoding by it requires the truth to lead by the margin."""
         if margin == 1:
             return self.w
         if self._by_margin is None or self._by_margin[0] != margin:
@@ -242,7 +242,7 @@ class OutputLearner:
         return self._by_margin[1][: self.size]
 
     def trained(self, outcome: Outcome) -> None:
-        """The loop over epochs is over."""
+        """Add the epochs of a finished loop."""
         self.epochs += len(outcome.history)
 
     # ---- going back
@@ -257,7 +257,7 @@ class OutputLearner:
 
 
 def _passive(violation: float, delta: np.ndarray, C: float) -> float:
-    """PA-I: just as far as the violation needs, at most C; 0 where nothing is violated or nothing would change."""
+    """Return the PA-I step: as far as the violation needs, at most C; 0 if nothing is violated or would change."""
     square = float(np.dot(delta, delta))
     if violation <= 0 or not len(delta):
         return 0.0
@@ -266,7 +266,7 @@ def _passive(violation: float, delta: np.ndarray, C: float) -> float:
     return C if violation >= C * square else violation / square
 
 
-class OutputFit(Trainee):
+class OutputFit(Trainee[OutputLearner]):
     """A learner and its examples, as the loop in `training/epochs.py` trains them. held_out: which to score on."""
 
     def __init__(
@@ -290,14 +290,14 @@ class OutputFit(Trainee):
         assert self.held_out is not None
         return self.right(self.held_out)
 
-    def right(self, which: np.ndarray) -> float:
-        """The share of these examples that the weights that predict now get right."""
+    def right(self, selected: np.ndarray) -> float:
+        """Return the share of these examples that the weights that predict now get right."""
         w = self.learner.predicting(self.combine, self.ask.size())
-        return float(np.mean([self.ask.loss(y, self.ask.decode(x, w)) == 0 for x, y in self._each(which)]))
+        return float(np.mean([self.ask.loss(y, self.ask.decode(x, w)) == 0 for x, y in self._each(selected)]))
 
-    def _each(self, which: np.ndarray) -> Iterator[tuple[Any, Any]]:
+    def _each(self, selected: np.ndarray) -> Iterator[tuple[Any, Any]]:
         X, Y = self.examples
-        for i in which.tolist():
+        for i in selected.tolist():
             self.ask.at = f"X[{i}]"
             yield X[i], Y[i]
 
@@ -305,9 +305,9 @@ class OutputFit(Trainee):
         return float(np.linalg.norm(self.learner.w))
 
     def change(self) -> float:
-        before, self._before = self._before, self.learner.average
+        previous, self._before = self._before, self.learner.average
         now = self._before
         moved = now.copy()
-        moved[: len(before)] -= before
+        moved[: len(previous)] -= previous
         norm = np.linalg.norm(now)
         return float(np.linalg.norm(moved) / norm) if norm else np.inf

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.labels import places_of
-from perceptrons.engine.training.learner import LinearLearner
-from perceptrons.engine.training.units import Units
+from perceptrons.engine.training.learner import LinearLearner, initial_weights
+from perceptrons.engine.training.schemes import n_rows
 from perceptrons.inspection.weights import constant_feature
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
@@ -195,15 +195,10 @@ def starting_weights(
     model: Perceptron, examples: Examples, dtype: Any, seed: int, constant: float, coef: Any = None, bias: Any = None
 ) -> np.ndarray:
     """Return the initial weights of `model.fit` on these examples, made by `join_bias`."""
-    intercept = bool(model.fit_intercept)
-    if not intercept and bias is not None and np.any(bias):
+    if not model.fit_intercept and bias is not None and np.any(bias):
         raise ValueError("fit_intercept=False means an intercept of 0, but the one to start from is not 0: drop one.")
-    learner = LinearLearner.begin(
-        examples.classes, examples.X.shape[1], dtype, combine="last", scheme="joint", form="single", sigma=False,
-        init=model.init, seed=seed, intercept=intercept, scaling=constant, units=Units(1.0, 1.0),
-        sparse=sp.issparse(examples.X), coef=coef, bias=bias,
-    )  # fmt: skip
-    return join_bias(*learner.weights.last(), constant)
+    shape = n_rows("joint", len(examples.classes)), examples.X.shape[1]
+    return join_bias(*initial_weights(model, shape, dtype, seed, coef, bias), constant)
 
 
 def join_bias(w: np.ndarray, b: np.ndarray, constant: float) -> np.ndarray:

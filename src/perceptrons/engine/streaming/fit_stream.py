@@ -15,16 +15,15 @@ from perceptrons.engine.streaming.blocks import TrainingBlock, blocks_of, held_o
 from perceptrons.engine.streaming.cache import ArrayFile, Cache, sound
 from perceptrons.engine.streaming.resuming import Keeper, check_place, difference
 from perceptrons.engine.streaming.threads import ahead
+from perceptrons.engine.training.base import restore_attributes
 from perceptrons.engine.training.calibration import calibrate_held_out
 from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome
 from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
-from perceptrons.engine.training.linear_fit import LinearTrainee
+from perceptrons.engine.training.learner import LinearLearner, LinearTrainee
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.training.memory import MOST_SCORES
 from perceptrons.engine.training.one_pass import PIECE, at_rest, piece_size, pieces
 from perceptrons.engine.training.parameters import method_of
-from perceptrons.engine.training.unchanged import put_back
-from perceptrons.engine.training.weights import SettlingAverage
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -76,15 +75,14 @@ class StreamFit(LinearTrainee):
         self.cache: Cache | None = None
         self.held_out: Cache | None = None  # rows for early stopping, from the first epoch
         self.was_read = False  # does the reader know its files, or does only the checkpoint?
-        self.is_within_block = self.resumes_epoch = self.is_complete = (
-            False  # is_complete: was all of the epoch learned?
-        )
-        self.average: SettlingAverage | None = None
+        self.is_within_block = self.resumes_epoch = False
+        self.is_complete = False  # was all of the epoch learned?
         self.outcome = Outcome()
 
     @property
-    def learner(self) -> Any:
-        return self.model._learner
+    def learner(self) -> LinearLearner:  # type: ignore[override]  # it begins with the first block
+        learner: LinearLearner = self.model._learner
+        return learner
 
     @property
     def row(self) -> dict[str, Any]:
@@ -103,7 +101,7 @@ class StreamFit(LinearTrainee):
                 self._train()
         except BaseException:
             if not self.outcome.history:  # nothing was learned: the model is what it was
-                put_back(self.model, before)
+                restore_attributes(self.model, before)
             raise
         finally:
             with Uninterrupted():
@@ -175,7 +173,9 @@ class StreamFit(LinearTrainee):
         for part, counts in learner.learning_block(examples, method, parts, are_new=are_new):
             seen = seen.plus(counts)
             if method.zero_score == "correct" and not row["updates"] + seen.updates:
-                place["wrong"] = place["wrong"] or learner.wrong(examples, part, "last", method.zero_score) > 0
+                place["wrong"] = (
+                    place["wrong"] or learner.weighted_mistakes(examples, part, "last", method.zero_score) > 0
+                )
             n_seen = row["examples"] + seen.examples
             if first and n_seen.bit_length() > (n_seen - len(part)).bit_length():
                 place["marks"].append((n_seen, row["mistakes"] + seen.mistakes))
@@ -226,7 +226,9 @@ class StreamFit(LinearTrainee):
                 part = block.part(rows)
                 X = widened(part.X, learner.n_features)
                 examples, method = self.model._meet_block(X, part.target.used(), None, part.weight, "checked")
-                wrong += learner.wrong(examples, np.arange(len(rows)), self.model.combine, method.zero_score)
+                wrong += learner.weighted_mistakes(
+                    examples, np.arange(len(rows)), self.model.combine, method.zero_score
+                )
         return 1.0 - wrong / total
 
     def _calibrate(self) -> None:

@@ -13,7 +13,7 @@ ALIKE = ("fit_intercept", "shuffle", "eta0", "random_state", "class_weight", "wa
 
 
 def as_sklearn(model: Any) -> Any:
-    """The model with its weights in one of scikit-learn's; ValueError if its scores are not linear."""
+    """Return one of scikit-learn's models with these weights. Raise ValueError if the scores are not linear."""
     learner, name = model._fitted(), type(model).__name__
     if model.combine == "vote":
         raise ValueError(
@@ -41,12 +41,12 @@ def as_sklearn(model: Any) -> Any:
 
 
 def _problems(model: Any, w: np.ndarray, b: np.ndarray) -> list[Perceptron]:
-    """A model of the classes 0 and 1 for every row of weights."""
+    """Return a model of the classes 0 and 1 for every row of weights."""
     return [_linear(model, w[k : k + 1], b[k : k + 1], np.array([0, 1])) for k in range(len(b))]
 
 
 def _at_least(model: Any, linear: Perceptron, threshold: float) -> FixedThresholdClassifier:
-    """Answers the second class also where the score is exactly the threshold."""
+    """Return a model that predicts the second class also where the score is exactly the threshold."""
     frozen = FrozenEstimator(linear)
     exact = np.float64(threshold)  # with a float of Python, float32 scores would be compared in float32
     by_threshold = FixedThresholdClassifier(frozen, threshold=exact, response_method="decision_function")
@@ -55,18 +55,18 @@ def _at_least(model: Any, linear: Perceptron, threshold: float) -> FixedThreshol
 
 
 def _linear(model: Any, w: np.ndarray, b: np.ndarray, classes: np.ndarray) -> Perceptron:
-    """These weights, in arrays of its own: scikit-learn's `partial_fit` writes to them."""
+    """Return a model with copies of these weights: scikit-learn's `partial_fit` writes to them."""
     linear = Perceptron(**{name: getattr(model, name) for name in ALIKE})
     linear.coef_, linear.intercept_ = np.array(w, order="C"), np.array(b)
     linear.classes_, linear.n_iter_, linear.t_ = classes.copy(), model.n_iter_, 1.0 + model.t_
     return _features_of(model, linear)
 
 
-def _features_of(model: Any, other: Any) -> Any:
-    other.n_features_in_ = model.n_features_in_
+def _features_of(model: Any, target: Any) -> Any:
+    target.n_features_in_ = model.n_features_in_
     if hasattr(model, "_columns"):
-        other.feature_names_in_ = model.feature_names_in_
-    return other
+        target.feature_names_in_ = model.feature_names_in_
+    return target
 
 
 def _several_labels(model: Any, parts: list[Perceptron]) -> OneVsRestClassifier:

@@ -95,13 +95,13 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
         goes. resumed: in the middle of the epoch of its last row.
         """
         outcome = outcome or Outcome()
-        begun = hasattr(self, "_learner")
+        has_learner = hasattr(self, "_learner")
         try:
             run_epochs(
                 trainee,
                 plan or self._plan(),
                 rng=self._learner.rng if orders else None,
-                epochs_before=self._learner.epochs if begun else 0,
+                epochs_before=self._learner.epochs if has_learner else 0,
                 n=n,
                 train=train,
                 held_out=held_out,
@@ -127,8 +127,8 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
         the model is whole where warnings are errors."""
         if self.tol is None or self.stop_reason_ != "max_iter" or self._watch or self._visiting or not self.max_iter:
             return  # who watches the epochs judges by them
-        what = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
-        warnings.warn(what + why_unfinished(self._plan()), ConvergenceWarning, stacklevel=stacklevel)
+        message = f"{type(self).__name__} stopped at max_iter={self.max_iter} before it converged: "
+        warnings.warn(message + why_unfinished(self._plan()), ConvergenceWarning, stacklevel=stacklevel)
 
     def _tell(self, outcome: Outcome | None) -> None:
         """Set the attributes with the training history; they are empty if the model has only seen blocks of data."""
@@ -139,20 +139,20 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
         self.converged_ = self.stop_reason_ == "converged"
 
     def _drop(self, *names: str) -> None:
-        """Lose these attributes, as far as they are there."""
+        """Delete those of these attributes that there are."""
         for name in set(names) & vars(self).keys():
             delattr(self, name)
 
     def _forget(self) -> None:
-        """Be as before the first example."""
-        self._drop("_learner", "_columns", *(name for name in vars(self) if name.endswith("_")))
+        """Delete everything that was learned."""
+        self._drop("_learner", "_columns", "_fast", *(name for name in vars(self) if name.endswith("_")))
 
     def _forget_files(self) -> None:
         """Forget how files were read: now it learns from something else."""
         self._drop("source_", "columns_", "progress_")
 
     def _seed(self) -> int:
-        """random_state as a whole number; drawn once where it is not one."""
+        """Return random_state as a whole number, drawn if it is not one."""
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
@@ -174,7 +174,7 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
 
     @abstractmethod
     def _choices_now(self) -> Any:
-        """The parameters that learning and predicting one example depends on."""
+        """Return the parameters that learning and predicting one example depends on."""
 
     @abstractmethod
     def _check_choices(self) -> None:
@@ -210,7 +210,7 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
         return hasattr(self, "_learner")
 
     def __getstate__(self) -> dict[str, Any]:
-        prepared = ("_method", "_checked")  # made again where it is needed
+        prepared = ("_method", "_checked", "_fast")  # made again where it is needed
         return {name: value for name, value in super().__getstate__().items() if name not in prepared}
 
     @property
@@ -223,6 +223,26 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = {"text/plain": repr(self)}
         return bundle | ({"text/html": self._repr_html_()} if hasattr(self, "_repr_html_") else {})
+
+
+@contextmanager
+def unchanged_on_error(
+    estimator: BaseEstimator, unless: Callable[[], bool] = lambda: False, attributes: dict[str, Any] | None = None
+) -> Iterator[None]:
+    """If the block fails, restore the attributes of the estimator (or those of `attributes`), unless it has learned."""
+    attributes = dict(vars(estimator)) if attributes is None else attributes
+    try:
+        yield
+    except BaseException:  # Ctrl-C too
+        if not unless():
+            restore_attributes(estimator, attributes)
+        raise
+
+
+def restore_attributes(estimator: BaseEstimator, attributes: dict[str, Any]) -> None:
+    """Give an estimator the attributes that it had before, and no others."""
+    vars(estimator).clear()
+    vars(estimator).update(attributes)
 
 
 def learner_of(model: Estimator[L]) -> L:
@@ -298,15 +318,37 @@ class Classifier(ClassifierMixin, Estimator[R]):
                 "{'rarest': 1, 'other': n_rarest / n_other}."
             )
 
-    def _among(self, target: Target, classes: Any) -> Target:
-        """The labels of a block, numbered among all classes known by now. classes: as partial_fit was told."""
+    def _check_form(self, target: Target) -> None:
+        """Raise ValueError for labels of a form that the estimator does not learn."""
+
+    def _read_labels(self, y: Any, n: int, is_warm: bool) -> Target:
+        """Return the labels of a training set, numbered among all known classes."""
+        target = read_target(y, n, self._learner.form if is_warm else "")
+        self._check_form(target)
+        target = in_order(target, self.classes)
+        if is_warm:
+            self._check_can_go_on(target)
+            target = target.among(merge(self._learner.classes, target.classes))
+        if len(target.classes) < 2 and not target.several:
+            only = target.classes.tolist()[0]
+            raise ValueError(f"y has only one class, {only!r}: a classifier needs at least two.")
+        return target
+
+    def _read_block_labels(self, y: Any, n: int, classes: Any) -> Target:
+        """Return the labels of a block, numbered among all known classes. classes: as given to `partial_fit`."""
+        known = self._learner.classes if hasattr(self, "_learner") else None
+        target = read_target(y, n, "" if known is None else self._learner.form)
+        self._check_form(target)
+        target = in_order(target, self.classes)
+        if known is not None:
+            self._check_can_go_on(target)
         if classes is not None and self.classes is not None:  # which has put them in order
             check_named(read_classes(classes), target.classes)
             classes = None
-        return numbered(target, classes, self._learner.classes if hasattr(self, "_learner") else None)
+        return numbered(target, classes, known)
 
     def _one_target(self, y: Any) -> Target:
-        """The label or labels of one example, to keep training with; at no cost if the class is known."""
+        """Return the labels of one example; at no cost for one label of a known class."""
         if not hasattr(self, "_learner"):
             return in_order(read_target([y], 1), self.classes)
         learner = self._learner
@@ -325,13 +367,13 @@ class Classifier(ClassifierMixin, Estimator[R]):
         """Raise ValueError if parameters or labels do not allow this model to keep training."""
 
     def _one_row(self, x: Any, learning: bool = False) -> tuple[Rows, list[str]]:
-        """One example as rows, and the feature names in it that the model does not know.
+        """Return one example as rows, and the feature names in it that the model does not know.
 
         learning: a model that learned from files gets to know the names itself.
         """
         learner = getattr(self, "_learner", None)
-        own = getattr(x, "dtype", None)
-        dtype = np.dtype(learner.dtype if learner else np.float32 if own == np.float32 else np.float64)
+        given_dtype = getattr(x, "dtype", None)
+        dtype = np.dtype(learner.dtype if learner else np.float32 if given_dtype == np.float32 else np.float64)
         if isinstance(x, Mapping | str | bytes) and getattr(self, "columns_", None) is not None:
             X = as_learned(self, [x], learning).astype(dtype, copy=False)
             check_sound(X, self._growth())
@@ -399,7 +441,7 @@ class Classifier(ClassifierMixin, Estimator[R]):
         del self._columns
 
     def _example(self, x: Any) -> tuple[Any, list[str]]:
-        """One example as rows, and the names in it that the model does not know."""
+        """Return one example as rows, and the names in it that the model does not know."""
         if len(getattr(x, "shape", ())) == 2 and x.shape[0] != 1:
             raise ValueError(f"One example is one row, not {x.shape[0]}: explain them one by one.")
         if hasattr(x, "to_dict") and hasattr(x, "index") and np.ndim(x) == 1 and self._knows_names():
@@ -416,11 +458,11 @@ class Classifier(ClassifierMixin, Estimator[R]):
         return hasattr(self, "_columns") or getattr(self, "columns_", None) is not None
 
     def _winners(self, scores: np.ndarray) -> np.ndarray:
-        """The numbers of the classes that win by the scores of `decision_function`; for several labels flags."""
+        """Return the numbers of the predicted classes by scores of `decision_function`; for several labels, flags."""
         return self._fitted().winners(scores, getattr(self, "zero_score", "mistake"))
 
     def _votes(self, X: Any) -> Any:
-        """The scores of a model that votes."""
+        """Return the scores of a model that votes."""
         self._fitted()
         if self.combine != "vote":
             raise ValueError(

@@ -36,7 +36,7 @@ class Calibration:
     arrays: dict[str, np.ndarray]
 
     def of(self, scores: np.ndarray) -> np.ndarray:
-        """The probability of every class, (n, classes), by scores as `decision_function` gives them."""
+        """Return the probability of every class, (n, classes), by scores as `decision_function` gives them."""
         from scipy.special import softmax  # here and below: it takes long to import, and most models need none of it
 
         s = np.asarray(scores, np.float64).reshape(len(scores), self.columns)
@@ -79,8 +79,8 @@ def calibration_of(method: str, scores: np.ndarray, truth: np.ndarray, weight: A
         pairs = [_inverse_temperature(np.column_stack([-s[:, k], s[:, k]]), flags[:, k], w) for k in range(columns)]
         arrays = {"slope": 2 * np.array(pairs)}
     elif method == "sigmoid":
-        found = [_sigmoid(s[:, k], flags[:, k], w) for k in range(columns)]
-        arrays = {"slope": np.array([a for a, _ in found]), "offset": np.array([b for _, b in found])}
+        fits = [_sigmoid(s[:, k], flags[:, k], w) for k in range(columns)]
+        arrays = {"slope": np.array([a for a, _ in fits]), "offset": np.array([b for _, b in fits])}
     else:
         arrays = _isotonic(s, flags, w)
     return Calibration(method, several, columns, len(s), float(model.t_), model.combine, arrays)
@@ -91,36 +91,36 @@ def check_method(method: Any) -> None:
         raise ValueError(f"method={method!r}: give one of {', '.join(map(repr, METHODS))}.")
 
 
-def check_calibrated(model: Any, what: str) -> Calibration:
-    """The calibration of a model, or an AttributeError that says how to get one."""
-    found = getattr(getattr(model, "_learner", None), "calibration", None)
-    if isinstance(found, Calibration):
-        if found.combine != model.combine:
+def check_calibrated(model: Any, method: str) -> Calibration:
+    """Return the calibration of a model. Raise AttributeError, with what to do, if there is none."""
+    calibration = getattr(getattr(model, "_learner", None), "calibration", None)
+    if isinstance(calibration, Calibration):
+        if calibration.combine != model.combine:
             raise AttributeError(
-                f"The scores of combine={found.combine!r} were calibrated, but combine is now {model.combine!r}: set "
-                "it back, or calibrate again with perceptrons.selection.calibrate(model, X, y)."
+                f"The scores of combine={calibration.combine!r} were calibrated, but combine is now {model.combine!r}: "
+                "set it back, or calibrate again with perceptrons.selection.calibrate(model, X, y)."
             )
-        return found
+        return calibration
     name, fitted = type(model).__name__, hasattr(model, "_learner")
-    how = f"{name}(probability='sigmoid').fit(X, y)"
+    remedy = f"{name}(probability='sigmoid').fit(X, y)"
     if model.probability is not None:
-        how = "partial_fit and learn_one do not hold out examples: use fit" if fitted else "call fit"
+        remedy = "partial_fit and learn_one do not hold out examples: use fit" if fitted else "call fit"
     raise AttributeError(
-        f"{name} has no {what}: its scores say which class wins and by how much, but are not probabilities. "
-        f"Calibrate them: {how}; or perceptrons.selection.calibrate(model, X, y) with examples that it was not "
+        f"{name} has no {method}: its scores say which class wins and by how much, but are not probabilities. "
+        f"Calibrate them: {remedy}; or perceptrons.selection.calibrate(model, X, y) with examples that it was not "
         f"trained on; or sklearn.calibration.CalibratedClassifierCV({name}()). "
         "For shares of votes, which are not probabilities either, use combine='vote' and vote_shares(X)."
     )
 
 
 def if_calibrated(model: Any, method: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of this module as a method of the model; an AttributeError if the model is not calibrated."""
+    """Return a function of this module as a method of a calibrated model. Raise AttributeError for others."""
     check_calibrated(model, method.__name__)
     return MethodType(method, model)
 
 
 def predict_proba(self: Any, X: Any) -> Any:
-    """The probability of every class for every row of X, by the calibration of the scores.
+    """Return the probability of every class for every row of X, by the calibration of the scores.
 
     `predict` answers by scores. The most probable class may be another: of two classes where the calibration crosses
     one half elsewhere than at the threshold, of more where every class has a curve of its own. With
@@ -130,7 +130,7 @@ def predict_proba(self: Any, X: Any) -> Any:
 
 
 def predict_log_proba(self: Any, X: Any) -> Any:
-    """The logarithms of `predict_proba(X)`."""
+    """Return the logarithms of `predict_proba(X)`."""
     with np.errstate(divide="ignore"):
         return self._by_scores(X, "predict_log_proba", lambda scores: np.log(self._learner.calibration.of(scores)))
 
@@ -141,7 +141,7 @@ def calibrate_held_out(model: Any, scores: np.ndarray, truth: np.ndarray, weight
 
 
 def _sigmoid(s: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float, float]:
-    """Slope and offset of the sigmoid of least log loss, for targets drawn a little towards the middle.
+    """Return slope and offset of the sigmoid with the least log loss, for slightly smoothed targets.
 
     The loss is convex: Newton's method, with steps halved until the loss falls.
     """
@@ -175,7 +175,7 @@ def _sigmoid(s: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float,
 
 
 def _inverse_temperature(s: np.ndarray, codes: np.ndarray, w: np.ndarray) -> float:
-    """The factor of the scores by which their softmax has the least log loss; 0 if they say nothing.
+    """Return the factor of the scores by which their softmax has the least log loss; 0 if they say nothing.
 
     If every example is right, the larger the factor the better, without end. Then it is the one by which the mean
     probability of the answers is (n + 1) / (n + 2), the most that n right answers are evidence of (Laplace).
@@ -183,19 +183,19 @@ def _inverse_temperature(s: np.ndarray, codes: np.ndarray, w: np.ndarray) -> flo
     from scipy.optimize import brentq
     from scipy.special import softmax
 
-    own = s[np.arange(len(s)), codes.astype(np.intp)]
-    unit = float(np.abs(s - own[:, None]).max())
+    true_scores = s[np.arange(len(s)), codes.astype(np.intp)]
+    unit = float(np.abs(s - true_scores[:, None]).max())
     if not unit:
         return 0.0
-    x, own, total = s / unit, own / unit, w.sum()
+    x, true_scores, total = s / unit, true_scores / unit, w.sum()
 
     def slope(factor: float) -> float:
-        return float((w * ((softmax(factor * x, axis=1) * x).sum(axis=1) - own)).sum() / total)
+        return float((w * ((softmax(factor * x, axis=1) * x).sum(axis=1) - true_scores)).sum() / total)
 
     def doubt(factor: float) -> float:
         return float((w * softmax(factor * x, axis=1).max(axis=1)).sum() / total - (total + 1) / (total + 2))
 
-    rising = doubt if bool((own >= x.max(axis=1)).all()) else slope
+    rising = doubt if bool((true_scores >= x.max(axis=1)).all()) else slope
     if rising(0.0) >= 0:
         return 0.0
     high = 1.0

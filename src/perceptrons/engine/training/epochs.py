@@ -5,13 +5,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from perceptrons.engine.passes.order import shuffled
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.progress import Progress
+
+if TYPE_CHECKING:
+    from perceptrons.engine.training.protocols import Learner
 
 AT_REST = ("converged", "stuck")  # reasons to stop after which more epochs change nothing
 
@@ -30,24 +33,27 @@ class Counts(NamedTuple):
         return Counts(self.examples + examples, self.mistakes + mistakes, self.updates + updates, self.loss + loss)
 
 
-class Trainee(ABC):
+L = TypeVar("L", bound="Learner")
+
+
+class Trainee(ABC, Generic[L]):
     """A model and its training set as the loop sees them: `learner.py` has the linear ones."""
 
-    learner: Any  # what learning changes
+    learner: L
 
-    def begin_epoch(self, epoch: int) -> None:  # noqa: B027 (most learn in all epochs alike)
-        """Be ready for this epoch, counted from 1 since the start of the model."""
+    def begin_epoch(self, epoch: int) -> None:
+        """Prepare for this epoch, counted from 1 since the start of the model."""
 
     @abstractmethod
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
         """Learn from the examples in this order; between two pieces of it everything is in order."""
 
-    def end_epoch(self) -> None:  # noqa: B027 (most have nothing to do)
-        """What is to be done when all were visited."""
+    def end_epoch(self) -> None:
+        """Finish an epoch after all its visits."""
 
     @abstractmethod
     def accuracy(self) -> float:
-        """The share of the held-out examples that exactly the model that would be returned now gets right."""
+        """Return the share of the held-out examples that the model predicts correctly as it is now."""
 
     def judge(self, row: dict[str, Any]) -> float:
         """Write into the row what the held-out examples say of the model, and return what the best epoch is chosen
@@ -55,13 +61,13 @@ class Trainee(ABC):
         row["validation_accuracy"] = self.accuracy()
         return row["validation_accuracy"]
 
+    @abstractmethod
     def norm(self) -> float:
-        """The norm of the last weights."""
-        return float(self.learner.weights.norm())
+        """Return the norm of the last weights."""
 
     @abstractmethod
     def change(self) -> float:
-        """By how much the average changed since the last call, relative to its norm."""
+        """Return by how much the average changed since the last call, relative to its norm."""
 
     def settled(self, row: dict[str, Any]) -> str:
         """Why no example will ever trigger an update again, after a full epoch that went as this row says: "converged",
@@ -69,7 +75,7 @@ class Trainee(ABC):
         return "" if row["updates"] else "converged"
 
     def snapshot(self) -> Any:
-        """All that learning changes."""
+        """Return a copy of everything that learning changes."""
         return self.learner.snapshot()
 
     def restore(self, snapshot: Any) -> None:
@@ -99,13 +105,13 @@ class Outcome:
     stop_reason: str = ""
     returned_to: float = float("inf")  # the epoch whose weights were kept, if early stopping went back to one
 
-    def count(self, what: str) -> int:
-        """The mistakes or updates, up to the epoch that was returned to."""
-        return sum(row[what] for row in self.history if row["epoch"] <= self.returned_to)
+    def count(self, column: str) -> int:
+        """Return the number of mistakes or updates up to the epoch that was returned to."""
+        return sum(row[column] for row in self.history if row["epoch"] <= self.returned_to)
 
 
 def new_row(epoch: int) -> dict[str, Any]:
-    """A row of history before its epoch."""
+    """Return a row of history before its epoch."""
     return {
         "epoch": epoch,
         "examples": 0,
@@ -165,9 +171,9 @@ def run_epochs(
                 watch(row)
             if held_out:
                 best.consider(score, row, trainee)
-            whole = row["examples"] == n or (n is None and not out_of_time)
+            is_complete = row["examples"] == n or (n is None and not out_of_time)
             stale = held_out and epoch - best.epoch >= plan.n_iter_no_change
-            outcome.stop_reason = _why_stop(trainee, plan.tol, row, whole, out_of_time, stale)
+            outcome.stop_reason = _why_stop(trainee, plan.tol, row, is_complete, out_of_time, stale)
             if outcome.stop_reason:
                 break
             row = None
@@ -201,35 +207,35 @@ def _visit(
 
 
 def _why_stop(
-    trainee: Trainee, tol: float | None, row: dict[str, Any], whole: bool, out_of_time: bool, stale: bool
+    trainee: Trainee, tol: float | None, row: dict[str, Any], is_complete: bool, out_of_time: bool, is_stale: bool
 ) -> str:
-    """The reason to stop after an epoch that went as its row says, or "".
+    """Return the reason to stop after this epoch, or "".
 
-    whole: were all examples visited? stale: has accuracy on held-out examples not improved for long enough?
+    is_complete: were all examples visited? is_stale: has accuracy on held-out examples not improved for long enough?
     """
-    reason = trainee.settled(row) if whole else ""
+    reason = trainee.settled(row) if is_complete else ""
     if reason or out_of_time:
         return reason or "max_seconds"
-    if stale:
+    if is_stale:
         return "early_stopping"
     return "tol" if tol is not None and trainee.change() < tol else ""
 
 
 def why_unfinished(plan: Plan) -> str:
-    """What the last of max_iter epochs left to be done, and what to do about it."""
+    """Return why training had not converged after max_iter epochs, and what to do about it."""
     if plan.tol is not None:
-        why = (
+        reason = (
             f"the averaged weights still changed by more than tol={plan.tol:g} of their norm. Increase max_iter or tol"
         )
     else:
-        why = "it still made updates. Increase max_iter, or use combine='average', which converges on any data"
-    return f"{why}; tol=None trains max_iter epochs without this warning."
+        reason = "it still made updates. Increase max_iter, or use combine='average', which converges on any data"
+    return f"{reason}; tol=None trains max_iter epochs without this warning."
 
 
 def visiting_order(
     n: int | None, train: np.ndarray | None, shuffle: bool, rng: np.random.Generator | None
 ) -> np.ndarray:
-    """The order of an epoch over n examples, those of `train` if they are not all; empty without a generator."""
+    """Return the order of an epoch over n examples, or over those of `train`; empty without a generator."""
     if rng is None or n is None:
         return np.empty(0, np.intp)
     order = shuffled(n, rng) if shuffle else np.arange(n)
@@ -239,14 +245,14 @@ def visiting_order(
 def validation_split(
     codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`hold_out` of an estimator's `validation_fraction`, refused if it leaves fewer to learn from than classes."""
+    """Split off the validation set of an estimator. Raise ValueError if too few examples are left for training."""
     used = codes if weight is None else codes[np.flatnonzero(weight)]
-    classes, left = len(np.unique(used)), len(used) - round(fraction * len(used))
+    classes, n_train = len(np.unique(used)), len(used) - round(fraction * len(used))
     parts = hold_out(codes, weight, fraction, seed)
-    if left < classes:
+    if n_train < classes:
         fewer = f", fewer than the number of classes ({classes})" if classes > 1 else ""
         raise ValueError(
-            f"validation_fraction={fraction:g} of {len(used)} examples leaves {left} for training{fewer}: give more "
+            f"validation_fraction={fraction:g} of {len(used)} examples leaves {n_train} for training{fewer}: give more "
             "examples, or a smaller validation_fraction."
         )
     return parts
@@ -275,11 +281,11 @@ def hold_out(
             "and probability=None."
         )
     total = min(max(np.count_nonzero(spare), round(fraction * len(order))), spare.sum())
-    share = total * counts / len(order)
-    quota = np.clip(share.astype(int), np.minimum(spare, 1), spare)
+    expected = total * counts / len(order)
+    quota = np.clip(expected.astype(int), np.minimum(spare, 1), spare)
     while quota.sum() > total:  # rare classes have one each: it comes from those with most
         quota[np.argmax(quota)] -= 1
-    for code in np.argsort(quota - share, kind="stable"):  # what rounding left over goes where most is missing
+    for code in np.argsort(quota - expected, kind="stable"):  # what rounding left over goes where most is missing
         quota[code] += min(spare[code] - quota[code], 1, total - quota.sum())
     order = np.random.default_rng([seed, len(order), *(where if any(where) else ())]).permutation(order)
     held_out = np.zeros(len(codes), bool)
@@ -308,16 +314,16 @@ def _take_copies_together(rows: np.ndarray, keys: np.ndarray, size: int) -> np.n
     in_order = rows[np.lexsort((np.arange(len(rows)), place[leader]))]
     leaders = leader[place[in_order]]
     starts = np.flatnonzero(np.r_[True, leaders[1:] != leaders[:-1]])
-    taken = np.zeros(len(rows), bool)
-    left = size
+    is_taken = np.zeros(len(rows), bool)
+    n_free = size
     for start, end in pairwise([*starts.tolist(), len(rows)]):
-        if end - start <= left:
-            taken[start:end] = True
-            left -= end - start
-        if not left:
+        if end - start <= n_free:
+            is_taken[start:end] = True
+            n_free -= end - start
+        if not n_free:
             break
-    taken[np.flatnonzero(~taken)[:left]] = True
-    return in_order[taken]
+    is_taken[np.flatnonzero(~is_taken)[:n_free]] = True
+    return in_order[is_taken]
 
 
 class _Best:

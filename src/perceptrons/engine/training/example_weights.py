@@ -15,7 +15,7 @@ LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single
 def check_weights(
     sample_weight: Any, class_weight: Any, classes: np.ndarray, codes: np.ndarray, stream: bool
 ) -> np.ndarray | None:
-    """The weight of every example, sample weight times class weight, or None if all are 1.
+    """Return the weight of every example, sample weight times class weight, or None if all are 1.
 
     In a stream, class weights may name classes that come later, and a block may be of classes that weigh nothing.
     """
@@ -27,9 +27,9 @@ def check_weights(
             weight = np.full(n, float(weight))
         if weight.shape != (n,):
             raise ValueError(f"sample_weight.shape == {weight.shape}, but X has {n} rows: it must be ({n},).")
-        wrong = ~(weight >= 0) | np.isinf(weight)
-        if wrong.any():
-            row = int(np.argmax(wrong))
+        is_invalid = ~(weight >= 0) | np.isinf(weight)
+        if is_invalid.any():
+            row = int(np.argmax(is_invalid))
             raise ValueError(f"sample_weight[{row}] = {weight[row]}: weights must be finite and not negative.")
         if not weight.any():
             raise ValueError("All sample weights are zero: there is nothing to learn from.")

@@ -18,6 +18,9 @@ from perceptrons.engine.training.matrices import check_csr, sound_csr
 # types of values that NumPy turns into real numbers without an error
 NOT_REAL = frozenset({np.complex64, np.complex128, np.clongdouble, np.datetime64, np.timedelta64})
 IN_CACHE = 2**20  # up to this many numbers, two passes are faster than waiting for several threads
+ROW_TYPES = frozenset((list, tuple, np.ndarray))  # that may be one row of numbers
+# types of values that are numbers beyond doubt; NumPy would also read strings
+NUMBER_TYPES = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))
 FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
 
 
@@ -30,27 +33,27 @@ class Growth(NamedTuple):
 
 @lru_cache(maxsize=64)
 def largest(dtype: Any, growth: Growth) -> float:
-    """The largest value whose scores cannot overflow in training."""
+    """Return the largest value whose scores cannot overflow in training."""
     limit = math.sqrt(float(np.finfo(dtype).max)) * 1e-6 / max(1.0, growth.eta)
     return limit * math.sqrt(smallest_scale(dtype)) if growth.decays else limit
 
 
 def as_rows(X: Any) -> Rows:
-    """A checked matrix as Dense or Sparse rows; nothing is copied."""
+    """Return a checked matrix as Dense or Sparse rows, without a copy."""
     return Sparse(X.data, X.indices, X.indptr) if sp.issparse(X) else Dense(X)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The same numbers, not to be written: numba compiles a loop once more for arrays that can be, or cannot."""
+    """Return a view that cannot be written. numba compiles a loop separately for arrays that can be."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def as_configured(matrix: Any) -> Any:
-    """A CSR matrix as such, or as an array where scikit-learn's `sparse_interface` (since 1.9) asks for one."""
-    asked = get_config().get("sparse_interface") == "sparray" and sp.issparse(matrix)
-    return sp.csr_array(matrix) if asked else matrix
+    """Return a CSR matrix as such, or as an array where scikit-learn's `sparse_interface` (since 1.9) asks for one."""
+    as_array = get_config().get("sparse_interface") == "sparray" and sp.issparse(matrix)
+    return sp.csr_array(matrix) if as_array else matrix
 
 
 def as_read_only(rows: Rows) -> Rows:
@@ -60,7 +63,7 @@ def as_read_only(rows: Rows) -> Rows:
 def check_matrix(
     estimator: Any, X: Any, *, reset: bool, dtype: Any = None, growth: Growth | None = None, learning: bool = False
 ) -> Any:
-    """X as a C-contiguous array or CSR matrix of finite float32 or float64 numbers.
+    """Return X as a C-contiguous array or CSR matrix of finite float32 or float64 numbers.
 
     dtype: the model's, if it has one already; otherwise float32 stays float32, small integers, booleans and float16
     become float32 (exactly), all else float64. growth: of values into weights, which must not overflow. learning: new
@@ -88,7 +91,7 @@ def check_matrix(
 
 
 def as_learned(estimator: Any, X: Any, learning: bool = False) -> Any:
-    """Frames, records and texts as rows of the columns of a model that knows what such are; None if it does not.
+    """Return frames, records or texts as rows of the columns of a model that knows them; None if it does not.
 
     learning: names that come for the first time get columns.
     """
@@ -96,8 +99,8 @@ def as_learned(estimator: Any, X: Any, learning: bool = False) -> Any:
     if columns is not None and learning:
         return columns.rows(X, estimator.source_)
     if columns is not None:
-        rows, known = columns.as_frozen().rows(X, estimator.source_), estimator.n_features_in_
-        return rows if rows.shape[1] <= known else rows[:, :known]
+        rows, n_features = columns.as_frozen().rows(X, estimator.source_), estimator.n_features_in_
+        return rows if rows.shape[1] <= n_features else rows[:, :n_features]
     names = getattr(estimator, "_columns", None)
     if names is None or not all(isinstance(x, Mapping) for x in X):
         return None
@@ -105,7 +108,7 @@ def as_learned(estimator: Any, X: Any, learning: bool = False) -> Any:
 
 
 def _dict_rows(X: Any, names: Mapping[str, int], dtype: Any) -> Any:
-    """A list of dicts as a matrix: of the features of a model, as `dict_row` has them."""
+    """Return a list of dicts as a matrix of the known features."""
     rows = [known_part(*dict_row(x, names, dtype, Growth())) for x in X]
     starts = np.cumsum([0, *(len(row.values) for row in rows)])
     parts = [np.concatenate(part) for part in zip(*((row.values, row.columns) for row in rows), strict=True)]
@@ -114,7 +117,7 @@ def _dict_rows(X: Any, names: Mapping[str, int], dtype: Any) -> Any:
 
 
 def is_raw(X: Any) -> bool:
-    """Is X a frame, or a list of records or texts, rather than rows of numbers?"""
+    """Return whether X is a frame, or a list of records or texts, rather than rows of numbers."""
     if sp.issparse(X):
         return False
     _refuse_lazy(X)
@@ -127,7 +130,7 @@ def is_raw(X: Any) -> bool:
 
 
 def check_block(estimator: Any, X: Any, dtype: Any, growth: Growth) -> Any:
-    """`check_matrix` for a block of a stream, which may have more columns than the one before."""
+    """Check a block of a stream like `check_matrix`; it may have more columns than the one before."""
     if not (sp.issparse(X) and X.format == "csr" and X.dtype in (np.float32, np.float64) and dtype in (None, X.dtype)):
         return check_matrix(estimator, X, reset=True, dtype=dtype, growth=growth)
     X = sound_csr(X)
@@ -144,7 +147,7 @@ def check_sound(X: Any, growth: Growth, names: Any = None) -> None:
 
 
 def _refuse_kinds(X: Any) -> None:
-    """What NumPy would make numbers of, though it means something else."""
+    """Raise an error for what NumPy would convert to numbers although it means something else."""
     if isinstance(X, list | tuple) and len(X) and isinstance(X[0], Mapping):
         raise TypeError(
             "X is a list of dicts, but the model does not know features by name: train with learn_one, or use "
@@ -160,27 +163,27 @@ def _refuse_lazy(X: Any) -> None:
         raise TypeError("X is a lazy frame: call its collect() first.")
 
 
-def check_real(X: Any, what: str = "X") -> None:
+def check_real(X: Any, name: str = "X") -> None:
     """Raise an error for masked values, dates, times and complex numbers in a matrix, a frame or one example."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(f"{what} is a masked array with masked values: fill them first.")
+        raise ValueError(f"{name} is a masked array with masked values: fill them first.")
     kinds = _number_kinds(X)
     if kinds & {"m", "M"}:
-        raise TypeError(f"{what} contains dates or times: convert them to numbers first.")
+        raise TypeError(f"{name} contains dates or times: convert them to numbers first.")
     if "c" in kinds:
         raise ValueError(
-            f"Complex data not supported: {what} contains complex numbers. Give real and imaginary parts as features "
+            f"Complex data not supported: {name} contains complex numbers. Give real and imaginary parts as features "
             "of their own."
         )
 
 
 def _number_kinds(X: Any) -> set[str]:
-    """The kinds of numbers in an array, a frame or a list of numbers or rows, as NumPy abbreviates them."""
+    """Return the kinds of numbers in an array, a frame, or a list of numbers or rows, as in `dtype.kind`."""
     dtype = getattr(X, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "") != "O":
         return {getattr(dtype, "kind", "")}
     if hasattr(X, "dtypes"):
-        return {getattr(one, "kind", "") for one in X.dtypes}
+        return {getattr(dtype_, "kind", "") for dtype_ in X.dtypes}
     types: set[type] = set()
     if dtype is not None and not sp.issparse(X):
         types.update(map(type, np.asarray(X).ravel().tolist()))
@@ -191,7 +194,7 @@ def _number_kinds(X: Any) -> set[str]:
                 types.update(map(type, row))
             elif isinstance(row, np.ndarray):
                 types.add(row.dtype.type)
-    return {np.dtype(one).kind for one in types & NOT_REAL}
+    return {np.dtype(dtype_).kind for dtype_ in types & NOT_REAL}
 
 
 def _number_type(X: Any) -> Any:
@@ -202,7 +205,7 @@ def _number_type(X: Any) -> Any:
 
 
 def _name_the_cell(X: Any, error: Exception) -> None:
-    """If the error is about a cell that is no number, say which; else return."""
+    """Raise an error that names the cell that is not a number, if there is one."""
     if sp.issparse(X) or not (hasattr(X, "columns") or np.ndim(X) == 2):
         return
     names = [str(name) for name in getattr(X, "columns", range(np.shape(X)[1]))]
@@ -219,7 +222,7 @@ def _name_the_cell(X: Any, error: Exception) -> None:
 
 
 def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growth: Growth) -> tuple[Sparse, list[str]]:
-    """A dict of features as one sparse row, and the names that are not among the columns yet, in their order of coming.
+    """Return a dict of features as one sparse row, and the names that have no column yet, in their order.
 
     A string value counts as the feature "name=value" being there, as in scikit-learn's DictVectorizer.
     """
@@ -254,8 +257,23 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
     return Sparse(values, at, np.array([0, len(values)], np.int32)), list(new)
 
 
+def known_numbers(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return values and columns of a dict; None if a feature has no column or a value is not a plain number."""
+    if not NUMBER_TYPES.issuperset(map(type, x.values())):
+        return None
+    try:
+        places = np.fromiter(map(columns.__getitem__, x), np.int32, len(x))
+        values = np.fromiter(x.values(), np.float64, len(x))
+    except (KeyError, OverflowError):
+        return None
+    if dtype == np.float64:
+        return values, places
+    with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite
+        return values.astype(dtype), places
+
+
 def _whole_name(name: Any, x: Mapping[Any, Any]) -> str:
-    """A whole number as the name of a feature: 3 is the feature "3", as in files, which know no other names."""
+    """Return a whole number as the name of a feature: 3 is the feature "3", as in files."""
     if not isinstance(name, numbers.Integral) or isinstance(name, bool):
         kind = type(name).__name__
         raise TypeError(f"Feature name {name!r} is {kind}: feature names must be strings or whole numbers.")
@@ -265,22 +283,22 @@ def _whole_name(name: Any, x: Mapping[Any, Any]) -> str:
 
 
 def known_part(rows: Any, new: list[str]) -> Any:
-    """The row without the features that the model does not know: `dict_row` numbers them behind the known ones."""
+    """Return the row without unknown features, which `dict_row` numbers behind the known ones."""
     if not new or not isinstance(rows, Sparse):
         return rows
-    known = rows.columns < rows.columns.max() - len(new) + 1
-    return Sparse(rows.values[known], rows.columns[known], np.array([0, known.sum()], np.int32))
+    is_known = rows.columns < rows.columns.max() - len(new) + 1
+    return Sparse(rows.values[is_known], rows.columns[is_known], np.array([0, is_known.sum()], np.int32))
 
 
 def entries(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Values and columns of one row."""
+    """Return values and columns of one row."""
     if isinstance(rows, Sparse):
         return rows.values, rows.columns.astype(np.int32, copy=False)
     return rows.values[0], np.arange(rows.values.shape[1], dtype=np.int32)
 
 
 def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Rows:
-    """One row of numbers: a sequence, an array, or a sparse matrix of one row."""
+    """Return one row of numbers: a sequence, an array, or a sparse matrix of one row."""
     if np.ndim(x) == 0 and not sp.issparse(x):
         raise ValueError(f"{x!r} is not an example: give a row of numbers or a dict of features.")
     if sp.issparse(x):
@@ -305,7 +323,7 @@ def plain_row(x: Any, n_features: int | None, dtype: Any, growth: Growth) -> Row
 
 
 def once_each(rows: Rows) -> Rows:
-    """The same rows without columns that stand twice: their values are added up. Norms need it, scores do not.
+    """Return the rows with the values of repeated columns added up. Norms need it, scores do not.
 
     A row without such a column keeps the order of its columns, whatever rows are beside it. So a block learns what its
     examples would learn one by one, to the last bit: sums round by their order.
@@ -322,8 +340,8 @@ def once_each(rows: Rows) -> Rows:
     X.sum_duplicates()
     if X.nnz == len(rows.columns):
         return rows
-    before, after = np.diff(rows.starts), np.diff(X.indptr)
-    old, new = np.repeat(before == after, before), np.repeat(before == after, after)
+    sizes, new_sizes = np.diff(rows.starts), np.diff(X.indptr)
+    old, new = np.repeat(sizes == new_sizes, sizes), np.repeat(sizes == new_sizes, new_sizes)
     X.data[new], X.indices[new] = rows.values[old], rows.columns[old]
     return as_rows(X)
 
@@ -354,14 +372,14 @@ def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
     else:
         row, column = divmod(place, X.shape[1])
     value = float(flat[place])
-    where = f"row {row}, column {column if names is None else names[column]}"
+    place_name = f"row {row}, column {column if names is None else names[column]}"
     if math.isfinite(value):
         raise ValueError(
-            f"Input X has {value:g} at {where}: too large for {values.dtype} scores (at most {limit:.0e}"
+            f"Input X has {value:g} at {place_name}: too large for {values.dtype} scores (at most {limit:.0e}"
             f"{' if weights decay' if growth.decays else ''}). Scale the features, for instance with "
             "scikit-learn's StandardScaler."
         )
-    what = (
+    problem = (
         "NaN"
         if math.isnan(value)
         else "infinity"
@@ -369,14 +387,14 @@ def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
         else "infinity or a number that is too large"
     )
     raise ValueError(
-        f"Input X contains {what} at {where}. Remove or replace such values first, for instance with scikit-learn's "
-        "SimpleImputer."
+        f"Input X contains {problem} at {place_name}. Remove or replace such values first, for instance with "
+        "scikit-learn's SimpleImputer."
     )
 
 
-def as_numbers(given: Any, name: str) -> np.ndarray:
-    """An array of float64, or a ValueError that names the argument."""
+def as_numbers(values: Any, name: str) -> np.ndarray:
+    """Return an array of float64, or raise ValueError that names the argument."""
     try:
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be an array of numbers: {error}.") from error

@@ -76,15 +76,15 @@ class Uninterrupted:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Within this block nobody holds signals back: for waiting, such as for data from a pipe."""
+    """Let signals through within this block, for instance while waiting for data from a pipe."""
     if not _holding or threading.current_thread() is not threading.main_thread():
         yield
         return
-    for held in reversed(_holding):
-        held.let()
-    before = {number: signal.signal(number, handler) for number, handler in _holding[0]._handlers.items()}
+    for block in reversed(_holding):
+        block.let()
+    handlers = {number: signal.signal(number, handler) for number, handler in _holding[0]._handlers.items()}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

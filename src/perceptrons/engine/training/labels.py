@@ -17,13 +17,13 @@ SPREAD = 1_000_000  # whole-number labels within such a range are counted by a t
 
 
 def check_labels(y: Any) -> np.ndarray:
-    """y as a one-dimensional array of whole numbers, booleans or strings, or a ValueError saying which row is not."""
+    """Return y as an array of whole numbers, booleans or strings. Raise ValueError, with the row, for others."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()  # scikit-learn's conversion makes floats of pandas' nullable whole numbers
     refuse_long(y)
-    given = y
+    original = y
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "T":
         y = y.astype(object)
@@ -32,15 +32,15 @@ def check_labels(y: Any) -> np.ndarray:
         if not finite.all():
             row = int(np.argmin(finite))
             raise ValueError(f"Input y contains NaN or infinity at row {row}: every example needs a class label.")
-        whole = y == np.floor(y)
-        if not whole.all():
-            row = int(np.argmin(whole))
+        is_whole = y == np.floor(y)
+        if not is_whole.all():
+            row = int(np.argmin(is_whole))
             raise ValueError(
                 f"Unknown label type: continuous. y[{row}] = {y[row]!s} is not a class; "
                 "give classes as whole numbers, booleans or strings, or use a regressor."
             )
-        if isinstance(given, list | tuple):
-            _refuse_rounded(given, y)
+        if isinstance(original, list | tuple):
+            _refuse_rounded(original, y)
     elif y.dtype.kind == "O":
         return _check_objects(y)
     elif y.dtype.kind not in "biuU":
@@ -83,11 +83,11 @@ def _check_objects(y: np.ndarray) -> np.ndarray:
     return check_labels(plain)
 
 
-def _refuse_rounded(given: Sequence[Any], y: np.ndarray) -> None:
+def _refuse_rounded(original: Sequence[Any], y: np.ndarray) -> None:
     """Raise ValueError if NumPy made floats of whole numbers, because some need int64 and others uint64."""
     if np.abs(y).max(initial=0) < 2**63:
         return
-    largest = max((label for label in given if isinstance(label, int)), key=abs, default=0)
+    largest = max((label for label in original if isinstance(label, int)), key=abs, default=0)
     if abs(largest) < 2**63:
         return
     raise ValueError(
@@ -97,7 +97,7 @@ def _refuse_rounded(given: Sequence[Any], y: np.ndarray) -> None:
 
 
 def _is_missing(label: Any) -> bool:
-    """None, NaN, or pandas' NA, of which even the comparison with itself is missing."""
+    """Return whether a label is None, NaN, or pandas' NA, which is not even equal to itself."""
     try:
         return label is None or bool(label != label)
     except TypeError:
@@ -105,12 +105,12 @@ def _is_missing(label: Any) -> bool:
 
 
 def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes in y, sorted, and for each example the number of its class."""
-    whole = y.astype(np.int64) if y.dtype.kind == "f" and np.abs(y).max(initial=0) < 2**53 else y
-    if whole.dtype.kind in "biu" and len(whole):
-        low, high = int(whole.min()), int(whole.max())
+    """Return the classes in y, sorted, and for each example the number of its class."""
+    numbers = y.astype(np.int64) if y.dtype.kind == "f" and np.abs(y).max(initial=0) < 2**53 else y
+    if numbers.dtype.kind in "biu" and len(numbers):
+        low, high = int(numbers.min()), int(numbers.max())
         if high - low < SPREAD and high < 2**62:
-            shifted = whole.astype(np.int64) - low
+            shifted = numbers.astype(np.int64) - low
             table = np.bincount(shifted) > 0
             classes = (np.flatnonzero(table) + low).astype(y.dtype)
             return classes, (np.cumsum(table) - 1).astype(np.int32)[shifted]
@@ -119,13 +119,13 @@ def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The place of each label among the classes, all of which are there."""
+    """Return the place of each label among the classes, all of which are there."""
     order = np.argsort(classes, kind="stable")
     return order[np.searchsorted(classes, labels, sorter=order)]
 
 
 def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """All classes of both, sorted; known ones keep the order that they were given in if nothing is new.
+    """Return all classes of both, sorted; known ones keep the order that they were given in if nothing is new.
 
     TypeError if numbers and strings are mixed.
     """
@@ -169,12 +169,12 @@ class Target(NamedTuple):
         return self.indicator is not None
 
     def part(self, rows: np.ndarray) -> "Target":
-        """The labels of these examples."""
+        """Return the labels of these examples."""
         indicator = None if self.indicator is None else self.indicator[rows]
         return Target(self.form, self.classes, self.codes[rows], indicator)
 
     def used(self) -> "Target":
-        """The same, of classes that occur."""
+        """Return the same labels without classes that do not occur."""
         if self.indicator is not None:
             return self
         places, codes = np.unique(self.codes, return_inverse=True)
@@ -186,7 +186,7 @@ class Target(NamedTuple):
         return self.codes if self.indicator is None else self.indicator
 
     def among(self, classes: np.ndarray) -> "Target":
-        """The same, numbered within more classes."""
+        """Return the same labels, numbered within more classes."""
         places = places_of(self.classes, classes)
         if self.indicator is None:
             return Target(self.form, classes, places.astype(np.int32)[self.codes])
@@ -197,7 +197,7 @@ class Target(NamedTuple):
     def weights(
         self, sample_weight: Any, class_weight: Any, stream: bool
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The weights of the examples, and for several labels those of a label's negative and positive ones."""
+        """Return the weights of the examples, and for several labels those of a label's negative and positive ones."""
         if self.indicator is None:
             return check_weights(sample_weight, class_weight, self.classes, self.codes, stream), None
         weight = check_weights(sample_weight, None, self.classes, self.codes, stream)
@@ -208,7 +208,7 @@ class Target(NamedTuple):
 
 
 def read_target(y: Any, n: int, form: str = "") -> Target:
-    """Labels of n examples: one each, an indicator matrix of two or more columns, or a list of label sets.
+    """Read the labels of n examples: one each, an indicator matrix of two or more columns, or label sets.
 
     Lists or tuples of 0 and 1, all of one length, are an indicator matrix, or a column of labels if that length is 1,
     unless a model has been taught label sets: form is that of the labels it knows.
@@ -227,7 +227,7 @@ def read_target(y: Any, n: int, form: str = "") -> Target:
 
 
 def read_classes(classes: Any) -> np.ndarray:
-    """All classes that may come, as the user names them."""
+    """Return all classes that may come, as the user names them."""
     try:
         return np.unique(check_labels(sorted(classes) if isinstance(classes, set | frozenset) else classes))
     except (ValueError, TypeError) as error:
@@ -235,54 +235,54 @@ def read_classes(classes: Any) -> np.ndarray:
 
 
 def in_order(target: Target, classes: Any) -> Target:
-    """The labels, numbered among the classes in the order that the user gave; None: the usual order."""
+    """Return the labels, numbered among the classes in the order that the user gave; None: the usual order."""
     if classes is None:
         return target
     if target.several:
         raise ValueError("classes is for one label per example, and y has several: leave it out.")
-    named = check_order(classes)
-    check_named(target.classes, named)
-    return target.among(named)
+    ordered = check_order(classes)
+    check_named(target.classes, ordered)
+    return target.among(ordered)
 
 
 def check_order(classes: Any) -> np.ndarray:
-    """The classes in the order that the user gave."""
+    """Return the classes in the order that the user gave."""
     try:
         check_labels(np.array(list(classes), dtype=object))  # as strings, numbers among strings would be strings
-        named = check_labels(list(classes))
+        ordered = check_labels(list(classes))
     except (ValueError, TypeError) as error:
         raise ValueError(f"classes={classes!r} is not a list of labels: {error}") from error
-    if isinstance(classes, set | frozenset) or len(named) < 2 or len(np.unique(named)) < len(named):
+    if isinstance(classes, set | frozenset) or len(ordered) < 2 or len(np.unique(ordered)) < len(ordered):
         raise ValueError(f"classes={classes!r}: give two or more different labels, in order.")
-    return named
+    return ordered
 
 
-def check_named(there: np.ndarray, named: np.ndarray) -> None:
+def check_named(labels: np.ndarray, classes: np.ndarray) -> None:
     """Raise ValueError if there are classes that were not named."""
-    unnamed = ~np.isin(there, named)
+    unnamed = ~np.isin(labels, classes)
     if unnamed.any():
-        raise ValueError(f"y has the labels {there[unnamed].tolist()}, which are not in classes.")
+        raise ValueError(f"y has the labels {labels[unnamed].tolist()}, which are not in classes.")
 
 
 def numbered(target: Target, classes: Any, known: np.ndarray | None) -> Target:
     """The labels of a block, numbered among all classes known by now. classes: as the user names them, or None."""
     if classes is None and known is not None and np.array_equal(known, target.classes):
         return target._replace(classes=known)
-    named = target.classes if classes is None else read_classes(classes)
-    if target.form in ("array", "sparse") and len(named) != len(target.classes):
+    listed = target.classes if classes is None else read_classes(classes)
+    if target.form in ("array", "sparse") and len(listed) != len(target.classes):
         raise ValueError(
-            f"y has {len(target.classes)} columns, but classes names {len(named)} labels: an indicator matrix has "
+            f"y has {len(target.classes)} columns, but classes names {len(listed)} labels: an indicator matrix has "
             "one column per label."
         )
-    check_named(target.classes, named)
-    return target.among(merge(named[:0] if known is None else known, named))
+    check_named(target.classes, listed)
+    return target.among(merge(listed[:0] if known is None else known, listed))
 
 
 def winners(
     scores: np.ndarray, n_classes: int, several: bool = False, positive_at_zero: bool = False,
     threshold: float | None = None,
 ) -> np.ndarray:  # fmt: skip
-    """The number of the winning class for every row of scores; for several labels a flag for each.
+    """Return the number of the winning class for every row of scores; for several labels a flag for each.
 
     Scores are (n, classes), or (n,) for at most two classes, positive for the second. threshold: of two classes, the
     second wins at or above it.
@@ -297,7 +297,7 @@ def winners(
 
 
 def check_threshold(threshold: Any, classes: np.ndarray, form: str) -> float | None:
-    """A score at or above which the second of two classes is the answer; None: as `zero_score` says."""
+    """Return the threshold as a float, checked. None stands for the learned decision boundary."""
     if threshold is None:
         return None
     if form != "single" or len(classes) != 2:
@@ -328,7 +328,7 @@ def warn_if_sorted(codes: np.ndarray) -> None:
 
 
 def answer(winners: np.ndarray, classes: np.ndarray, form: str) -> Any:
-    """Predictions in the form in which labels came: winners are class numbers, or for several labels flags."""
+    """Return predictions in the form of the labels. winners: class numbers, or for several labels flags."""
     if form == "single":
         return classes[winners]
     if form == "array":
@@ -352,19 +352,19 @@ def _is_matrix(y: Any) -> bool:
 
 
 def _are_sets(y: Any) -> bool:
-    """Is y a list of collections?"""
+    """Return whether y is a list of collections."""
     if isinstance(y, list | tuple) or (hasattr(y, "__array__") and np.dtype(object) == getattr(y, "dtype", None)):
         return len(y) > 0 and all(isinstance(labels, Collection) and not isinstance(labels, NO_SETS) for labels in y)
     return False
 
 
 def _column(y: Any) -> bool:
-    """A single label in every row, written as [[1], [2]]."""
+    """Return whether there is a single label in every row, written as [[1], [2]]."""
     return all(isinstance(row, list | tuple | np.ndarray) and len(row) == 1 for row in y)
 
 
 def _rectangular(y: Any) -> bool:
-    """Rows of 0 and 1, all of one length of at least 2: an indicator matrix written as lists."""
+    """Return whether the rows contain only 0 and 1 and have one length of at least 2, as an indicator matrix."""
     rows = list(y)
     if not all(isinstance(row, list | tuple | np.ndarray) and len(row) == len(rows[0]) > 1 for row in rows):
         return False
@@ -375,15 +375,15 @@ def _indicator(y: Any) -> Target:
     form = "sparse" if sp.issparse(y) else "array"
     if sp.issparse(y):
         y = sound_csr(y, "y")
-        sound = y.dtype.kind in "biuf" and bool(np.isin(y.data, (0, 1)).all())
-        matrix = y.astype(bool).toarray() if sound else y.toarray()
+        is_binary = y.dtype.kind in "biuf" and bool(np.isin(y.data, (0, 1)).all())
+        matrix = y.astype(bool).toarray() if is_binary else y.toarray()
     else:
         matrix = np.asarray(y)
     if matrix.dtype == object:
         matrix = np.array(matrix.tolist())
-    wrong = (matrix != 0) & (matrix != 1) if matrix.dtype.kind in "biuf" else np.ones(matrix.shape, bool)
-    if wrong.any():
-        row, column = (int(place[0]) for place in np.nonzero(wrong))
+    is_invalid = (matrix != 0) & (matrix != 1) if matrix.dtype.kind in "biuf" else np.ones(matrix.shape, bool)
+    if is_invalid.any():
+        row, column = (int(place[0]) for place in np.nonzero(is_invalid))
         raise ValueError(
             f"Unknown label type: y[{row}, {column}] = {matrix[row, column]!r}. A y with several columns must "
             "contain 0 and 1, for the labels of each example. Several outputs at once are not supported: train one "
@@ -404,6 +404,6 @@ def _label_sets(y: Any) -> Target:
 
 
 def same_form(known: str, new: str) -> bool:
-    """May a model that was taught labels in one form be taught in another?"""
+    """Return whether a model that was trained on labels of one form may be trained on another."""
     groups = ({"single"}, {"array", "sparse"}, set(SETS))
     return any(known in group and new in group for group in groups)

@@ -1,15 +1,15 @@
-"""A linear model during training: weights, votes, classes and counters."""
+"""A linear model during training: weights, votes, classes and counters; and the same with its training set."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
-from perceptrons.engine.rows import Rows
+from perceptrons.engine.rows import Rows, Sparse
 from perceptrons.engine.training.calibration import Calibration
-from perceptrons.engine.training.epochs import Counts, Outcome
+from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
 from perceptrons.engine.training.inputs import (
     Growth,
     as_configured,
@@ -23,8 +23,10 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, same_form, winners
 from perceptrons.engine.training.memory import Size, check_room
 from perceptrons.engine.training.one_pass import (
+    MANY_EXAMPLES,
     PIECE,
     Examples,
+    at_rest,
     check_overflow,
     judge_last,
     learn,
@@ -32,6 +34,7 @@ from perceptrons.engine.training.one_pass import (
     piece_size,
     pieces,
 )
+from perceptrons.engine.training.parameters import scaling_of
 from perceptrons.engine.training.rule import ZERO_WHEN_PREDICTING, Method
 from perceptrons.engine.training.schemes import (
     class_problems,
@@ -43,7 +46,7 @@ from perceptrons.engine.training.schemes import (
 )
 from perceptrons.engine.training.units import Units
 from perceptrons.engine.training.votes import Votes, take
-from perceptrons.engine.training.weights import LATE, Weights, first_weights
+from perceptrons.engine.training.weights import LATE, SettlingAverage, Weights, first_weights
 
 LOOK_UP = 16  # averaging one weight that is looked up costs about as much as this many in a row
 AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
@@ -60,8 +63,6 @@ class Shown(NamedTuple):
 class LinearLearner:
     """Everything that training changes, and all that is needed to keep training: this is what a model file holds."""
 
-    ready_to_learn: Any = None  # what single examples need besides themselves: one_example.py
-    ready_to_predict: Any = None
     sparse_coef = False  # are weights shown as a sparse matrix?
     threshold: float | None = None  # of two classes: the score from which on the second is answered, see winners
     calibration: Calibration | None = None
@@ -86,47 +87,24 @@ class LinearLearner:
 
     @classmethod
     def begin(
-        cls,
-        classes: np.ndarray,
-        n_features: int,
-        dtype: Any,
-        *,
-        combine: str,
-        scheme: str,
-        form: str,
-        sigma: bool,
-        init: str,
-        seed: int,
-        intercept: bool,
-        scaling: float | None,
-        units: Units,
-        sparse: bool,
-        coef: Any = None,
+        cls, estimator: Any, target: Target, rows: Rows, n_features: int, units: Units, seed: int, coef: Any = None,
         bias: Any = None,
-    ) -> "LinearLearner":
-        """A model that has seen nothing; it starts from coef and bias where given.
-
-        scaling: the constant feature of the bias; None: that of the units.
-        """
-        shape = (n_rows(scheme, len(classes)), n_features)
-        size = np.dtype(dtype).itemsize * (1 + (combine in ("pocket", "vote")) + sigma) + LATE
-        check_room(Size(scheme, len(classes), n_features, size))
-        w, b = first_weights(shape, dtype, init, seed, intercept, order="F" if sparse and scheme != "ovo" else "C")
-        if coef is not None:
-            w[:] = shaped(coef, shape, dtype, "coef_init")
-        if bias is not None:
-            b[:] = shaped(bias, shape[:1], dtype, "intercept_init")
-        weights = Weights(
-            w,
-            b,
-            one=0.0 if not intercept else (units.constant if scaling is None else scaling) ** 2,
-            pocket=combine == "pocket",
-            start=combine == "vote",
-            sigma=sigma,
-        )
-        if scheme == "ovo" and len(classes) > 2:
+    ) -> "LinearLearner":  # fmt: skip
+        """Return a model that has seen no example, by the estimator's parameters, and by coef and bias if given."""
+        e, dtype = estimator, rows.values.dtype
+        scheme, n_classes = "labels" if target.several else e.multiclass, len(target.classes)
+        has_pocket, has_votes, has_sigma = e.combine == "pocket", e.combine == "vote", e.step == "arow"
+        shape = (n_rows(scheme, n_classes), n_features)
+        weight_size = dtype.itemsize * (1 + has_pocket + has_votes + has_sigma) + LATE
+        check_room(Size(scheme, n_classes, n_features, weight_size))
+        order: Literal["C", "F"] = "F" if isinstance(rows, Sparse) and scheme != "ovo" else "C"
+        w, b = initial_weights(e, shape, dtype, seed, coef, bias, order)
+        scaling = scaling_of(e)
+        one = (units.constant if scaling is None else scaling) ** 2 if e.fit_intercept else 0.0
+        weights = Weights(w, b, one=one, pocket=has_pocket, start=has_votes, sigma=has_sigma)
+        if scheme == "ovo" and n_classes > 2:
             weights.own_clocks()
-        learner = cls(weights, Votes() if combine == "vote" else None, classes, scheme, form, init, seed)
+        learner = cls(weights, Votes() if has_votes else None, target.classes, scheme, target.form, e.init, seed)
         learner.spread = units.spread
         return learner
 
@@ -143,7 +121,7 @@ class LinearLearner:
         return self.weights.t
 
     def trained(self, outcome: Outcome) -> None:
-        """The loop over epochs is over."""
+        """Add the counts of a finished loop over epochs."""
         self.mistakes += outcome.count("mistakes")
         self.updates += outcome.count("updates")
         self.epochs += len(outcome.history)
@@ -165,13 +143,13 @@ class LinearLearner:
         return has_problems(self.scheme, len(self.classes))
 
     def code(self, label: Any) -> int | None:
-        """The number of a class, None if it is not known."""
+        """Return the number of a class, None if it is not known."""
         if self._codes is None:
             self._codes = {known: number for number, known in enumerate(self.classes.tolist())}
         return self._codes.get(label)
 
     def examples(self, rows: Rows, target: Target, weight: np.ndarray | None, by_label: np.ndarray | None) -> Examples:
-        """What the pass wants; for a binary model the labels are -1 and +1 (a lone class is +1)."""
+        """Return what the pass takes; for a binary model the labels are -1 and +1 (a lone class is +1)."""
         rows, weight = as_read_only(rows), None if weight is None else read_only(weight)
         if target.indicator is not None:
             codes, problems = label_problems(target.indicator)
@@ -184,7 +162,7 @@ class LinearLearner:
         return Examples(rows, read_only(self.pass_labels(target.codes)), weight)
 
     def pass_labels(self, codes: np.ndarray) -> np.ndarray:
-        """Numbers of classes as the passes for one model want them: -1 and +1 for a binary one."""
+        """Return class numbers as the passes take them: -1 and +1 for a binary model."""
         if self.weights.n_rows > 1:
             return codes
         return np.where(codes == len(self.classes) - 1, 1, -1).astype(np.int8)
@@ -202,9 +180,9 @@ class LinearLearner:
 
     def _add_classes(self, classes: np.ndarray) -> None:
         if len(self.classes) == 1 and self.scheme != "labels":
-            other = next(label for label in classes if label != self.classes[0])
-            pair = np.sort(np.array([self.classes[0], other], dtype=classes.dtype))
-            if pair[1] == other:  # the class so far turns out to be the negative one
+            second = next(label for label in classes if label != self.classes[0])
+            pair = np.sort(np.array([self.classes[0], second], dtype=classes.dtype))
+            if pair[1] == second:  # the class so far turns out to be the negative one
                 self.weights.negate()
                 if self.votes is not None:
                     self.votes.rename_classes(np.array([1, 0]))
@@ -232,7 +210,7 @@ class LinearLearner:
         return Size(self.scheme, len(self.classes), self.n_features, self.weights.weight_size)
 
     def learn_block(self, examples: Examples, method: Method) -> None:
-        """One pass over new examples in their order; the pocket is judged on them."""
+        """Make one pass over new examples in their order; the pocket is judged on them."""
         n = len(examples.y)
         parts = pieces(np.arange(n), piece_size(examples, self.weights, PIECE, method.batch))
         # for a single example that Ctrl-C would take from the count only, handling signals costs as much as learning
@@ -241,7 +219,7 @@ class LinearLearner:
                 hold.let()
 
     def begin_to_follow(self, method: Method) -> np.ndarray | None:
-        """The record to keep while learning from new examples; None: this model does not follow them.
+        """Return the record to keep while learning from new examples; None if this model does not follow them.
 
         Only the average of a model that was fitted has to: one that learned online began with its stream.
         """
@@ -259,13 +237,14 @@ class LinearLearner:
         """
         record = self.begin_to_follow(method) if are_new else None
         every = np.arange(len(examples.y))
-        taken = np.full(len(every) if self.votes else 0, -1)
+        support_of_row = np.full(len(every) if self.votes else 0, -1)
         self.weights.forget_judgement()
         self.changed()
         for part in parts:
             counts = learn(
-                self.weights, examples, part, method, judged_on=every, votes=self.votes, taken=taken, record=record
-            )
+                self.weights, examples, part, method, judged_on=every, votes=self.votes,
+                support_of_row=support_of_row, record=record,
+            )  # fmt: skip
             self.mistakes += counts.mistakes
             self.updates += counts.updates
             yield part, counts
@@ -273,23 +252,22 @@ class LinearLearner:
         judge_last(self.weights, examples, every, method.zero_score)
 
     def changed(self) -> None:
-        """The weights are not what they were: forget what was computed from them."""
+        """Forget what was computed from the weights, because they change."""
         self._average, self._looked_up = None, 0
         if self._shown:
             self._shown = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        prepared: dict[str, Any] = {"_shown": {}, "ready_to_learn": None, "ready_to_predict": None}
-        return vars(self) | prepared  # the copy makes its own: arrays that are unpickled could be written
+        return {**vars(self), "_shown": {}}  # a copy makes its own: arrays that are unpickled could be written
 
     def average(self) -> tuple[np.ndarray, np.ndarray]:
-        """The averaged weights; computed once until something is learned."""
+        """Return the averaged weights; computed once until something is learned."""
         if self._average is None:
             self._average = self.weights.average()
         return self._average
 
     def _averaged_for(self, X: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Rows and averaged weights that give the scores of X: of the features in X alone while that is less work.
+        """Return rows and averaged weights that give the scores of X: of its own features alone if that is less work.
 
         A stream predicts a few rows, learns, predicts: averaging all weights each time would cost the size of the
         model. The products are the same numbers in the same order, so the scores are the same to the bit.
@@ -302,11 +280,11 @@ class LinearLearner:
         return rows, *self.weights.average(columns)
 
     def deciding(self, combine: str) -> str:
-        """The weights that predict now: the last ones while they follow new examples better than the average."""
+        """Return the weights that predict now: the last ones while they follow new examples better than the average."""
         return "last" if combine == "average" and self.weights.last_leads else combine
 
     def predicting(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
-        """The weights that predict, not to be changed."""
+        """Return the weights that predict, not to be changed."""
         return self._held(self.deciding(combine))
 
     def _held(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
@@ -318,7 +296,7 @@ class LinearLearner:
         return self.weights.pocketed() if combine == "pocket" else self.average()
 
     def shown(self, combine: str) -> Shown:
-        """Weights for users to read; made once until something is learned."""
+        """Return weights for users to read; made once until something is learned."""
         if combine not in self._shown:
             w, b = self._held(combine)
             if combine in ("last", "pocket"):  # learning changes them in place
@@ -359,11 +337,11 @@ class LinearLearner:
             )
         if not same_form(self.form, form):
             kinds = {"single": "single labels", "array": "an indicator matrix", "sparse": "an indicator matrix"}
-            before, now = (kinds.get(name, "label sets") for name in (self.form, form))
-            raise ValueError(f"The model was created with {before}, but y is now {now}: fit it again.")
+            old, new = (kinds.get(name, "label sets") for name in (self.form, form))
+            raise ValueError(f"The model was created with {old}, but y is now {new}: fit it again.")
 
     def scores(self, X: Any, combine: str, zero_score: str) -> np.ndarray:
-        """One score a row for two classes, one a class for more; shares of the votes if they decide."""
+        """Return one score per row for two classes, one per class for more; shares of the votes for combine="vote"."""
         self.check_holds(combine)
         combine = self.deciding(combine)
         if combine == "vote" and self.votes is not None:
@@ -380,7 +358,7 @@ class LinearLearner:
         return scores[0] if len(scores) == 1 else np.concatenate(scores)
 
     def score_one(self, rows: Rows, combine: str, zero_score: str) -> np.ndarray:
-        """`scores` of one row; last and averaged weights at the cost of its non-zeros."""
+        """Return the `scores` of one row; last and averaged weights at the cost of its non-zeros."""
         if combine not in ("last", "average", "recent"):
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
         self.check_holds(combine)
@@ -388,31 +366,31 @@ class LinearLearner:
         return self._of_classes(s.reshape(1, -1), zero_score)
 
     def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:
-        """Scores of the rows as scores of the classes; of a binary model one score."""
+        """Return scores of the rows of weights as scores of the classes; one score for a binary model."""
         if self.scheme == "ovo" and len(self.classes) > 2:
             return class_scores(s, len(self.classes), zero_score == "positive")
         return s.ravel() if s.shape[1] == 1 and self.scheme != "labels" else s
 
-    def wrong(self, examples: Examples, which: np.ndarray, combine: str, zero_score: str) -> float:
-        """How many of the examples named by `which` are answered wrongly, by weight."""
+    def weighted_mistakes(self, examples: Examples, rows: np.ndarray, combine: str, zero_score: str) -> float:
+        """Return the total weight of those of these examples that are predicted wrongly."""
         if not self.has_problems and combine != "vote":
-            return mistakes_of(self.predicting(combine), examples, which, ZERO_WHEN_PREDICTING[zero_score])
-        X, y = take(examples.rows, which, self.weights.n_features), examples.y[which]
+            return mistakes_of(self.predicting(combine), examples, rows, ZERO_WHEN_PREDICTING[zero_score])
+        X, y = take(examples.rows, rows, self.weights.n_features), examples.y[rows]
         several = self.scheme == "labels"  # learning is judged by the boundary that it moves, not by a threshold
-        won = winners(self.scores(X, combine, zero_score), len(self.classes), several, zero_score == "positive")
+        predicted = winners(self.scores(X, combine, zero_score), len(self.classes), several, zero_score == "positive")
         if self.scheme == "labels" and examples.problems is not None:
-            wrong = (won != (examples.problems.sign[y] > 0)).any(axis=1)
+            is_wrong = (predicted != (examples.problems.sign[y] > 0)).any(axis=1)
         else:
-            wrong = won != (y > 0 if self.weights.n_rows == 1 else y)
-        return float(wrong.sum() if examples.weight is None else examples.weight[which][wrong].sum())
+            is_wrong = predicted != (y > 0 if self.weights.n_rows == 1 else y)
+        return float(is_wrong.sum() if examples.weight is None else examples.weight[rows][is_wrong].sum())
 
     def winners(self, scores: np.ndarray, zero_score: str) -> np.ndarray:
-        """The number of the winning class for every row of scores; for several labels a flag for each."""
+        """Return the number of the winning class for every row of scores; for several labels a flag for each."""
         several = self.scheme == "labels"
         return winners(scores, len(self.classes), several, zero_score == "positive", self.threshold)
 
     def snapshot(self) -> tuple[Any, Any]:
-        """The weights and votes, to go back to."""
+        """Return the weights and votes, to go back to."""
         return self.weights.snapshot(), None if self.votes is None else self.votes.snapshot()
 
     def restore(self, snapshot: tuple[Any, Any]) -> None:
@@ -422,9 +400,88 @@ class LinearLearner:
         self.changed()
 
 
-def shaped(given: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
-    """Weights that a user gives, in this shape, or a ValueError that says what is wrong with `name`."""
-    array = as_numbers(given, name)
+class LinearTrainee(Trainee[LinearLearner]):
+    """A linear model in training, on examples in memory or block by block."""
+
+    average: SettlingAverage | None = None  # from the first call of `change` on
+
+    def norm(self) -> float:
+        return self.learner.weights.norm()
+
+    def change(self) -> float:
+        if self.average is None:
+            self.average = SettlingAverage(self.learner.weights)
+            return np.inf
+        return self.average.change()
+
+
+class LinearFit(LinearTrainee):
+    """A linear model with its training set in memory.
+
+    train: the examples to learn from; None is all. held_out: the examples to score `combine` on, if any.
+    """
+
+    def __init__(
+        self, learner: LinearLearner, examples: Examples, method: Method, combine: str, train: np.ndarray | None,
+        held_out: np.ndarray | None,
+    ):  # fmt: skip
+        self.learner, self.examples, self.method, self.combine = learner, examples, method, combine
+        self.epoch_method = method  # with the margin of this epoch
+        self.held_out = held_out
+        self.judged_on = np.arange(len(examples.y)) if train is None else train
+        self.support_of_row = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting
+        duels = examples.problems is not None and examples.problems.duels
+        learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
+        self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.epoch_method = self.method.in_epoch(epoch)
+
+    def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        weights, votes, method = self.learner.weights, self.learner.votes, self.epoch_method
+        for part in pieces(order, self.piece):
+            counts = learn(
+                weights, self.examples, part, method, judged_on=self.judged_on, votes=votes,
+                support_of_row=self.support_of_row,
+            )  # fmt: skip
+            yield counts
+            check_overflow(counts, method, weights.dtype)
+
+    def end_epoch(self) -> None:
+        judge_last(self.learner.weights, self.examples, self.judged_on, self.method.zero_score)
+
+    def settled(self, row: dict[str, Any]) -> str:
+        return at_rest(row, self.method, self.has_mistakes)
+
+    def has_mistakes(self) -> bool:
+        """Return whether the last weights, by which learning judges, predict a training example wrongly."""
+        return self.learner.weighted_mistakes(self.examples, self.judged_on, "last", self.method.zero_score) > 0
+
+    def accuracy(self) -> float:
+        weight, held_out = self.examples.weight, self.held_out
+        assert held_out is not None
+        total = float(len(held_out) if weight is None else weight[held_out].sum())
+        self.learner.changed()
+        zero_score = self.method.zero_score
+        return 1.0 - self.learner.weighted_mistakes(self.examples, held_out, self.combine, zero_score) / total
+
+
+def initial_weights(
+    estimator: Any, shape: tuple[int, int], dtype: Any, seed: int, coef: Any = None, bias: Any = None,
+    order: Literal["C", "F"] = "C",
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return the weights and biases that training starts from: those given, or by the parameter `init`."""
+    w, b = first_weights(shape, dtype, estimator.init, seed, bool(estimator.fit_intercept), order=order)
+    if coef is not None:
+        w[:] = shaped(coef, shape, dtype, "coef_init")
+    if bias is not None:
+        b[:] = shaped(bias, shape[:1], dtype, "intercept_init")
+    return w, b
+
+
+def shaped(values: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.ndarray:
+    """Return weights that a user gives, in this shape. Raise ValueError, with `name`, if they do not fit."""
+    array = as_numbers(values, name)
     if array.size != np.prod(shape) or array.ndim > len(shape):
         raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
     if not (np.abs(array) <= largest(dtype, Growth())).all():

@@ -15,7 +15,7 @@ STANDARD = (np.dtype(np.int32), np.dtype(np.int64))  # index types that loops ar
 
 
 def sound_csr(X: Any, name: str = "X", *, row: bool = False) -> Any:
-    """A sparse matrix as CSR, or ValueError if a part of it points outside; a sound CSR matrix is returned as it is.
+    """Return a sparse matrix as CSR. Raise ValueError if a part of it points outside. A sound CSR is not copied.
 
     row: a sparse array of one axis is one row.
     """
@@ -37,7 +37,7 @@ def check_csr(X: Any, name: str = "X") -> None:
 
 
 def widened(X: Any, n_features: int) -> Any:
-    """A block that came before others had more columns, as wide as they are."""
+    """Return a block with as many columns as later ones had."""
     missing = n_features - X.shape[1]
     if missing <= 0:
         return X
@@ -74,7 +74,7 @@ def stack_csr(parts: list[Any], width: int) -> Any:
 
 
 def _checked(X: Any, name: str) -> Any:
-    """The same CSR matrix; with standard index types and nothing behind the last row."""
+    """Return the same CSR matrix; with standard index types and nothing behind the last row."""
     n, d = _shape(X, name)
     data, columns, starts = _parts(X, name, d, n, width=1)
     same_types = X.indices.dtype == X.indptr.dtype and X.indptr.dtype in STANDARD
@@ -91,7 +91,7 @@ def _shape(X: Any, name: str) -> tuple[int, int]:
 
 
 def _parts(X: Any, name: str, d: int, n: int, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """data, indices and indptr of a compressed format: n rows (or columns) of indices below d."""
+    """Return data, indices and indptr of a compressed format, checked: n rows (or columns) of indices below d."""
     starts, indices, data = _index(X.indptr, name, "indptr"), _index(X.indices, name, "indices"), X.data
     if not isinstance(data, np.ndarray) or data.ndim != (1 if width == 1 else 3):
         raise _corrupt(name, "its values must be an array of one axis")
@@ -104,15 +104,15 @@ def _parts(X: Any, name: str, d: int, n: int, width: int) -> tuple[np.ndarray, n
     return data[:end], indices[:end], starts
 
 
-def _index(part: Any, name: str, what: str) -> np.ndarray:
-    """An array of indices, as int32 or int64."""
+def _index(part: Any, name: str, part_name: str) -> np.ndarray:
+    """Return an array of indices, as int32 or int64."""
     if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
         kind = f"{part.dtype}, {part.ndim}-D" if isinstance(part, np.ndarray) else type(part).__name__
-        raise _corrupt(name, f"{what} must be an array of whole numbers with one axis, but it is {kind}")
+        raise _corrupt(name, f"{part_name} must be an array of whole numbers with one axis, but it is {kind}")
     if part.dtype in STANDARD:
         return part
     if part.dtype.kind == "u" and part.max(initial=0) > np.iinfo(np.int64).max:
-        raise _corrupt(name, f"{what} contains {part.max():,}")
+        raise _corrupt(name, f"{part_name} contains {part.max():,}")
     return part.astype(np.int32 if part.dtype.itemsize < 4 or part.dtype == np.dtype(">i4") else np.int64)
 
 
@@ -183,5 +183,5 @@ def _of_dia(X: Any, name: str) -> Any:
 CONVERTED = {"csc": _of_csc, "bsr": _of_bsr, "coo": _of_coo, "dok": _of_dok, "lil": _of_lil, "dia": _of_dia}
 
 
-def _corrupt(name: str, what: str) -> ValueError:
-    return ValueError(f"{name} is a corrupt sparse matrix: {what}.")
+def _corrupt(name: str, problem: str) -> ValueError:
+    return ValueError(f"{name} is a corrupt sparse matrix: {problem}.")

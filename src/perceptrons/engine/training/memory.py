@@ -25,12 +25,12 @@ class TooLargeError(ValueError):
 
 @cache
 def memory() -> int:
-    """The bytes of memory that this machine, or container, has."""
-    known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**63]
+    """Return the bytes of memory that this machine, or container, has."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**63]
     for name in LIMITS:
         text = Path(name).read_text().strip() if os.access(name, os.R_OK) else ""
-        known += [int(text)] if text.isdecimal() and int(text) > 0 else []
-    return min(known)
+        limits += [int(text)] if text.isdecimal() and int(text) > 0 else []
+    return min(limits)
 
 
 class Size(NamedTuple):
@@ -65,17 +65,17 @@ class Size(NamedTuple):
         return self.scheme == "ovo" and self.n_classes > 2
 
 
-def check_room(size: Size, held: Size | None = None) -> None:
+def check_room(size: Size, previous: Size | None = None) -> None:
     """Raise ValueError if a model of that size does not fit into memory, and warn if it is large.
 
-    held: its size before it grows. A model that was large before does not warn again.
+    previous: its size before it grows. A model that was large before does not warn again.
     """
     if size.bytes > SHARE * memory():
         raise ValueError(
             f"A model of {size.in_words()} would need about {_in_words(size.bytes)} of memory, but this machine has "
             f"{_in_words(memory())}. If the labels are right, {size.advice()}."
         )
-    if size.bytes > LARGE and (held is None or held.bytes <= LARGE):
+    if size.bytes > LARGE and (previous is None or previous.bytes <= LARGE):
         warnings.warn(
             f"A model of {size.in_words()} needs about {_in_words(size.bytes)} of memory. "
             f"If that is too much, {size.advice()}.",
@@ -83,17 +83,17 @@ def check_room(size: Size, held: Size | None = None) -> None:
         )
 
 
-def check_claim(wanted: int, stored: int, what: str) -> None:
-    """Raise TooLargeError if a file of `stored` bytes asks for more memory than it may. what: the thing that needs it.
+def check_claim(n_bytes: int, file_bytes: int, name: str) -> None:
+    """Raise TooLargeError if a file asks for more memory than a file of its size may. name: what needs it.
 
     A file of a few kilobytes can claim columns without number; whoever loads it did not choose them.
     """
-    chosen = os.environ.get(VARIABLE, "")
-    allowed = min(int(chosen) if chosen.isdecimal() else max(LEAST, FACTOR * stored), int(SHARE * memory()))
-    if wanted > allowed:
+    setting = os.environ.get(VARIABLE, "")
+    allowed = min(int(setting) if setting.isdecimal() else max(LEAST, FACTOR * file_bytes), int(SHARE * memory()))
+    if n_bytes > allowed:
         raise TooLargeError(
-            f"{what} would need about {_in_words(wanted)} of memory, but this file of {_in_words(stored)} may take "
-            f"only {_in_words(allowed)}. If you trust it, set {VARIABLE} to the number of bytes that it may take."
+            f"{name} would need about {_in_words(n_bytes)} of memory, but this file of {_in_words(file_bytes)} may "
+            f"take only {_in_words(allowed)}. If you trust it, set {VARIABLE} to the number of bytes that it may take."
         )
 
 

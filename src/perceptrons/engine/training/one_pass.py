@@ -54,7 +54,7 @@ def learn(
     *,
     judged_on: np.ndarray,
     votes: Votes | None = None,
-    taken: np.ndarray | None = None,
+    support_of_row: np.ndarray | None = None,
     record: np.ndarray | None = None,
 ) -> Counts:
     """Visit the examples in the given order once and learn from them. Changes weights (votes, record) in place.
@@ -127,7 +127,9 @@ def learn(
             rows, y, weight, order, model, rule, general, cost, log, pocket, pending, record
         )
     if votes is not None and log is not None and updates:
-        votes.record(rows, weights.n_features, log[:updates], np.full(len(y), -1) if taken is None else taken)
+        votes.record(
+            rows, weights.n_features, log[:updates], np.full(len(y), -1) if support_of_row is None else support_of_row
+        )
     overflowed = not loss < np.inf
     return Counts(len(order), int(mistakes), int(updates), 0.0 if overflowed else float(loss), overflowed)
 
@@ -156,14 +158,14 @@ def check_overflow(counts: Counts, method: Method, dtype: np.dtype) -> None:
 
 
 def _by_blocks(weights: Weights, rows: Rows, method: Method) -> bool:
-    """Are matrix products faster, and do they give the same?"""
+    """Return whether matrix products are faster and give the same."""
     if not isinstance(rows, Dense) or weights.n_rows < MANY_CLASSES or weights.has_pocket:
         return False
     return method.is_plain and not method.l1 and not method.window and weights.unscaled
 
 
 def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> int:
-    """How many examples make about that much work: whole blocks, whole batches."""
+    """Return how many examples make about that much work: whole blocks, whole batches."""
     stored = examples.rows.values.size / max(1, len(examples.y))
     visits = 1.0 if examples.weight is None else max(1.0, float(examples.weight.mean()))
     least = max(1, int(1024 / visits))
@@ -176,25 +178,25 @@ def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> i
 
 
 def pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """The order, cut into consecutive pieces."""
+    """Yield the order in consecutive pieces."""
     for start in range(0, len(order), size):
         yield order[start : start + size]
 
 
 def judge_last(weights: Weights, examples: Examples, judged_on: np.ndarray, zero_score: str) -> None:
-    """At the end of an epoch the last weights are pocketed too if they are the best, whatever their run."""
+    """Pocket the last weights at the end of an epoch if they are the best, whatever their run."""
     pocket = weights.pocket(judged_on)
     if pocket is not None and pocket.tally[JUDGED] == UNJUDGED:
-        made = mistakes_of(weights.last(), examples, judged_on, ZERO_WHEN_LEARNING[zero_score])
-        judge(pocket, weights.linear(), made)
+        n_mistakes = mistakes_of(weights.last(), examples, judged_on, ZERO_WHEN_LEARNING[zero_score])
+        judge(pocket, weights.linear(), n_mistakes)
 
 
-def mistakes_of(model: tuple[np.ndarray, np.ndarray], examples: Examples, which: np.ndarray, zero: int) -> float:
-    """How many of the examples named by `which` fixed weights get wrong, by weight."""
+def mistakes_of(model: tuple[np.ndarray, np.ndarray], examples: Examples, order: np.ndarray, zero: int) -> float:
+    """Return the total weight of those examples in the order that fixed weights predict wrongly."""
     (rows, y, weight, *_), (w, b) = examples, model
     if len(b) == 1:
-        return float(binary_mistakes(rows, y, weight, which, w, b, 1.0, zero))
-    return float(multiclass_mistakes(rows, y, weight, which, w, b, 1.0))
+        return float(binary_mistakes(rows, y, weight, order, w, b, 1.0, zero))
+    return float(multiclass_mistakes(rows, y, weight, order, w, b, 1.0))
 
 
 class OneBlasThread:

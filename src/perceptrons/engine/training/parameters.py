@@ -73,7 +73,7 @@ class Flag:
 class Kind:
     """An instance of some types."""
 
-    types: tuple[type, ...]
+    types: tuple[Any, ...]  # classes, abstract ones too
     name: str
 
     def fits(self, value: Any) -> bool:
@@ -145,6 +145,13 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "keep_learning": (Words(get_args(KeepLearning)),),
     "classes": (ANYTHING,),  # checked where labels are read
 }
+TRAINING_DOMAINS = {
+    name: DOMAINS[name]
+    for name in (
+        "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction",
+        "n_iter_no_change", "max_seconds", "warm_start", "verbose",
+    )
+}  # fmt: skip  # of the parameters that all estimators have
 
 # what learning and predicting one example depends on; compared before each, so that a change is noticed
 OF_ONE_EXAMPLE = attrgetter(
@@ -227,8 +234,8 @@ def check_choices(estimator: Any) -> None:
         ),
     ):
         if clash:
-            both = ", ".join(f"{name}={getattr(estimator, name)!r}" for name in names)
-            raise ValueError(f"{type(estimator).__name__}({both}) does not work: {reason}.")
+            values = ", ".join(f"{name}={getattr(estimator, name)!r}" for name in names)
+            raise ValueError(f"{type(estimator).__name__}({values}) does not work: {reason}.")
 
 
 def check_several(estimator: Any) -> None:
@@ -284,8 +291,8 @@ def check_unchanged(estimator: Any, target: Target) -> None:
 
 def check_same_order(estimator: Any, target: Target) -> None:
     """Raise ValueError if the model was created with other classes than those that the user has put in order."""
-    known = estimator._learner.classes
-    if estimator.classes is not None and known is not target.classes and known.tolist() != target.classes.tolist():
+    classes = estimator._learner.classes
+    if estimator.classes is not None and classes is not target.classes and classes.tolist() != target.classes.tolist():
         raise ValueError("classes was changed after the model was created: fit it again.")
 
 
@@ -308,12 +315,12 @@ def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
 
 
 def scaling_of(estimator: Any) -> float | None:
-    """The constant feature of the bias, None where the data decide."""
+    """Return the constant feature of the bias, None where the data decide."""
     return None if estimator.intercept_scaling == "auto" else float(estimator.intercept_scaling)
 
 
 def penalty_of(estimator: Any) -> tuple[float, float]:
-    """What the penalty takes at every example: a part of all weights (L2), and an amount of every weight (L1)."""
+    """Return what the penalty takes at every example: a part of all weights (L2), an amount of each (L1)."""
     if estimator.penalty is None:
         return 0.0, 0.0
     l1_ratio = {"l2": 0.0, "l1": 1.0}.get(estimator.penalty, estimator.l1_ratio) or 0.0
@@ -322,17 +329,17 @@ def penalty_of(estimator: Any) -> tuple[float, float]:
 
 
 def by_units(estimator: Any) -> bool:
-    """Is the margin in the units of the data?"""
+    """Return whether the margin is in the units of the data."""
     return bool(estimator.margin == "auto" and estimator.step == "constant")
 
 
 def at_first(estimator: Any) -> float:
-    """The part of the margin that the first epoch demands."""
+    """Return the part of the margin that the first epoch demands."""
     return FIRST_MARGIN / MARGIN if by_units(estimator) else 1.0
 
 
 def margin_of(estimator: Any, spread: float) -> float:
-    """The margin in units of scores, for examples of this spread, when it is fully grown.
+    """Return the margin in units of scores, for examples of this spread, when it is fully grown.
 
     Steps other than the constant one follow from the loss, and a margin of 1 is their unit.
     """
@@ -344,7 +351,7 @@ def margin_of(estimator: Any, spread: float) -> float:
 
 
 def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -> Method:
-    """How to learn, by the estimator's parameters and the units of the data it began with, for these classes.
+    """Return how to learn these classes, by the parameters and the units of the data.
 
     With margin="auto" and constant steps, costs are multiples of the margin and take its place.
     """

@@ -54,7 +54,7 @@ class Progress:
 
 
 def describe(row: dict[str, Any]) -> str:
-    """One epoch in words, the same in the bar and on the command line."""
+    """Return one epoch in words, the same in the bar and on the command line."""
     text = f"{row['mistakes']:,} mistakes in {row['examples']:,} examples"
     if row["updates"] != row["mistakes"]:
         text = f"{row['mistakes']:,} mistakes and {row['updates']:,} updates in {row['examples']:,} examples"

@@ -24,7 +24,7 @@ class Recorder(ABC):
         self.epoch: int | None = None
 
     def __call__(self, trainee: Trainee, order: np.ndarray) -> Iterator[Counts]:
-        """The visits of an epoch."""
+        """Return the visits of an epoch."""
         learner = trainee.learner
         self.epoch = learner.epochs + 1 if self.epoch is None else self.epoch + 1
         for part in pieces(order, self.size or max(1, len(order))):
@@ -38,15 +38,15 @@ class Recorder(ABC):
 
     @abstractmethod
     def enough(self) -> bool:
-        """Is no further visit wanted?"""
+        """Return whether enough was recorded."""
 
     @abstractmethod
     def before(self, learner: Any, part: np.ndarray) -> None:
-        """These examples are going to be visited."""
+        """Look at the learner before these examples are visited."""
 
     @abstractmethod
     def after(self, learner: Any, part: np.ndarray, counts: list[Counts]) -> None:
-        """They were, and this is what the pass counted for each."""
+        """Look at the learner after the visit. counts: what the pass counted for each example."""
 
 
 def counted(trainee: Trainee, order: np.ndarray) -> Counts:
@@ -60,6 +60,6 @@ def counted(trainee: Trainee, order: np.ndarray) -> Counts:
 def alone(trainee: Trainee, order: np.ndarray) -> Counts:
     """What would be counted for an example of a batch, whose weights are those before the batch. Changes nothing."""
     probe = copy.copy(trainee)
-    taken = {"taken": vars(trainee)["taken"]} if "taken" in vars(trainee) else {}  # of votes, which learning changes
-    vars(probe).update(copy.deepcopy({"learner": trainee.learner, **taken}))
+    changing = {name: value for name, value in vars(trainee).items() if name in ("learner", "support_of_row")}
+    vars(probe).update(copy.deepcopy(changing))
     return counted(probe, order)

@@ -38,7 +38,7 @@ class Method:
     _rules: dict[Any, Any] = field(default_factory=dict)
 
     def rule(self, dtype: np.dtype) -> Rule:
-        """The same for the passes, which learn weights of this dtype; made once."""
+        """Return the same for the passes, which learn weights of this dtype; made once."""
         if dtype not in self._rules:
             self._rules[dtype] = self._rule(dtype)
         return self._rules[dtype]
@@ -82,7 +82,7 @@ def grown(at_first: float, epoch: int) -> float:
 
 
 def cost_matrix(cost: Any, classes: np.ndarray, stream: bool, unnamed: float = 0.0) -> np.ndarray:
-    """The cost of every answer (second index) for every true class, in the order of the classes; (0, 0) if none.
+    """Return the cost of every answer (second index) for every true class, in the order of the classes; (0, 0) if none.
 
     In a stream, a dict may name classes that come later. unnamed: the cost of pairs that a dict does not name.
     """
@@ -101,18 +101,18 @@ def cost_matrix(cost: Any, classes: np.ndarray, stream: bool, unnamed: float = 0
                 raise ValueError(
                     f"cost[{true!r}] = {row!r}: a dict of costs needs a dict of predicted classes for every true class."
                 )
-            for answer, value in row.items():
-                for label in (true, answer):
+            for predicted, value in row.items():
+                for label in (true, predicted):
                     if label not in number and (not stream or isinstance(label, str) != isinstance(labels[0], str)):
                         raise ValueError(f"cost names the class {label!r}, which is not among {labels[:10]}.")
-                _check_cost(value, f"cost[{true!r}][{answer!r}]", true == answer)
-                if true in number and answer in number:
-                    matrix[number[true], number[answer]] = value
+                _check_cost(value, f"cost[{true!r}][{predicted!r}]", true == predicted)
+                if true in number and predicted in number:
+                    matrix[number[true], number[predicted]] = value
     return matrix if len(labels) > 1 else np.zeros((2, 2))
 
 
 def _of_frame(frame: Any) -> dict[Any, Any]:
-    """A pandas frame, whose index and columns are the labels, as a dict of dicts."""
+    """Return a pandas frame, whose index and columns are the labels, as a dict of dicts."""
     if not hasattr(frame, "index") or not hasattr(frame, "to_dict"):
         raise ValueError("cost is a frame without row labels: give a pandas frame, a matrix or a dict of dicts.")
     if not (frame.index.is_unique and frame.columns.is_unique):
@@ -121,9 +121,9 @@ def _of_frame(frame: Any) -> dict[Any, Any]:
 
 
 def _numbers(cost: Any, n_classes: int) -> np.ndarray:
-    """A matrix of costs in the order of the classes, checked."""
-    given = np.asarray(cost) if not isinstance(cost, np.ma.MaskedArray) else np.asarray(cost, dtype=object)
-    if given.dtype.kind in "bUSOc" and given.shape != ():
+    """Return a matrix of costs in the order of the classes, checked."""
+    original = np.asarray(cost) if not isinstance(cost, np.ma.MaskedArray) else np.asarray(cost, dtype=object)
+    if original.dtype.kind in "bUSOc" and original.shape != ():
         raise ValueError("cost must be an array of numbers, without strings, booleans or masked values.")
     matrix = as_numbers(cost, "cost")
     if matrix.shape != (n_classes, n_classes):
@@ -131,16 +131,16 @@ def _numbers(cost: Any, n_classes: int) -> np.ndarray:
             f"cost has the shape {matrix.shape}, but there are {n_classes} classes: it must be "
             f"{(n_classes, n_classes)}, with one row per true class and one column per predicted class."
         )
-    sound = (matrix >= 0) & (matrix <= LARGEST_DEMAND)
-    np.fill_diagonal(sound, np.diagonal(matrix) == 0)
-    for true, answer in np.argwhere(~sound).tolist():
-        _check_cost(float(matrix[true, answer]), f"cost[{true}, {answer}]", true == answer)
+    is_valid = (matrix >= 0) & (matrix <= LARGEST_DEMAND)
+    np.fill_diagonal(is_valid, np.diagonal(matrix) == 0)
+    for true, predicted in np.argwhere(~is_valid).tolist():
+        _check_cost(float(matrix[true, predicted]), f"cost[{true}, {predicted}]", true == predicted)
     return np.ascontiguousarray(matrix)
 
 
-def _check_cost(value: Any, where: str, same: bool) -> None:
+def _check_cost(value: Any, entry: str, same: bool) -> None:
     number = not isinstance(value, bool) and isinstance(value, int | float | np.number)
     if not number or isinstance(value, np.complexfloating) or not 0 <= value <= LARGEST_DEMAND:
-        raise ValueError(f"{where} = {value!r}: costs must be numbers, not negative and at most {LARGEST_DEMAND:g}.")
+        raise ValueError(f"{entry} = {value!r}: costs must be numbers, not negative and at most {LARGEST_DEMAND:g}.")
     if same and value != 0:
-        raise ValueError(f"{where} = {value!r}: the right prediction must cost 0 (the diagonal of the matrix).")
+        raise ValueError(f"{entry} = {value!r}: the right prediction must cost 0 (the diagonal of the matrix).")

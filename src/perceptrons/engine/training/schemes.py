@@ -22,7 +22,7 @@ def n_rows(scheme: str, n_classes: int) -> int:
 
 
 def table_size(scheme: str, n_classes: int) -> int:
-    """The bytes of the table of `class_problems`: what each class is in each problem."""
+    """Return the bytes of the table of `class_problems`: what each class is in each problem."""
     return n_classes * n_rows(scheme, n_classes) if scheme in ("ovr", "ovo") and n_classes > 2 else 0
 
 
@@ -32,12 +32,12 @@ def has_problems(scheme: str, n_classes: int) -> bool:
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:
-    """The problems one-vs-one, in their order: the second class is the positive one."""
+    """Return the problems one-vs-one, in their order: the second class is the positive one."""
     return list(itertools.combinations(range(n_classes), 2))
 
 
 def row_places(scheme: str, places: np.ndarray, n_classes: int) -> np.ndarray:
-    """Where rows go when class c becomes class places[c] among n_classes."""
+    """Return where rows go when class c becomes class places[c] among n_classes."""
     if scheme != "ovo":
         return places
     number = {pair: row for row, pair in enumerate(pairs(n_classes))}
@@ -46,7 +46,7 @@ def row_places(scheme: str, places: np.ndarray, n_classes: int) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def class_problems(scheme: str, n_classes: int) -> Problems:
-    """The problems of single labels."""
+    """Return the problems of single labels."""
     if scheme == "ovr":
         return Problems(2 * np.eye(n_classes, dtype=np.int8) - 1, False)
     sign = np.zeros((n_classes, n_rows("ovo", n_classes)), np.int8)

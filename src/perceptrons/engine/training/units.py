@@ -58,24 +58,25 @@ class Units(NamedTuple):
 
 
 def moments(rows: Rows, weight: Any = None) -> Moments:
-    """The moments of examples, or of an even sample of them if they hold too many values.
+    """Return the moments of examples, or of an even sample of them if they hold too many values.
 
     Examples of weight 0 are left out. The other weights do not change what is measured of X.
     """
     n = len(rows.starts) - 1 if isinstance(rows, Sparse) else len(rows.values)
     weight = np.broadcast_to(np.asarray(1.0 if weight is None else weight, np.float64), n)
-    which = np.flatnonzero(weight)
-    most = max(1, SAMPLE * n // max(1, rows.values.size))
-    if len(which) > most:
-        place = np.arange(most)
-        which = which[((place + place * GOLDEN % 1.0) * (len(which) / most)).astype(np.intp)]  # one per equal stretch
-    if not len(which):
+    sample = np.flatnonzero(weight)
+    max_rows = max(1, SAMPLE * n // max(1, rows.values.size))
+    if len(sample) > max_rows:
+        place = np.arange(max_rows)
+        # one per equal stretch
+        sample = sample[((place + place * GOLDEN % 1.0) * (len(sample) / max_rows)).astype(np.intp)]
+    if not len(sample):
         return Moments()
     if isinstance(rows, Sparse):
-        of_x = _of_sparse(once_each(rows if len(which) == n else _some(rows, which)))
+        of_x = _of_sparse(once_each(rows if len(sample) == n else _some(rows, sample)))
     else:
-        of_x = _of_dense(rows.values[which].astype(np.float64, copy=False))
-    return Moments(len(which), float(weight[which].sum()), *of_x)
+        of_x = _of_dense(rows.values[sample].astype(np.float64, copy=False))
+    return Moments(len(sample), float(weight[sample].sum()), *of_x)
 
 
 def _of_dense(x: np.ndarray) -> tuple[float, float, float]:
@@ -84,11 +85,11 @@ def _of_dense(x: np.ndarray) -> tuple[float, float, float]:
     return spread, square, float(np.count_nonzero(x))
 
 
-def _some(rows: Sparse, which: np.ndarray) -> Sparse:
-    """A copy of some rows."""
-    sizes = rows.starts[which + 1] - rows.starts[which]
+def _some(rows: Sparse, selected: np.ndarray) -> Sparse:
+    """Return a copy of some rows."""
+    sizes = rows.starts[selected + 1] - rows.starts[selected]
     starts = np.append(0, np.cumsum(sizes))
-    at = np.arange(starts[-1]) + np.repeat(rows.starts[which] - starts[:-1], sizes)
+    at = np.arange(starts[-1]) + np.repeat(rows.starts[selected] - starts[:-1], sizes)
     return Sparse(rows.values[at], rows.columns[at], starts)
 
 

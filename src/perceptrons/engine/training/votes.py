@@ -34,17 +34,17 @@ class Votes:
             self._logs = [np.concatenate([np.empty((0, LOG_COLUMNS)), *self._logs])]
         return self._logs[0]
 
-    def record(self, rows: Rows, n_features: int, log: np.ndarray, taken: np.ndarray) -> None:
-        """Add updates as a pass logs them. taken: which support vector each row of this training set is, or -1."""
+    def record(self, rows: Rows, n_features: int, log: np.ndarray, support_of_row: np.ndarray) -> None:
+        """Add updates as a pass logs them. support_of_row: the support vector of each training row, or -1."""
         log = log.copy()  # the pass made room for more
-        which = log[:, 1].astype(np.intp)
-        new = np.unique(which[taken[which] < 0])
+        examples = log[:, 1].astype(np.intp)
+        new = np.unique(examples[support_of_row[examples] < 0])
         if len(new):
             self.support.append(take(rows, new, n_features))
-            taken[new] = np.arange(self.n_support, self.n_support + len(new))
+            support_of_row[new] = np.arange(self.n_support, self.n_support + len(new))
             self.n_support += len(new)
             _gather(self.support, lambda blocks: _joined(blocks, n_features))
-        log[:, 1] = taken[which]
+        log[:, 1] = support_of_row[examples]
         self._logs.append(log)
         _gather(self._logs, np.concatenate)
 
@@ -55,7 +55,7 @@ class Votes:
         self._logs = [log]
 
     def matrix(self, n_features: int) -> Any:
-        """The support vectors as one matrix of n_features columns."""
+        """Return the support vectors as one matrix of n_features columns."""
         if len(self.support) > 1:
             self.support = [_joined(self.support, n_features)]
         return widened(self.support[0], n_features) if self.support else sp.csr_matrix((0, n_features))
@@ -92,28 +92,28 @@ class Votes:
         self._logs, self.support = [log], list(support)
 
 
-def class_shares(votes: np.ndarray, n_classes: int, apart: bool = False) -> np.ndarray:
+def class_shares(votes: np.ndarray, n_classes: int, is_one_vs_rest: bool = False) -> np.ndarray:
     """Votes as `decision_function` gives them, as shares of all classes: (n, n_classes), every row sums up to 1.
 
-    For two classes votes are in [-1, 1]; so they are where every class has votes of its own (apart: one-vs-rest), and
+    For two classes votes are in [-1, 1]; so they are where every class has votes of its own (one-vs-rest), and
     shares are in proportion to those for it. Where nobody voted, all are equal.
     """
     shares = votes.astype(np.float64, copy=False)
     if votes.ndim == 1:
         shares = np.column_stack([1 - shares, 1 + shares])[:, 2 - n_classes :]
-    elif apart:
+    elif is_one_vs_rest:
         shares = 1 + shares
     shares = np.maximum(shares, 0.0)  # of rounding
     totals = shares.sum(axis=1, keepdims=True)
     return np.where(totals > 0, shares / np.where(totals > 0, totals, 1.0), 1.0 / n_classes)
 
 
-def take(rows: Rows, which: np.ndarray, n_features: int) -> Any:
-    """A copy of some rows as an array or a CSR matrix."""
+def take(rows: Rows, selected: np.ndarray, n_features: int) -> Any:
+    """Return a copy of some rows as an array or a CSR matrix."""
     if isinstance(rows, Sparse):
         shape = (len(rows.starts) - 1, n_features)
-        return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape, copy=False)[which]
-    return rows.values[which]
+        return sp.csr_matrix((rows.values, rows.columns, rows.starts), shape=shape, copy=False)[selected]
+    return rows.values[selected]
 
 
 def _gather(blocks: list[Any], join: Callable[[list[Any]], Any]) -> None:

@@ -114,7 +114,7 @@ class Weights(Owning):
         return bool((clock[:, GAIN] > 1).any()) if clock[:, SEEN].any() else None
 
     def linear(self) -> Linear:
-        """The arrays that a pass changes."""
+        """Return the arrays that a pass changes."""
         a, d = self.arrays, self.n_features
         sigma = (a["sigma_w"][:, :d], a["sigma_b"]) if self.has_sigma else (a["w"][:, :0], a["b"][:0])
         paid = a["paid_w"][:, :d] if "paid_w" in a else NO_PAYMENTS
@@ -167,7 +167,7 @@ class Weights(Owning):
         return Pocket(a["pocket_w"][:, : self.n_features], a["pocket_b"], a["tally"], examples)
 
     def last(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """The last weights, of the given columns."""
+        """Return the last weights, of the given columns."""
         w, b = self.arrays["w"][:, : self.n_features][:, columns], self.arrays["b"]
         scale = self.arrays["clock"][:, SCALE].astype(self.dtype)
         return (w, b) if (scale == 1).all() else (w * scale[:, None], b)
@@ -176,9 +176,9 @@ class Weights(Owning):
         """Set the last weights, biases or both; the average of the examples seen stays what it is."""
         clock = self.arrays["clock"]
         if w is not None:
-            now, late = self.arrays["w"][:, : self.n_features], self.arrays["late_w"][:, : self.n_features]
+            now, lazy_sum = self.arrays["w"][:, : self.n_features], self.arrays["late_w"][:, : self.n_features]
             stored = (w / clock[:, SCALE, None]).astype(self.dtype)
-            late += clock[:, MASS, None] * (stored - now.astype(np.float64))
+            lazy_sum += clock[:, MASS, None] * (stored - now.astype(np.float64))
             now[:] = stored
         if b is not None:
             stored = b.astype(self.dtype)
@@ -192,7 +192,7 @@ class Weights(Owning):
         return self.arrays["start_w"][:, : self.n_features], self.arrays["start_b"]
 
     def norm(self) -> float:
-        """Of the last weights, without the bias. Callers ignore overflow: to say so here would cost at every epoch."""
+        """Return the norm of the last weights, without the bias. Callers ignore overflow, since errstate costs time."""
         w, scale = self.arrays["w"][:, : self.n_features], self.arrays["clock"][:, SCALE]
         w = w if (scale == 1).all() else w * scale[:, None]
         norm = float(np.linalg.norm(w))
@@ -201,7 +201,7 @@ class Weights(Owning):
         return top * float(np.linalg.norm(w / w.dtype.type(top)))  # the squares overflow, but not the norm
 
     def average(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """The mean of the weights after every example seen, of the given columns, in the dtype of the weights.
+        """Return the mean of the weights after every example seen, of the given columns, in the dtype of the weights.
 
         All examples count alike, or the recent ones more: whichever mean the model keeps.
         """
@@ -228,7 +228,7 @@ class Weights(Owning):
         return s
 
     def own_clocks(self) -> None:
-        """From one clock to one for every row."""
+        """Change from one clock to one for every row."""
         if len(self.arrays["clock"]) == 1:
             self.arrays["clock"] = np.tile(self.arrays["clock"], (self.n_rows, 1))
 
@@ -261,7 +261,7 @@ class Weights(Owning):
         self.n_features = n_features
 
     def _fresh(self, name: str, new: np.ndarray, clock: np.ndarray) -> Any:
-        """What is new in one of the arrays for first weights `new`: the mean takes them as having been so all along."""
+        """Return what is new in an array for first weights `new`, as if the mean had them all along."""
         if name.startswith("sigma"):
             return 1
         if name in ("late_b", "paid_w"):
@@ -319,7 +319,7 @@ class Weights(Owning):
             self.arrays["clock"][places] = clock
 
     def forget_judgement(self) -> None:
-        """The pocket will meet other examples: what it scored on the old ones says nothing about them."""
+        """Forget what the pocket scored on other examples."""
         if self.has_pocket:
             tally = self.arrays["tally"]
             tally[BEST_MISTAKES] = np.inf
@@ -369,12 +369,12 @@ class SettlingAverage:
             mean[:] = part
 
     def change(self) -> float:
-        """By how much the average changed since the last call, relative to its norm."""
+        """Return by how much the average changed since the last call, relative to its norm."""
         change = norm = 0.0
-        for number, (clock, now, late, mean) in enumerate(self._parts):
+        for number, (clock, now, lazy_sum, mean) in enumerate(self._parts):
             if clock[TOTAL] > 0:
                 mass = clock[MASS] if number < self._weights else clock[TOTAL]
-                moved, length = move_average(now, late, mass, clock[TOTAL], mean)
+                moved, length = move_average(now, lazy_sum, mass, clock[TOTAL], mean)
                 unit = 1.0 if number < self._weights else self._one
                 change, norm = change + moved / unit, norm + length / unit
         return math.sqrt(change / norm) if norm else math.inf
@@ -389,7 +389,7 @@ def first_weights(
     behind: tuple[int, int] = (0, 0),
     order: Literal["C", "F"] = "C",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The start: zeros, ones, or random numbers (standard normal) by seed, shape and place behind others."""
+    """Return the start: zeros, ones, or random numbers (standard normal) by seed, shape and place behind others."""
     w, b = np.zeros(shape, dtype, order), np.zeros(shape[0], dtype)
     if init == "ones":
         w[:] = 1
@@ -412,14 +412,14 @@ def untouched(learner: Any) -> np.ndarray:
     drawn after the model had started to train, or that an L2 penalty has moved.
     """
     weights = learner.weights
-    w, _, late, *_ = weights.linear()
+    w, _, lazy_sum, *_ = weights.linear()
     if learner.votes is not None:
         start = weights.start()[0]
     elif learner.init == "zeros":
         start = np.zeros(1, w.dtype)
     else:
         start, _ = first_weights(w.shape, w.dtype, learner.init, learner.seed, weights.one > 0)
-    reached = ((w != start) | (late != 0)).any(axis=0)
+    reached = ((w != start) | (lazy_sum != 0)).any(axis=0)
     if weights.has_sigma:  # AROW: certainty of a weight never comes back
         reached |= (weights.arrays["sigma_w"][:, : weights.n_features] != 1).any(axis=0)
     return ~reached
