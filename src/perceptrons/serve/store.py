@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import DecodeError, Raw, Struct, json
@@ -137,6 +137,12 @@ class Rollback(Struct):
     generation: int
 
 
+class RollbackFrame(Struct):
+    """The payload of a frame that is a rollback."""
+
+    rollback: Rollback
+
+
 class Logged(NamedTuple):
     """The content of a frame: the version before it, and changes or a rollback."""
 
@@ -146,8 +152,10 @@ class Logged(NamedTuple):
 
     @classmethod
     def from_frame(cls, frame: Frame) -> "Logged":
-        content = json.decode(frame.payload, type=list[Change] | dict[Literal["rollback"], Rollback])
-        return cls(frame.version, [], content["rollback"]) if isinstance(content, dict) else cls(frame.version, content)
+        content = json.decode(frame.payload, type=list[Change] | RollbackFrame)
+        if isinstance(content, RollbackFrame):
+            return cls(frame.version, [], content.rollback)
+        return cls(frame.version, content)
 
     @property
     def version_after(self) -> int:
@@ -157,7 +165,7 @@ class Logged(NamedTuple):
         return self.version + sum(len(change.examples) for change in self.changes)
 
     def payload(self) -> bytes:
-        return json.encode(self.changes if self.rollback is None else {"rollback": self.rollback})
+        return json.encode(self.changes if self.rollback is None else RollbackFrame(self.rollback))
 
 
 class Store:
