@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from perceptrons.engine.training.inputs import check_matrix
 from perceptrons.engine.training.labels import read_target
+from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.linear import Perceptron
 
 SAMPLE_SIZE = 4096  # values
@@ -81,7 +82,7 @@ def _check_exact(X: Any) -> None:
 def _columns(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield the numbers of X before any conversion, with the name of a frame's column."""
     if sp.issparse(X):
-        yield "sparse", X.tocoo().data  # LIL and DOK have no flat data
+        yield "sparse", sound_csr(X).data  # LIL and DOK have no flat data
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
         names = X.column_names if hasattr(X, "column_names") else X.columns
         for position, name in enumerate(names):
