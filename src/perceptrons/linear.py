@@ -804,6 +804,7 @@ class Perceptron(Classifier[LinearLearner]):
 
     def _meet_example(self, x: Any, target: Target) -> Rows:
         """Return the rows of one example, after creating the model or making room for what is new in the example."""
+        x = self._as_dict(x)
         first = not hasattr(self, "_learner")
         rows, new = self._one_row(x, learning=True)
         with Uninterrupted(first or bool(new)):

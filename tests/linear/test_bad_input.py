@@ -557,3 +557,12 @@ def test_a_negative_seed_is_refused_by_name():
 def test_arguments_that_are_no_numbers_are_named(name, words):
     with pytest.raises(ValueError, match=f"{name} must be an array of numbers"):
         Perceptron().fit(X, Y, **{name: words})
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "a"], [0, 1, 0]])
+@pytest.mark.parametrize("kind", [Perceptron, KernelPerceptron])
+def test_masked_labels_are_refused(kind, labels):
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
+    kind().fit(X, np.ma.masked_array(labels, [False, False, False]))
+    with pytest.raises(ValueError, match="masked labels"):
+        kind().fit(X, np.ma.masked_array(labels, [False, False, True]))

@@ -158,7 +158,7 @@ def test_a_followed_average_is_that_of_the_reference(kind, form):
     assert_allclose(model.intercept_average_, b, rtol=1e-7, atol=1e-9)
     assert_allclose(totals(model), counted if len(before) > 1 else counted[0], rtol=1e-12)
     assert_allclose(model._learner.weights.record, (lead, different), rtol=1e-9, atol=1e-9)
-    assert model.combine_ == ("last" if lead > 0 else "average")
+    assert model.combine_ == ("last" if lead > np.sqrt(different) else "average")
     if model.combine_ == "last":
         assert np.array_equal(model.coef_, model.coef_last_)
 
@@ -322,3 +322,20 @@ def test_a_file_with_an_impossible_record_is_refused(tmp_path):
             perceptrons.save(model, tmp_path / "m")
             with pytest.raises(perceptrons.ModelFileError):
                 perceptrons.load(tmp_path / "m")
+
+
+def test_wrong_labels_alone_seldom_make_the_last_weights_predict():
+    """Nothing changes but the labels, of which 30% are wrong. Any lead of the last weights cost 7 points on average."""
+    losses = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        u, X = rng.standard_normal(8), rng.standard_normal((5500, 8))
+        truth = (X @ u > 0).astype(int)
+        y = truth ^ (rng.random(len(X)) < 0.3)
+        model = Perceptron(random_state=seed, max_iter=20).fit(X[:2000], y[:2000])
+        scores = [model.score(X[3500:], truth[3500:])]
+        for begin in range(2000, 3500, 50):
+            model.partial_fit(X[begin : begin + 50], y[begin : begin + 50])
+            scores.append(model.score(X[3500:], truth[3500:]))
+        losses.append(scores[0] - min(scores))
+    assert np.mean(losses) < 0.03

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from perceptrons import Perceptron
+from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.modelfile import load, save
 from perceptrons.online import progressive
@@ -496,3 +496,28 @@ def test_a_feature_that_has_always_been_0_is_no_reason_for_the_general_way(rule,
     assert short.feature_names_in_.tolist() == ["a", "b"]
     assert state(short) == state(general)
     assert [short.predict_one(x) for x in rows] == [general.predict_one(x) for x in rows]
+
+
+@pytest.mark.parametrize("kind", [Perceptron, KernelPerceptron])
+def test_a_row_of_a_frame_is_read_by_the_names_of_its_index(kind, rng):
+    X = pd.DataFrame(rng.standard_normal((60, 4)), columns=list("pqrs"))
+    y = np.where(X["p"] > 0, "a", "b")
+    model = kind(max_iter=5, tol=None).fit(X, y)
+    for order in ("pqrs", "srqp"):
+        assert [model.predict_one(X.iloc[i][list(order)]) for i in range(60)] == model.predict(X).tolist()
+    taught = [copy.deepcopy(model) for _ in range(2)]
+    for i in range(20):
+        taught[0].learn_one(X.iloc[i].to_dict(), y[i])
+        taught[1].learn_one(X.iloc[i][list("srqp")], y[i])
+    np.testing.assert_allclose(taught[0].decision_function(X), taught[1].decision_function(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="twice"):
+        model.predict_one(X.iloc[0][list("ppqr")])
+
+
+def test_a_row_of_a_frame_begins_a_model_with_the_names_of_its_index():
+    model = Perceptron()
+    for _ in range(5):
+        model.learn_one(pd.Series({"q": 1.0, "p": 0.0}), "a").learn_one(pd.Series({"p": 1.0, "q": 0.0}), "b")
+    assert [model.predict_one(pd.Series({"p": p, "q": 1 - p})) for p in (0.0, 1.0)] == ["a", "b"]
+    unnamed = Perceptron().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
+    assert unnamed.predict_one(pd.Series({"x": 1.0, "y": 0.0})) == "a"  # it has no names: by position

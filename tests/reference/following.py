@@ -4,7 +4,7 @@ Before the model learns from a new example, the averaged and the last weights bo
 predictions is (lead, different): how many more mistakes the average has made than the last weights, and how often
 exactly one of the two was wrong. Each example makes older ones count 1 - 1 / 500 times as much.
 
-- lead > 0: the last weights predict.
+- lead > sqrt(different): the last weights predict.
 - lead > 3 sqrt(different): the average is outdated. If it counts as 500 examples or more, it is halved, that is, it
   counts as half as many examples, until it counts as fewer than 500. The average itself does not change.
 """

@@ -204,6 +204,26 @@ def test_no_idempotency_key_of_a_client_is_taken_for_feedback(tmp_path):
         assert (answer["version"], answer["repeated"]) == (2, False)
 
 
+def test_spaces_around_a_key_do_not_count_and_several_keys_are_refused(tmp_path):
+    body = {"examples": ["free cash"], "labels": ["spam"]}
+    with served(tmp_path / "served", model_file("text", tmp_path)) as http:
+        assert http.post("/learn", json=body, headers={"Idempotency-Key": "one"}).json()["version"] == 1
+        assert http.post("/learn", json=body, headers={"Idempotency-Key": " one "}).json()["repeated"]
+        answer = http.post("/learn", json=body, headers=[("Idempotency-Key", "two"), ("Idempotency-Key", "three")])
+        assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("model", [perceptrons.KernelPerceptron, perceptrons.Perceptron])
+def test_a_model_whose_parameters_do_not_let_it_learn_is_served_and_says_why(model, tmp_path):
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), ["a", "b", "b"]
+    perceptrons.save(model(class_weight="balanced", max_iter=5, tol=None).fit(X, y), tmp_path / "model")
+    with client_of(tmp_path / "served", tmp_path / "model") as client:
+        assert client.predict(X.tolist()) == perceptrons.load(tmp_path / "model").predict(X).tolist()
+        with pytest.raises(ServerError, match="balanced") as refused:
+            client.learn(X[:1].tolist(), ["a"])
+        assert refused.value.status == 422
+
+
 def test_a_key_is_learned_once_across_restarts(tmp_path):
     path = model_file("text", tmp_path)
     for take in range(3):

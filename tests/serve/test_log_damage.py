@@ -410,6 +410,20 @@ def test_a_log_that_is_lost_together_with_the_note_of_its_end_is_noticed(tmp_pat
         server.close()
 
 
+def test_a_folder_that_has_lost_all_but_its_identity_begins_with_its_own_model_and_says_so(tmp_path):
+    folder = tmp_path / "data"
+    made(folder, 3)
+    for name in ("log", "snapshots"):
+        shutil.rmtree(folder / name)
+    (folder / "acknowledged").unlink()
+    other = Store(folder, sync=False)
+    with pytest.raises(StoreError, match="another model was served"):
+        prepare(other, Perceptron().fit([[0.0], [1.0]], [0, 1]), None)
+    server = Server(folder)
+    assert [warning for warning in server.store.warnings if "starts again at version 0" in warning]
+    server.close()
+
+
 # ---- snapshots
 
 

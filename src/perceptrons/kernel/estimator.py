@@ -267,6 +267,7 @@ class_weight, warm_start, verbose, probability, classes
         target = self._one_target(y.item() if isinstance(y, np.ndarray) and y.ndim == 0 else y)
         check_single(target)
         weight, _ = target.weights(None, self.class_weight, stream=True)
+        x = self._as_dict(x)
         rows, new = self._one_row(to_host(x), learning=True)
         n_features = len(new) if first and isinstance(x, Mapping) else None
         if first:

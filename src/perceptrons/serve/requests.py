@@ -152,7 +152,10 @@ def parse_number(text: str, digits: int = 18) -> int | None:
 
 def read_key(request: Request) -> str | None:
     """Return the idempotency key of a request, or None if it has none."""
-    key = request.headers.get("idempotency-key")
+    keys = [key.strip(" \t") for key in request.headers.getlist("idempotency-key")]
+    if len(keys) > 1:
+        raise HTTPException(400, "There are several idempotency keys: send one.")
+    key = keys[0] if keys else None
     if key is not None and not (0 < len(key) <= MAX_KEY_LENGTH and key.isprintable()):
         raise HTTPException(400, f"An idempotency key has 1 to {MAX_KEY_LENGTH} printable characters.")
     return key

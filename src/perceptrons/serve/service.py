@@ -147,14 +147,18 @@ class Service:
         self.failed()
 
     def _compile(self) -> None:
-        """Predict and learn once, on a copy, so that the first requests need not wait for the compiler."""
+        """Predict and learn once, on a copy, so that the first requests need not wait for the compiler.
+
+        A model whose parameters do not allow it to learn from single examples is served all the same: `/learn` says so.
+        """
         with self.writer.buffer.reading() as state:
             pair = any_example(state.model, state.kind)
             if pair is not None:
                 example, label = pair
                 state.predict([example])
                 if state.can_learn:
-                    state.copied().learn([example], [label])
+                    with suppress(ValueError):
+                        state.copied().learn([example], [label])
 
     def _close(self) -> None:
         self._copies.clear()

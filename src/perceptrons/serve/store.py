@@ -214,6 +214,16 @@ class Store:
             )
         if not segments:
             self._check_end(self._read_watermark(), 0, 0)
+        if self.identity.base not in (None, base):
+            raise StoreError(
+                f"{self.folder}: another model was served from this folder, but its log and its snapshots are gone. "
+                "Restore them from a backup or a follower; to start again with this model, give another --data."
+            )
+        if self.identity.base is not None and not segments:
+            self.warnings.append(
+                f"{self.folder}: this model was served from this folder before, but nothing is left of the log and of "
+                "the snapshots. It starts again at version 0."
+            )
         self.set_identity(base=base, role="leader", leader=None)
         self.save(state, place)
         if not segments:
@@ -312,7 +322,9 @@ class Store:
         version = place.version if newest is None else Logged.from_frame(newest).version_after
         self._check_end(reached, max(end, place.position), version)
         if end < place.position and segments:  # a log without sync that lost its end
-            self.warnings.append("The log ends before the newest snapshot, which is used: nothing is lost.")
+            self.warnings.append(
+                f"The log ends before the newest snapshot, which is used: the model has version {place.version:,}."
+            )
             move_damage_aside(self._log_folder, DamagedLogError(segments[0], 0, "superseded"))
         self.open_log(place)
         self._mark(version)

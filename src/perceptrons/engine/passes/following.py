@@ -6,9 +6,10 @@ new example is first predicted by the averaged and by the last weights (progress
     lead      = FADING lead      + mistakes of the average - mistakes of the last weights
     different = FADING different + predictions in which exactly one of the two was wrong
 
-While lead > 0, the last weights predict. If lead > SURE sqrt(different), the difference is no accident: the average is
-outdated, and all that it holds counts as MEMORY to 2 MEMORY examples from then on. On unchanged data this does not
-happen, and the average stays what it would have been. (Compare Gama et al. 2004, "Learning with drift detection".)
+If both were equally good, lead would have a standard deviation of sqrt(different). While lead > sqrt(different), the
+last weights predict. If lead > SURE sqrt(different), the difference is no accident: the average is outdated, and all
+that it holds counts as MEMORY to 2 MEMORY examples from then on. On unchanged data this does not happen, and the
+average stays what it would have been. (Compare Gama et al. 2004, "Learning with drift detection".)
 
 The passes do this if they are given a record. An example counts once, whatever its weight; in binary problems, every
 problem that it is in counts.

@@ -366,11 +366,29 @@ class Classifier(ClassifierMixin, Estimator[R]):
     def _check_can_go_on(self, target: Target) -> None:
         """Raise ValueError if parameters or labels do not allow this model to keep training."""
 
+    def _as_dict(self, x: Any) -> Any:
+        """Return a row of a frame as a dict, unless the model was trained on columns without names: then x itself.
+
+        By their position, the values of a pandas Series would be taken for other features where its index is in
+        another order.
+        """
+        index = getattr(x, "index", None)
+        is_unnamed = hasattr(self, "_learner") and not hasattr(self, "_columns") and not hasattr(self, "columns_")
+        if is_unnamed or index is None or callable(index) or not hasattr(x, "tolist"):
+            return x
+        names = list(index)
+        if not all(isinstance(name, str) for name in names):
+            return x
+        if len(set(names)) < len(names):
+            raise ValueError(f"The index of the example names a feature twice: {', '.join(names)}.")
+        return dict(zip(names, x.tolist(), strict=True))
+
     def _one_row(self, x: Any, learning: bool = False) -> tuple[Rows, list[str]]:
         """Return one example as rows, and the feature names in it that the model does not know.
 
         learning: a model that learned from files gets to know the names itself.
         """
+        x = self._as_dict(x)
         learner = getattr(self, "_learner", None)
         given_dtype = getattr(x, "dtype", None)
         dtype = np.dtype(learner.dtype if learner else np.float32 if given_dtype == np.float32 else np.float64)

@@ -213,6 +213,10 @@ def read_target(y: Any, n: int, form: str = "") -> Target:
     Lists or tuples of 0 and 1, all of one length, are an indicator matrix, or a column of labels if that length is 1,
     unless a model has been taught label sets: form is that of the labels it knows.
     """
+    if type(y).__name__ == "LazyFrame":
+        raise TypeError("y is a lazy frame: call its collect() first.")
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise ValueError("y is a masked array with masked labels: leave these examples out.")
     if hasattr(y, "to_list") and (np.dtype(object) == y.dtype or "List" in str(y.dtype)):
         y = y.to_list()  # a Series of lists
     if isinstance(y, Target):  # as readers of files give several labels

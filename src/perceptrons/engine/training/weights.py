@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from perceptrons.engine.passes.average import ANCHOR, GAIN, MASS, OFFSET, SCALE, SEEN, TOTAL, Linear, move_average
-from perceptrons.engine.passes.following import LEAD, RECORD
+from perceptrons.engine.passes.following import DIFFERENT, LEAD, RECORD
 from perceptrons.engine.passes.one_example import score_row
 from perceptrons.engine.passes.pocket import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Pocket
 from perceptrons.engine.rows import Rows, Sparse
@@ -134,8 +134,9 @@ class Weights(Owning):
 
     @property
     def last_leads(self) -> bool:
-        """Have the last weights made fewer mistakes than the averaged ones on the latest examples since a fit?"""
-        return bool("record" in self.arrays and self.arrays["record"][LEAD] > 0)
+        """True if the last weights made clearly fewer mistakes than the averaged ones on the latest new examples."""
+        record = self.record
+        return record is not None and bool(record[LEAD] > np.sqrt(record[DIFFERENT]))
 
     def start_record(self) -> np.ndarray:
         """Compare the averaged with the last weights from now on, or continue to."""
