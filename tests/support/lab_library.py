@@ -50,7 +50,6 @@ def _linear(case: dict[str, Any]) -> dict[str, Any]:
         "margin": rule["margin"], "zero_score": rule["zero"],
         "batch_size": rule["batch"] or "all", "intercept_scaling": 1, "fit_intercept": case["bias"],
         "shuffle": False, "tol": None, "random_state": 0,
-        "keep_learning": "average",  # as within one fit: the epochs are a fit and calls of partial_fit
     }  # fmt: skip
     if rule["decay"]:
         parameters |= {"penalty": "l2", "alpha": rule["decay"] / parameters["eta0"]}

@@ -219,9 +219,9 @@ class WarmServer(Warm):
     """A server in a fork of a process that has everything loaded. Its segments are small."""
 
     CODE = f"""
-import perceptrons.cli.serve as command
-from perceptrons.serve.store import Store
-command._store = lambda folder, asked: Store(folder, not asked.no_sync, {SEGMENT_BYTES}, asked.keep_log)
+from functools import partial
+from perceptrons.serve import store
+store.Store = partial(store.Store, segment_bytes={SEGMENT_BYTES})
 {Warm.CODE}"""
 
     def __init__(self, folder, *arguments):
