@@ -141,3 +141,13 @@ def test_an_inner_function_called_from_python_is_the_plain_one():
     from perceptrons.engine.passes.shortlists import width_of
 
     assert type(width_of) is type(command)
+
+
+def test_a_deferred_module_that_is_needed_at_once_gives_way_to_the_module_itself(monkeypatch):
+    from perceptrons.cli.libraries import DeferredModule
+
+    monkeypatch.setitem(sys.modules, "colorsys", DeferredModule("colorsys"))
+    from colorsys import rgb_to_hsv
+
+    assert rgb_to_hsv(1.0, 1.0, 1.0) == (0.0, 0.0, 1.0)
+    assert not isinstance(sys.modules["colorsys"], DeferredModule)

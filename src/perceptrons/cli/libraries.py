@@ -21,6 +21,8 @@ class DeferredModule(ModuleType):
     """Stands for a module until something in it is used."""
 
     def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:  # needed while scikit-learn is imported: versions differ in that
+            del sys.modules[self.__name__]
         return getattr(import_module(self.__name__), name)
 
 
@@ -40,5 +42,6 @@ def import_sklearn() -> None:
     try:
         import_module("sklearn.base")
     finally:
-        for name in deferred:
-            del sys.modules[name]
+        for name, module in deferred.items():
+            if sys.modules.get(name) is module:
+                del sys.modules[name]
