@@ -1,6 +1,7 @@
 """What no test may do: take all the time or all the memory, or leave another handler of Ctrl-C behind."""
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -20,7 +21,12 @@ def overdue(number, frame):
 
 
 def give_back():
-    """Return free memory to the system: the allocators would keep it for later."""
+    """Return free memory to the system: the allocators would keep it for later.
+
+    In a large process, also what only cycles of references hold: a collection takes time there, but happens seldom.
+    """
+    if megabytes("VmRSS") > MEGABYTES / 2:
+        gc.collect()
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].default_memory_pool().release_unused()
     if sys.platform == "linux":
