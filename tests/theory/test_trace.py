@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -228,6 +229,8 @@ def test_other_models_and_several_labels_are_refused():
         trace([[1.0], [2.0]], [["a", "b"], ["a"]])
 
 
-def test_a_trace_too_large_for_memory_says_so():
+def test_a_trace_too_large_for_memory_says_so(monkeypatch):
+    monkeypatch.setattr(import_module("perceptrons.theory.trace"), "MAX_RECORDED_NUMBERS", 10_000)
     with pytest.raises(ValueError, match="give visits="):
-        trace(sp.random(50, 300_000, 1e-4, format="csr", random_state=0), np.arange(50) % 2, max_iter=10)
+        trace(sp.random(50, 300, 0.1, format="csr", random_state=0), np.arange(50) % 2, max_iter=10)
+    assert len(trace(sp.random(5, 300, 0.1, format="csr", random_state=0), np.arange(5) % 2, max_iter=1)) == 5
