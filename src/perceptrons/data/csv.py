@@ -6,7 +6,7 @@ Python, to find out what is wrong with it. Tables whose columns are separated by
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,11 +28,10 @@ from perceptrons.data.table_reader import (
 from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.csv import (
     UNUSED,
-    Found,
+    CellBuffers,
+    CellTargets,
     RecordPlaces,
-    Wanted,
     count_numbers,
-    exchange_points,
     scan_records,
     scan_rows,
 )
@@ -46,7 +45,7 @@ NEWLINE, RETURN, QUOTE = 10, 13, 34
 DECIMAL_COMMAS = re.compile(r"(?<=\d),(?=\d)")
 BLANK_LINES = re.compile(rb"(?:[ \t]*[\r\n])*")
 EXCHANGE = str.maketrans(",.", ".,")
-OPEN_NUMBERS = 1024  # that are left to Python at a time
+MAX_OPEN_NUMBERS = 1024  # that are left to Python at a time
 DECIMAL_POINT = "write decimals with a point"  # what other readers say
 MAKE_NUMBERS = "convert text to numbers first"  # what other readers say
 BEHIND = "there is text after the closing quote of this cell: double the quotes inside a cell, or remove them"
@@ -171,41 +170,32 @@ class CsvRows:
 
     def __init__(self, piece: Piece, plan: Plan, missing: Missing):
         self.piece, self.plan, self.n, self.faults, self.bad = piece, plan, 0, Faults(), list[BadRecord]()
-        self.missing, self.words = missing.texts, missing.scanned()
+        self.missing = missing
         content, width = piece.content[: piece.size], len(plan.names)
         self.others = [*plan.categories, *([] if plan.label is None else [plan.label]), *plan.texts]
-        self.targets = np.full(width, UNUSED)
-        self.targets[plan.numbers] = np.arange(len(plan.numbers))
-        self.targets[self.others] = UNUSED - 1 - np.arange(len(self.others))
+        targets = np.full(width, UNUSED)
+        targets[plan.numbers] = np.arange(len(plan.numbers))
+        targets[self.others] = UNUSED - 1 - np.arange(len(self.others))
+        self._targets = CellTargets(targets, missing.scanned(), ord(plan.form.decimal))
         ends = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
-        room = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
-        self.found = Found(
-            np.empty((room, len(plan.numbers))),
-            np.empty((len(self.others), room), np.int64),
-            np.empty((len(self.others), room), np.int64),
-            np.empty(room, np.int64),
-            np.empty((OPEN_NUMBERS, 4), np.int64),
-        )
+        n_rows = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
+        shapes = (len(self.others), n_rows), (len(self.others), n_rows), n_rows, (MAX_OPEN_NUMBERS, 4)
+        values = np.empty((n_rows, len(plan.numbers)))
+        self.buffers = CellBuffers(values, *(np.empty(shape, np.int64) for shape in shapes))
         self.has_points = plan.form.decimal == "."
-        self.text = piece.content  # changed where doubled quotes are made one, or decimal commas points
-        if QUOTE in content or not self.has_points:
-            self.text = piece.content.copy()
-        if not self.has_points:
-            is_number = self.targets >= 0
-            exchange_points(self.text, piece.size, ord(plan.form.delimiter), is_number)
+        self.text = piece.content.copy() if QUOTE in content else piece.content  # two quotes become one there
         self.more: list[bytes] = []  # cells that are not in the text as they should be
         self.n_more = 0
 
     def read(self, begin: int, line: int) -> int:
         """Read all rows behind a place, which is in that line. Returns the number of lines."""
-        piece, records = self.piece, None
-        delimiter, targets = self.plan.form.delimiter, Wanted(self.targets, self.words)
+        piece, records, delimiter = self.piece, None, self.plan.form.delimiter
         while begin < piece.size:
             with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
                 self.n, n_open, begin, line = scan_rows(
-                    self.text, begin, piece.size, line, ord(delimiter), targets, self.found, self.n
+                    self.text, begin, piece.size, line, ord(delimiter), self._targets, self.buffers, self.n
                 )
-            for row, column, first, last in self.found.opened[:n_open].tolist():
+            for row, column, first, last in self.buffers.opened[:n_open].tolist():
                 self._put_number(row, column, self.piece.content[first:last].tobytes())
             if begin >= piece.size:
                 break
@@ -229,12 +219,12 @@ class CsvRows:
         if bad_cell is not None:
             self.bad.append(BadRecord(line, BEHIND, bad_cell + 1))
             return
-        self.found.lines[self.n] = line
+        self.buffers.lines[self.n] = line
         for column, place in enumerate(self.plan.numbers):
             self._put_number(self.n, column, cells[place])
         for number, place in enumerate(self.others):
             begin = len(self.text) + self.n_more
-            self.found.begins[number, self.n], self.found.ends[number, self.n] = begin, begin + len(cells[place])
+            self.buffers.begins[number, self.n], self.buffers.ends[number, self.n] = begin, begin + len(cells[place])
             self.more.append(cells[place])
             self.n_more += len(cells[place])
         self.n += 1
@@ -244,7 +234,7 @@ class CsvRows:
         if not self.has_points:
             text = text.translate(EXCHANGE)
         value = float(text) if NUMBER.fullmatch(text) else np.nan
-        self.found.values[row, column] = value
+        self.buffers.values[row, column] = value
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
             message, place, word = what_is_wrong(text), self.plan.numbers[column], shown_text.strip()
             if DECIMAL_POINT in message:
@@ -252,37 +242,40 @@ class CsvRows:
             if MAKE_NUMBERS in message:
                 message = f"{shown(word)} is not a number: correct it, or list the column in categories (--categories)"
                 message += f", or list the word in missing (--missing {word})" * bool(self.missing)
-                first = self.piece.first and self.found.lines[row] + 1 == self.plan.form.line
+                first = self.piece.first and self.buffers.lines[row] + 1 == self.plan.form.line
                 message += "; a header contains no numbers" if first and not self.plan.form.header else ""
             if "," in text and not self.has_points:
                 message = f"{shown(word)} has a point, but decimals have a comma in this file: correct it"
                 message += ", or give decimal='.' (--decimal .) if all decimals have points"
             self.faults.add(row, place + 1, f"column {shown(self.plan.names[place])}: {message}")
 
+    def columns(self) -> list[TextColumn]:
+        """Return the columns that are no numbers, each as where its cells are in the text."""
+        if self.more:
+            more = np.frombuffer(b"".join(self.more), np.uint8)
+            self.text = np.concatenate([self.text, more, np.zeros(ROOM, np.uint8)])
+        spans = zip(self.buffers.begins, self.buffers.ends, strict=True)
+        return [TextColumn(self.text, begins[: self.n], ends[: self.n]) for begins, ends in spans]
+
     def cells(self, n_lines: int, workspace: Workspace) -> Cells:
         """Return all that was read."""
-        text, plan = self.text, self.plan
-        if self.more:
-            text = np.concatenate([text, np.frombuffer(b"".join(self.more), np.uint8), np.zeros(ROOM, np.uint8)])
-        spans = [(begins[: self.n], ends[: self.n]) for begins, ends in zip(*self.found[1:3], strict=True)]
+        plan, columns = self.plan, self.columns()
         n_coded = len(self.others) - len(plan.texts)
-        coded = [self._coded(text, *spans[k], self.others[k] + 1, workspace) for k in range(n_coded)]
+        coded = [self._coded(columns[k], self.others[k] + 1, workspace) for k in range(n_coded)]
         labels = None if plan.label is None else coded.pop()
-        texts = [TextColumn(text, *span) for span in spans[n_coded:]]
+        texts = columns[n_coded:]
         try:
             if texts:
-                text[: len(text) if self.more else self.piece.size].tobytes().decode()
+                self.text[: None if self.more else self.piece.size].tobytes().decode()
         except UnicodeDecodeError:
             for column, place in zip(texts, plan.texts, strict=True):
                 self._check_text(column, place + 1)
-        values, lines = self.found.values[: self.n], self.found.lines[: self.n]
+        values, lines = self.buffers.values[: self.n], self.buffers.lines[: self.n]
         categories = {plan.names[place]: part for place, part in zip(plan.categories, coded, strict=True)}
         return Cells(n_lines, lines, Contents(values, categories, [], texts), labels, self.faults, self.bad)
 
-    def _coded(
-        self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int, workspace: Workspace
-    ) -> CodedColumn:
-        codes, names = local_names(content, begins, ends, workspace)
+    def _coded(self, cells: TextColumn, column: int, workspace: Workspace) -> CodedColumn:
+        codes, names = local_names(*cells, workspace)
         arena, distinct = names.arena.tobytes(), list[str]()
         for number, (a, b) in enumerate(pairwise(names.ends.tolist())):
             try:
@@ -308,7 +301,7 @@ def describe_width(line: int, cells: int, width: int) -> BadRecord:
     return BadRecord(line, message, min(cells, width) + 1)
 
 
-SOME = 100  # rows
+DECIMAL_ROWS = 100  # the first rows, by which decimal commas are detected
 DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 WHOLE = re.compile(rb"\s*[+-]?\d+\s*")
 WITH_POINT = re.compile(rb"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
@@ -346,31 +339,29 @@ class CsvTable(TableFormat):
         return "there is a header, but no rows below it: write one row per example", form.line + 1
 
     def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan | None:
-        records = records_of(piece, self._forms[piece.path].delimiter)
         if piece.first:
+            records = records_of(piece, self._forms[piece.path].delimiter)
             self._forms[piece.path] = self._form(piece, records, options, roles)
         form = self._forms[piece.path]
         if not form.names:
             return None
-        origin = Origin(piece.path, form.line, form.header)
-        rows = records.cells == len(form.names)
-        if piece.first and form.header:
-            rows[np.argmax(records.cells > 0)] = False
-        form = self._forms[piece.path] = form._replace(decimal=self._decimal_of(piece, records, rows, form))
+        all_texts = Plan(None, form.names, None, [], [], [*range(len(form.names))], form=form)
+        rows = CsvRows(piece, all_texts, self.missing)
+        rows.read(*_first_row(piece, form))
+        columns = rows.columns()
+        if self.decimal is None and form.delimiter != "," and have_decimal_commas(columns):
+            self.decimal = ","
+        form = self._forms[piece.path] = form._replace(decimal=self.decimal or ".")
         if roles is None:
-            if options.numbers is None and not rows.any():
-                return Plan(None, form.names, None, [], [], [], form=form)
-            flags = cache(lambda: _are_numbers(piece, records, rows, form, self.missing))
-            roles = assign_roles(origin, form.names, options, lambda place: bool(flags()[place]), form.names)
+            if options.numbers is None and not rows.n:
+                return all_texts._replace(texts=[], form=form)
+            origin = Origin(piece.path, form.line, form.header)
+            roles = assign_roles(
+                origin, form.names, options, lambda place: holds_numbers(columns[place], form, self.missing), form.names
+            )
         if self.names is None:
             self.names, self.unnamed = form.names, not form.header and options.names is None
-        return locate_columns(origin, form.names, roles, options, form)
-
-    def _decimal_of(self, piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> str:
-        """Return what separates decimals: the option, or what the first rows have if cells are separated otherwise."""
-        if self.decimal is None and form.delimiter != "," and have_decimal_commas(piece, records, rows, form):
-            self.decimal = ","
-        return self.decimal or "."
+        return locate_columns(Origin(piece.path, form.line, form.header), form.names, roles, options, form)
 
     def _form(self, piece: Piece, records: RecordBounds, options: ColumnOptions, roles: Roles | None) -> Dialect:
         """Return how a file is written, by its first record."""
@@ -409,12 +400,8 @@ class CsvTable(TableFormat):
     def cells(self, piece: Piece, plan: Plan | None) -> Cells:
         if plan is None or plan.roles is None:
             return self._no_cells(piece, plan)
-        begin = line = 0
-        if piece.first and plan.form.header:
-            records = records_of(piece, plan.form.delimiter)
-            begin, line = records.after(int(np.argmax(records.cells > 0)))
         rows = CsvRows(piece, plan, self.missing)
-        return rows.cells(rows.read(begin, line), self._workspaces.words)
+        return rows.cells(rows.read(*_first_row(piece, plan.form)), self._workspaces.words)
 
     def _no_cells(self, piece: Piece, plan: Plan | None) -> Cells:
         """Return those of a piece before it is known what columns are: there is no row in it."""
@@ -430,43 +417,43 @@ class CsvTable(TableFormat):
         return empty_cells(records.n_lines, bad)
 
 
-def _are_numbers(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect, missing: Missing) -> np.ndarray:
-    """Return which columns hold numbers: those of whose cells most are numbers. The other cells are errors later."""
-    begins = records.begins[rows]
-    counts, filled = np.zeros((2, len(form.names)), np.int64)
-    content = piece.content
-    if form.decimal == ",":
-        content = content.copy()
-        exchange_points(content, piece.size, ord(form.delimiter), np.ones(len(form.names), bool))
+def _first_row(piece: Piece, form: Dialect) -> tuple[int, int]:
+    """Return where the first row of a piece begins, and on which line: behind the header if there is one."""
+    if not (piece.first and form.header):
+        return 0, 0
+    records = records_of(piece, form.delimiter)
+    return records.after(int(np.argmax(records.cells > 0)))
+
+
+def holds_numbers(cells: TextColumn, form: Dialect, missing: Missing) -> bool:
+    """Return whether most cells of a column are numbers, or it has no values. The other cells are errors later."""
     with np.errstate(over="ignore"):
-        count_numbers(content, begins, ord(form.delimiter), missing.scanned(), counts, filled)
-    are = (2 * counts > filled) | (filled == 0)
-    return are if form.delimiter == "," else are | _have_commas(piece, records, rows, form)
+        n_numbers, n_filled = count_numbers(*cells, ord(form.decimal), missing.scanned())
+    if 2 * n_numbers > n_filled or not n_filled:
+        return True
+    some = _first_cells(cells) if form.delimiter != "," else []  # numbers that cannot be read count here, too
+    have_commas = [bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in some]
+    return 2 * sum(have_commas) > len(some)
 
 
-def _have_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> np.ndarray:
-    """Return which columns hold numbers with a comma in the first rows. Those that cannot be read are errors later."""
-    some = _first_rows(piece, records, rows, form)
-    have_commas = np.array([[bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in cells]
-                      for cells in some])  # fmt: skip
-    return 2 * have_commas.sum(axis=0) > len(some)
-
-
-def have_decimal_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> bool:
-    """Return whether a column of the first rows has decimal commas, and no column has decimal points."""
+def have_decimal_commas(columns: list[TextColumn]) -> bool:
+    """Return whether a column has decimal commas in its first rows, and no column has decimal points."""
     has_commas = False
-    for cells in zip(*_first_rows(piece, records, rows, form), strict=True):
-        filled = [cell for cell in cells if cell.strip()]
-        commas = sum(bool(DECIMAL_COMMA.fullmatch(cell)) for cell in filled)
-        n_whole = sum(bool(WHOLE.fullmatch(cell)) for cell in filled)
-        if 2 * sum(bool(WITH_POINT.fullmatch(cell)) for cell in filled) > len(filled):
+    for column in columns:
+        filled = [cell for cell in _first_cells(column) if cell.strip()]
+        n_commas, n_whole, n_points = (
+            sum(map(bool, map(pattern.fullmatch, filled))) for pattern in (DECIMAL_COMMA, WHOLE, WITH_POINT)
+        )
+        if 2 * n_points > len(filled):
             return False
-        has_commas = has_commas or (commas > 0 and 2 * (commas + n_whole) > len(filled))
+        has_commas = has_commas or (n_commas > 0 and 2 * (n_commas + n_whole) > len(filled))
     return has_commas
 
 
-def _first_rows(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> list[list[bytes]]:
-    return [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
+def _first_cells(column: TextColumn) -> list[bytes]:
+    content, begins, ends = column
+    spans = zip(begins[:DECIMAL_ROWS].tolist(), ends[:DECIMAL_ROWS].tolist(), strict=True)
+    return [content[begin:end].tobytes() for begin, end in spans]
 
 
 def header_of(path: DataPath, line: int, cells: list[str], is_header: bool = False) -> list[str] | None:

@@ -1,28 +1,27 @@
 """Rows of comma-separated text whose cells are plain: numbers at once, of other cells where they lie.
 
-A row that is not plain ends the scan, for example if a cell that should be a number is not one. `data/csv_rows.py`
-reads that row and continues after it.
+A row that is not plain ends the scan, for example if a cell that should be a number is not one. `data/csv.py` reads
+that row and continues after it.
 
 A quote opens a cell only at its beginning, or behind blanks there; within quotes a newline is text, and two quotes are
 one. A carriage return ends a record, with or without a newline behind it.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined, inner
-from perceptrons.engine.scan.numbers import BAD, OPEN, number
+from perceptrons.engine.scan.numbers import BAD, CASE, MINUS, NO_POINT, OPEN, PLUS, SPACE, TAB, number
 
-NEWLINE, RETURN, QUOTE, SPACE, TAB = 10, 13, 34, 32, 9
-PLUS, COMMA, MINUS, POINT, CASE = 43, 44, 45, 46, 32
+NEWLINE, RETURN, QUOTE = 10, 13, 34
 NAN, INFINITY = np.frombuffer(b"nan", np.uint8), np.frombuffer(b"infinity", np.uint8)
 UNUSED = -1
-LARGEST = 1e100  # as data/table.py has it
+LARGEST = 1e100  # as features/values.py has it
 
 
-class Found(NamedTuple):
-    """Room for the rows of a piece."""
+class CellBuffers(NamedTuple):
+    """Arrays for the cells of a piece."""
 
     values: np.ndarray  # float64 (rows, numbers)
     begins: np.ndarray  # int64 (other columns, rows): where cells begin and end, without their quotes
@@ -48,11 +47,12 @@ class Words(NamedTuple):
     ends: np.ndarray  # int64 (words + 1,)
 
 
-class Wanted(NamedTuple):
-    """What is to be read. A number that is one of the words is missing, NaN."""
+class CellTargets(NamedTuple):
+    """Where cells go. A number that is one of the words is missing, NaN."""
 
     targets: np.ndarray  # for each column of the file that of `values`, UNUSED, or UNUSED - 1 - k for other column k
     words: Words
+    decimal_point: int  # the byte
 
 
 @inlined
@@ -107,16 +107,16 @@ def unquote(content, p, end):
 
 
 @compiled
-def scan_rows(content, begin, n_bytes, line, delimiter, wanted, found, row):
+def scan_rows(content, begin, n_bytes, line, delimiter, wanted, buffers, row):
     """Read the rows of content[begin:n_bytes], which ends with a newline and has ROOM bytes behind it.
 
-    line: that of the beginning. row: where the first one is put. Changes found, and content where quotes are doubled;
-    returns the number of rows in found, of numbers left open, and the byte and the line of the first row that is not
+    line: that of the beginning. row: where the first one is put. Changes the buffers, and content where quotes are
+    doubled. Returns the number of rows, of numbers left open, and the byte and the line of the first row that is not
     plain, or the end.
     """
     one, p, end = np.uint64(1), np.uint64(begin), np.uint64(n_bytes)
-    values, begins, ends, lines, opened = found  # once: each access by name would count references
-    targets, words = wanted
+    values, begins, ends, lines, opened = buffers  # once: each access by name would count references
+    targets, words, decimal_point = wanted
     width, row, n_open = np.uint64(len(targets)), np.uint64(row), 0
     while p < end:
         start, start_line = p, line
@@ -142,17 +142,18 @@ def scan_rows(content, begin, n_bytes, line, delimiter, wanted, found, row):
                 while quoted and is_blank(content[p]):
                     p += one
                 first = p
-                value, p, how = number(content, p)
-                if how == BAD:
+                point = decimal_point if quoted or decimal_point != delimiter else NO_POINT
+                value, p, status = number(content, p, point)
+                if status == BAD:
                     p = missing_until(content, first, quoted, delimiter, words)
                     if p == 0:
                         plain = False
                         break
                     value = np.nan
-                elif not abs(value) <= LARGEST or (how == OPEN and n_open == len(opened)):
+                elif not abs(value) <= LARGEST or (status == OPEN and n_open == len(opened)):
                     plain = False
                     break
-                if how == OPEN:
+                if status == OPEN:
                     opened[n_open, 0], opened[n_open, 1], opened[n_open, 2], opened[n_open, 3] = row, target, first, p
                     n_open += 1
                 values[row, target] = value
@@ -210,76 +211,23 @@ def is_missing_number(content, first, last):
 
 
 @compiled
-def count_numbers(content, begins, delimiter, words, numbers, filled):
-    """For each column of the rows that begin there, how many cells are numbers, and how many are not missing.
+def count_numbers(content, begins, ends, decimal_point, words):
+    """Return how many of the cells content[begins[k]:ends[k]] are numbers, and how many are not missing.
 
-    All rows have as many cells as there are columns. Missing are blank cells and the words; other words for what is no
-    finite number count as numbers. Changes numbers and filled.
+    Missing are blank cells and the words. Other words for what is no finite number count as numbers.
     """
-    one = np.uint64(1)
-    for begin in begins:
-        p = np.uint64(begin)
-        for place in range(len(numbers)):
-            while is_space(content[p]) and content[p] != delimiter:
-                p += one
-            quoted = content[p] == QUOTE
-            p += np.uint64(quoted)
-            while quoted and is_space(content[p]):
-                p += one
-            first = p
-            _, q, how = number(content, p)
-            last = first  # behind the last byte that is not blank
-            closed = False
-            while not closed:
-                byte = content[p]
-                if quoted and byte == QUOTE:
-                    p += one
-                    closed = content[p] != QUOTE
-                elif not quoted and byte in (delimiter, NEWLINE, RETURN):
-                    closed = True
-                    continue
-                if not closed:
-                    p += one
-                    last = last if is_space(byte) or byte in (NEWLINE, RETURN) else p
-            while content[p] != delimiter and content[p] != NEWLINE and content[p] != RETURN:
-                p += one
-            if last > first and not is_word(content, first, last, words):
-                filled[place] += 1
-                numbers[place] += (how != BAD and q == last) or is_missing_number(content, first, last)
-            p += one
-
-
-@compiled
-def exchange_points(content, n_bytes, delimiter, is_number):
-    """Exchange points and commas in the cells of columns of numbers, for files with decimal commas.
-
-    A number with a decimal point then has a comma, so that it is refused and not read as another number. is_number:
-    a flag for each column; further cells do not count. Changes content.
-    """
-    one, p, end, width = np.uint64(1), np.uint64(0), np.uint64(n_bytes), np.uint64(len(is_number))
-    while p < end:
-        place = np.uint64(0)
-        more: Any = True
-        while more:
-            exchanges = place < width and bool(is_number[place])
-            while content[p] != delimiter and (content[p] == SPACE or content[p] == TAB):
-                p += one
-            quoted = content[p] == QUOTE
-            p += np.uint64(quoted)
-            while p < end:
-                byte = content[p]
-                if quoted and byte == QUOTE:
-                    quoted = False
-                elif not quoted and byte in (delimiter, NEWLINE, RETURN):
-                    break
-                elif exchanges and byte == COMMA:
-                    content[p] = POINT
-                elif exchanges and byte == POINT:
-                    content[p] = COMMA
-                p += one
-            more = p < end and content[p] == delimiter
-            place += one
-            p += one  # behind the delimiter, or the end of the line
+    one, n_numbers, n_filled = np.uint64(1), 0, 0
+    for k in range(len(begins)):
+        first, last = np.uint64(begins[k]), np.uint64(ends[k])
+        while first < last and is_space(content[first]):
+            first += one
+        while first < last and (is_space(content[last - one]) or content[last - one] in (NEWLINE, RETURN)):
+            last -= one
+        if first < last and not is_word(content, first, last, words):
+            _, p, status = number(content, first, decimal_point)
+            n_filled += 1
+            n_numbers += (status != BAD and p == last) or is_missing_number(content, first, last)
+    return n_numbers, n_filled
 
 
 class RecordPlaces(NamedTuple):
@@ -291,14 +239,14 @@ class RecordPlaces(NamedTuple):
 
 
 @compiled
-def scan_records(content, n_bytes, delimiter, found):
+def scan_records(content, n_bytes, delimiter, places):
     """Find all records of content[:n_bytes], which ends with a newline; lines that are empty are none.
 
-    Changes found; returns the number of records and lines, and the byte and the line where a last record begins whose
+    Changes places. Returns the number of records and lines, and the byte and the line where a last record begins whose
     quotes stay open, if there is one, else where the text ends. That record does not count, but its lines do.
     """
     one, p, end = np.uint64(1), np.uint64(0), np.uint64(n_bytes)
-    begins, lines, cells = found  # once: each access by name would count references
+    begins, lines, cells = places  # once: each access by name would count references
     n, line = np.uint64(0), 0
     while p < end:
         begin, begin_line, count, blank = p, line, 0, True

@@ -14,6 +14,7 @@ TINY, INFINITE = np.uint64(1), np.uint64(0x7FF << 52)  # bits of the smallest fl
 DIGITS = 19  # decimal digits that always fit in 64 bits
 LEAST, MOST = -342, 308  # powers of ten that any number of 19 digits needs
 SPACE, TAB, PLUS, MINUS, POINT, ZERO, LETTER_E, CASE = 32, 9, 43, 45, 46, 48, 101, 32
+NO_POINT = 256  # no byte
 
 
 def _powers_of_five() -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +95,7 @@ def nearest(digits, q):
 
 
 @inner
-def long_number(content, p):
+def long_number(content, p, decimal_point):
     """`number` behind its sign, with an exponent, or with more digits than a float holds exactly."""
     digits, count = np.uint64(0), 0  # leading zeros do not count
     decimals, dropped, point, cut = 0, 0, False, False
@@ -108,7 +109,7 @@ def long_number(content, p):
             else:
                 dropped += 0 if point else 1
                 cut = cut or byte != ZERO
-        elif byte == POINT and not point:
+        elif byte == decimal_point and not point:
             point = True
         else:
             break
@@ -139,11 +140,12 @@ def long_number(content, p):
 
 
 @inlined
-def number(content, p):
+def number(content, p, decimal_point=POINT):
     """Read [+-]digits[.digits][e[+-]digits] from place p on. Returns the value, the place behind it, and a status.
 
-    The value of an OPEN number may be off by its last bit. What follows the number is for the caller to check.
-    Something that is no digit, and eight bytes more, must follow.
+    decimal_point: the byte before the decimals; NO_POINT if there are none. The value of an OPEN number may be off by
+    its last bit. What follows the number is for the caller to check. Something that is no digit, and eight bytes
+    more, must follow.
     """
     one, zero, three = np.uint64(1), np.uint64(0), np.uint64(3)
     negative = content[p] == MINUS
@@ -156,7 +158,7 @@ def number(content, p):
     if behind != zero:  # most numbers end within eight bytes: one load, one conversion
         whole = trailing_zeros(marks) >> three
         decimals, count = zero, whole
-        if np.uint8(word >> (whole << three)) == POINT:
+        if np.uint8(word >> (whole << three)) == decimal_point:
             below = (one << (whole << three)) - one
             word = (word & below) | ((word >> np.uint64(8)) & ~below)  # without the point
             count = (trailing_zeros(behind) >> three) - one
@@ -168,7 +170,7 @@ def number(content, p):
         count = leading_digits(word)
         digits, decimals = value_of_digits(word, count) if count > zero else zero, zero
         p += count
-        if content[p] == POINT:
+        if content[p] == decimal_point:
             p += one
             word = load(content, p)
             decimals = leading_digits(word)
@@ -179,7 +181,7 @@ def number(content, p):
     if count == zero:
         return 0.0, p, BAD
     if is_digit(content[p]) or content[p] | CASE == LETTER_E or digits > np.uint64(1 << 53):
-        value, p, how = long_number(content, begun)
+        value, p, how = long_number(content, begun, decimal_point)
         return -value if negative else value, p, how
     value = np.float64(digits) / EXACT[decimals]
     return -value if negative else value, p, READ
