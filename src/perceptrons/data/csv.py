@@ -7,7 +7,6 @@ Python, to find out what is wrong with it. Tables whose columns are separated by
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +37,7 @@ from perceptrons.engine.scan.csv import (
 )
 from perceptrons.features.cells import CodedColumn, Contents, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.named_rows import Workspace, Workspaces, local_names
+from perceptrons.features.named_rows import local_names
 from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
@@ -259,14 +258,14 @@ class CsvRows:
                 message += ", or give decimal='.' (--decimal .) if all decimals have points"
             self.faults.add(row, place + 1, f"column {shown(self.plan.names[place])}: {message}")
 
-    def cells(self, n_lines: int, workspace: Workspace) -> Cells:
+    def cells(self, n_lines: int) -> Cells:
         """Return all that was read."""
         text, plan = self.text, self.plan
         if self.more:
             text = np.concatenate([text, np.frombuffer(b"".join(self.more), np.uint8), np.zeros(ROOM, np.uint8)])
         spans = [(begins[: self.n], ends[: self.n]) for begins, ends in zip(*self.found[1:3], strict=True)]
         n_coded = len(self.others) - len(plan.texts)
-        coded = [self._coded(text, *spans[k], self.others[k] + 1, workspace) for k in range(n_coded)]
+        coded = [self._coded(text, *spans[k], self.others[k] + 1) for k in range(n_coded)]
         labels = None if plan.label is None else coded.pop()
         texts = [TextColumn(text, *span) for span in spans[n_coded:]]
         try:
@@ -279,14 +278,12 @@ class CsvRows:
         categories = {plan.names[place]: part for place, part in zip(plan.categories, coded, strict=True)}
         return Cells(n_lines, lines, Contents(values, categories, [], texts), labels, self.faults, self.bad)
 
-    def _coded(
-        self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int, workspace: Workspace
-    ) -> CodedColumn:
-        codes, names = local_names(content, begins, ends, workspace)
-        arena, distinct = names.arena.tobytes(), list[str]()
-        for number, (a, b) in enumerate(pairwise(names.ends.tolist())):
+    def _coded(self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int) -> CodedColumn:
+        codes, names = local_names(content, begins, ends)
+        distinct = list[str]()
+        for number, name in enumerate(names.as_bytes()):
             try:
-                distinct.append(arena[a:b].decode().strip())
+                distinct.append(name.decode().strip())
             except UnicodeDecodeError as error:
                 distinct.append("")
                 for row in np.flatnonzero(codes == number).tolist():
@@ -331,7 +328,6 @@ class CsvTable(TableFormat):
     def __init__(self, format: str) -> None:
         super().__init__(format)
         self._forms: dict[DataPath, Dialect] = {}
-        self._workspaces = Workspaces()
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         for piece, delimiter in csv_pieces(path, self.format == "tsv", prompt, self.encoding):
@@ -414,7 +410,7 @@ class CsvTable(TableFormat):
             records = records_of(piece, plan.form.delimiter)
             begin, line = records.after(int(np.argmax(records.cells > 0)))
         rows = CsvRows(piece, plan, self.missing)
-        return rows.cells(rows.read(begin, line), self._workspaces.words)
+        return rows.cells(rows.read(begin, line))
 
     def _no_cells(self, piece: Piece, plan: Plan | None) -> Cells:
         """Return those of a piece before it is known what columns are: there is no row in it."""

@@ -4,6 +4,7 @@ A label with commas, as 1,3, stands for several; a line that begins with a pair 
 """
 
 import re
+import threading
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
@@ -18,7 +19,6 @@ from perceptrons.data.table import BadRecord, ParsedPiece, describe_decoding_err
 from perceptrons.engine.scan.svmlight import INDEX_DIGITS, LARGEST_NUMBER, Found, scan_svmlight
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.values import LARGEST, NUMBER, LearnedState, Recipe, is_label, shown, what_is_wrong
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
@@ -62,7 +62,7 @@ class SvmlightReader(Reader):
             raise ValueError(f"dtype={dtype!r}: give 'float32' or 'float64'.")
         self.hash_bits, self._model_width, self.dtype = hash_bits, n_features, dtype
         self._requested_zero_based = True if hash_bits else zero_based
-        self._workspaces = Workspaces()
+        self._buffers = threading.local()  # of each thread its own
         self._begin()
 
     def _begin(self) -> None:
@@ -123,18 +123,18 @@ class SvmlightReader(Reader):
             values, columns = (part[np.repeat(keep, sizes)] for part in (values, columns))
             starts = np.append(0, np.cumsum(sizes[keep])).astype(starts.dtype)
             lines, label_spans = lines[keep], label_spans[keep]
-        codes, texts = read_labels(piece.content, label_spans, self._workspaces.words)
+        codes, texts = read_labels(piece.content, label_spans)
         labels = CodedColumn(codes, split_all(texts, COMMA))
         return ParsedPiece(n_lines, lines, labels, (values, columns, starts), None, bad)
 
     def _new_buffers(self, size: int, index_type: Any) -> Found:
         """Room for what a piece may hold; for the values so that they need not be copied."""
-        buffers = getattr(self._workspaces, "kept", None)
+        buffers = getattr(self._buffers, "last", None)
         if buffers is None or len(buffers[-1]) <= size // 4:
             values, lines = max(size, PIECE) // 4 + 1, max(size, PIECE) + 1  # a line may be empty
             shapes = (lines, 2), lines, (lines, 3), (values, 3)
             buffers = (np.empty(lines + 1, np.int32), *(np.empty(shape, np.int64) for shape in shapes))
-            self._workspaces.kept = buffers
+            self._buffers.last = buffers
         room = max(size, PIECE) // 4 + 1
         return Found(np.empty(room, self.dtype), np.empty(room, index_type), *buffers)
 

@@ -46,13 +46,39 @@ class ListColumn(NamedTuple):
 class TextColumn(NamedTuple):
     """Texts in one array of bytes: that of row i is content[begin[i]:end[i]]."""
 
-    content: np.ndarray
+    content: np.ndarray  # uint8
     begin: np.ndarray
     end: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Iterable[str | bytes]) -> "TextColumn":
+        """Return texts as one array. Half a surrogate pair has no UTF-8, so its bytes are those of no character."""
+        encoded = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts]
+        ends = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=ends[1:])
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:])
 
     def texts(self) -> list[bytes]:
         content = self.content.tobytes()
         return [content[begin:end] for begin, end in zip(self.begin.tolist(), self.end.tolist(), strict=True)]
+
+    def checked(self) -> "TextColumn":
+        """Return the arrays in the types that compiled loops take. Raise ValueError if a text leaves the content."""
+        content, begin, end = self.content, np.array(self.begin, np.int64), np.array(self.end, np.int64)
+        is_valid = begin.ndim == 1 and begin.shape == end.shape and content.ndim == 1 and content.dtype == np.uint8
+        if not is_valid or bool((begin < 0).any() or (begin > end).any() or (end > len(content)).any()):
+            raise ValueError(f"Texts must lie within the content, which has {content.size} bytes.")
+        content = np.ascontiguousarray(content).view(np.ndarray)
+        content.flags.writeable = False
+        return TextColumn(content, begin, end)
+
+
+class SingleColumn(NamedTuple):
+    """Features of which a row has one, or none: which of the names, -1 for none, and its value (None: 1)."""
+
+    codes: np.ndarray  # int32 (rows,)
+    names: list[str]
+    amounts: np.ndarray | None = None  # float64 (rows,)
 
 
 class Contents(NamedTuple):
@@ -90,14 +116,6 @@ class Contents(NamedTuple):
             ],
             [TextColumn(content, begin[keep], end[keep]) for content, begin, end in self.texts],
         )
-
-
-def strings_of(texts: Iterable[bytes]) -> TextColumn:
-    """Return texts as one array of bytes."""
-    texts = list(texts)
-    ends = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=ends[1:])
-    return TextColumn(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
 
 
 NOT_A_NUMBER = "is not a number: correct it, or list the key in categories (--categories)"
@@ -297,7 +315,7 @@ class Collector:
         """Return all cells that are features. narrow: numbers as float32, which they were."""
         categories = {name: column.coded() for name, column in self._categories.items()}
         lists = [entries.as_column() for entries in (*self._lists.values(), self._others) if entries.rows]
-        texts = [strings_of(text.encode("utf-8", "surrogatepass") for text in texts) for texts in self._texts]
+        texts = [TextColumn.of(texts) for texts in self._texts]
         numbers = self.numbers.astype(np.float32) if narrow else self.numbers
         return Contents(numbers, categories, lists, texts)
 
