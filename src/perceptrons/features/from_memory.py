@@ -126,7 +126,7 @@ def _record_cells(X: Any, schema: RecordSchema, other_keys: frozenset[str]) -> C
         misfit = collector.take(row, {str(name): plain_value(value) for name, value in record.items()})
         if misfit is not None:
             raise ValueError(f"X, row {row}: {misfit.message}.")
-    keys = {*collector.role_of, *other_keys}
+    keys = {*collector.names, *other_keys}
     unknown = dict.fromkeys(str(name) for record in records for name in record if str(name) not in keys)
     if unknown and (schema.closed or other_keys):
         lacking = [name for name in roles.features if not all(name in record for record in records)]
