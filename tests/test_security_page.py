@@ -17,7 +17,7 @@ STATED = {
     "Length of a line": f"{source.LONGEST_LINE:,} bytes",
     "Length of a quoted CSV record": f"{csv.LONGEST_RECORD:,} bytes",
     "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
-    "Feature index in svmlight files": f"{svmlight.LARGEST_INDEX:,}",
+    "Feature index in svmlight files": f"{svmlight.MAX_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),
     "Sample weight": f"{example_weights.LARGEST_WEIGHT:,.0f}",
     "Margin and cost": f"{rule.LARGEST_DEMAND:g}".replace("+", ""),

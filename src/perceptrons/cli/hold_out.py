@@ -74,7 +74,7 @@ class HoldOut:
     def _rows_to_learn_from(self, blocks: "list[Block]") -> "list[np.ndarray]":
         import numpy as np
 
-        several = blocks[0].sets is not None  # examples are then split whatever their labels are
+        several = blocks[0].several  # examples are then split whatever their labels are
         y = np.concatenate([np.zeros(block.X.shape[0]) if several else block.y for block in blocks])
         keys = np.concatenate([np.asarray(block.keys) for block in blocks])
         learned = np.ones(len(y), bool)
@@ -204,7 +204,7 @@ def read_examples(
 
 def groups_in(data: "Sequence[Path]", options: ReadingOptions, column: str) -> "np.ndarray":
     """Return the group of every example: its value in a column that is not a feature."""
-    from perceptrons.data import NAMED
+    from perceptrons.data.options import NAMED
 
     if STDIN in data:
         raise BadInputError("--group-column reads DATA twice, but standard input can be read only once: give a file.")

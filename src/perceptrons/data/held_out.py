@@ -41,7 +41,7 @@ class ByHash(NamedTuple):
     def learned_from(self, blocks: list[Block]) -> list[np.ndarray]:
         """Return which rows of each block are learned from: all if too few would be."""
         retained = [~self.held_out(block) for block in blocks]
-        if any(block.sets is not None for block in blocks):
+        if any(block.several for block in blocks):
             divided = any(keep.any() for keep in retained) and not all(keep.all() for keep in retained)
             return retained if divided else [np.ones(len(keep), bool) for keep in retained]
         labels = [label for block in blocks for label in block.labels()]
@@ -107,12 +107,12 @@ class WithoutTest:
 
     def _test_blocks(self, aside: Cache, n_features: int) -> Generator[Block, None, None]:
         for block in aside.reading(np.arange(aside.n_blocks)):
-            X = widened(block.X, n_features)
-            codes, sets = block.target.codes, None
+            codes, distinct = block.target.codes, block.target.classes.tolist()
             if block.target.indicator is not None:
                 codes = np.arange(len(codes), dtype=np.int32)
-                sets = sp.csr_matrix(block.target.indicator, dtype=np.int64)
-            yield Block(X, codes, block.target.classes, block.weight, self.files[0], None, sets=sets)
+                sets = [tuple(block.target.classes[row].tolist()) for row in block.target.indicator.astype(bool)]
+                distinct = [*sets, tuple(distinct)]
+            yield Block(widened(block.X, n_features), codes, distinct, block.weight, self.files[0], None)
 
 
 @contextmanager

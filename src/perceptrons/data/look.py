@@ -203,7 +203,7 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> DataSumma
             break
     if not blocks:
         return None
-    if several := blocks[0].sets is not None:  # every label set is a label, except where labels are counted
+    if several := blocks[0].several:  # every label set is a label, except where labels are counted
         y, texts = joined_label_sets(blocks)
         _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
     else:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.data.labels import USUAL_LABELS
 from perceptrons.data.source import InMemory, Piece
 from perceptrons.data.table import BadRecord, DataPath
 from perceptrons.data.table_reader import (
-    USUAL_LABELS,
     Cells,
     ColumnFormat,
     Faults,

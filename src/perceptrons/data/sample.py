@@ -71,7 +71,7 @@ def first_examples(reader: "Reader", n_features: int, at_most: int, number: int 
 
 def labels_of(blocks: list[Block]) -> Any:
     """Return the labels of blocks; where examples may have several, with their names."""
-    if all(block.sets is not None for block in blocks):
+    if all(block.several for block in blocks):
         return target_of(*joined_label_sets(blocks))
     return joined([block.y for block in blocks])
 

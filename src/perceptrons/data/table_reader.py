@@ -7,14 +7,15 @@ The first block decides the `Plan`: what the columns are, where they stand, and 
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.labels import COMMA, Label, as_set, split_labels
+from perceptrons.data.labels import COMMA, USUAL_LABELS, Label, as_set, split_labels
+from perceptrons.data.options import BY_DELIMITER, TABLES, ReadOptions
 from perceptrons.data.reader import Reader, check_bits
 from perceptrons.data.source import STDIN, Inputs, OpenStream, Piece
 from perceptrons.data.table import BadRecord, Block, DataFileError, DataPath, ParsedPiece, Skipped, Table
@@ -35,7 +36,7 @@ from perceptrons.features.preparation import (
 )
 from perceptrons.features.rows import RowBuilder, TableRows, unnamed_keys
 from perceptrons.features.term_weights import Occurrences, TermWeights
-from perceptrons.features.values import LearnedState, Recipe, did_you_mean, is_label, listed, no_label, shown
+from perceptrons.features.values import Recipe, did_you_mean, is_label, listed, no_label, shown
 
 TABLE_FORMATS = {
     "csv": "csv.CsvTable", "tsv": "csv.CsvTable", "whitespace": "csv.WhitespaceTable", "arff": "arff.ArffTable",
@@ -46,7 +47,6 @@ BY_ARROW = ("jsonl", "parquet", "arrow")  # formats that pyarrow reads
 WITH_LISTS = (*BY_ARROW, "frame", "records")  # formats whose cells can be lists
 NAME_CHARS = (1, 4)  # sizes of the character n-grams of names
 KIND_ROWS = 5000  # the first rows, by which the kinds of columns are inferred: as many of a file as of a frame
-USUAL_LABELS = ("label", "y", "target", "class")
 MAX_COLUMNS = 2**17
 LARGEST_NARROW = 1e30
 LABEL_CELLS = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}  # of several label columns
@@ -445,8 +445,6 @@ class ColumnFormat(TableFormat):
 def table_format(format: str) -> TableFormat:
     """Return the format's own part of the reader."""
     if format not in TABLE_FORMATS:
-        from perceptrons.data import TABLES
-
         raise ValueError(f"format={format!r}: choose one of {', '.join(TABLES)}.")
     try:
         if format in BY_ARROW:
@@ -487,9 +485,6 @@ class TableReader(Reader):
     X is an array if all features are numbers and none is hashed (float32 if all columns are), otherwise a CSR matrix:
     of float32 with texts or hashing, else of float64 without the zeros, numbers in the first columns.
 
-    Besides those of `Reader`, the parameters are the fields of `ColumnOptions`; hash_bits, by default as `text` says,
-    or 0 without texts; and columns, those of a model that is to predict.
-
     Notes
     -----
     A file may have its columns in any order and more of them; those that are missing are an error. Spaces around a cell
@@ -502,29 +497,26 @@ class TableReader(Reader):
     that a model does not know are left out and named in `notices`.
     """
 
-    def __init__(
-        self, paths: Inputs, *, format: str, hash_bits: int | None = None, columns: Columns | None = None,
-        **more: Any,
-    ):  # fmt: skip
-        names = {field.name for field in fields(ColumnOptions)} - {"need_labels"}
-        options = ColumnOptions(**{name: more.pop(name) for name in [*more] if name in names})
-        super().__init__(paths, **(_with_several(more) if isinstance(options.label_column, list) else more))
-        self.format, self._form = format, table_format(format)
-        for path in self.files if format == "parquet" else ():
+    def __init__(self, paths: Inputs, options: ReadOptions, table: ColumnOptions) -> None:
+        if isinstance(table.label_column, list):
+            options = _with_several_columns(options)
+        super().__init__(paths, options)
+        self._form, columns = table_format(self.format), options.columns
+        for path in self.files if self.format == "parquet" else ():
             if path == STDIN or isinstance(path, OpenStream):
                 raise DataFileError(path, "Parquet cannot be read from a stream: give the file, or an Arrow stream")
-        self._given_columns, self._given_bits = columns, hash_bits
-        self._bits = _bits(hash_bits, options.text, columns)
+        self._given_columns, self._given_bits = columns, options.hash_bits
+        self._bits = _bits(options.hash_bits, table.text, columns)
         keys = None
-        if columns is not None and columns.frozen and format == "jsonl":
-            feature_names = [*(options.numbers or ()), *options.categories, *as_list(options.text_column)]
-            keys = unnamed_keys(columns, feature_names, words=options.text is not None)
+        if columns is not None and columns.frozen and self.format == "jsonl":
+            feature_names = [*(table.numbers or ()), *table.categories, *as_list(table.text_column)]
+            keys = unnamed_keys(columns, feature_names, words=table.text is not None)
         fixed = columns is not None and columns.frozen and columns.bits is None and not keys
-        if options.grow and options.preparation is not None:
-            options = options.for_new_columns(options.preparation)
+        if table.grow and table.preparation is not None:
+            table = table.for_new_columns(table.preparation)
         self._given_options = replace(
-            options, need_labels=self.need_labels, several=bool(self._labels.multilabel), other_keys=keys,
-            closed=options.model is not None or fixed,
+            table, need_labels=self.need_labels, several=bool(self._labels.multilabel), other_keys=keys,
+            closed=table.model is not None or fixed,
         )  # fmt: skip
         self._begin()
 
@@ -553,25 +545,20 @@ class TableReader(Reader):
     def _take(self, columns: Columns) -> None:
         self.columns, self.n_features = columns, columns.n_columns
 
-    def recipe(self) -> Recipe:
+    def _recipe(self) -> Recipe:
         options, roles = self._options, self._roles
         text = None if self._text is None else self._text.get_params() | {"bits": self.hash_bits or None}
         recipe: Recipe = {
-            "format": self.format,
-            "label_column": options.label_column if roles is None else list(roles.labels) or roles.label,
-            "text_column": options.text_column if roles is None else roles.texts or None,
-            "categories": options.categories if roles is None else roles.categories,
-            "numbers": options.numbers if roles is None else roles.numbers,
-            "ignore": options.ignore,
-            "optional": options.optional if roles is None else roles.optional,
-            "prefix": options.prefix,
-            "text": text,
-            "hash_bits": self.hash_bits,
-            "text_labels": self.text_labels,
-            **self._preparation_recipe(),
-            **self._shared(),
-        }
-        if self.format in ("csv", "tsv", "whitespace"):
+            "label_column": options.label_column, "text_column": options.text_column, "categories": options.categories,
+            "numbers": options.numbers, "ignore": options.ignore, "optional": options.optional,
+            "prefix": options.prefix, "text": text, "hash_bits": self.hash_bits, **self._preparation_recipe(),
+        }  # fmt: skip
+        if roles is not None:
+            recipe |= {
+                "label_column": list(roles.labels) or roles.label, "text_column": roles.texts or None,
+                "categories": roles.categories, "numbers": roles.numbers, "optional": roles.optional,
+            }  # fmt: skip
+        if self.format in BY_DELIMITER:
             recipe |= {"names": self._form.names or options.names, "header": options.header}
             recipe |= {} if self._form.decimal is None else {"decimal": self._form.decimal}
         return recipe
@@ -607,37 +594,13 @@ class TableReader(Reader):
             return super()._nothing()
         return DataFileError(self.files[0], *self._form.nothing(self.files[0]))
 
-    def learned_state(self) -> LearnedState:
-        facts, arrays = super().learned_state()
-        trivial = self._preparation is None or self._preparation.is_trivial
-        text = self._text.get_params() if self._given_options.text is None and self._text is not None else None
-        return facts | {
-            "roles": self._roles and self._roles._asdict(), "names": self._form.names, "decimal": self._form.decimal,
-            "preparation": None if trivial or self._preparation is None else self._preparation.as_dict(),
-            "ignore": self._options.ignore, "text": text,
-        }, arrays  # fmt: skip
-
-    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        bits = facts["columns"]["bits"]
-        if bits and not self.hash_bits and self._options.preparation is None and self._options.interactions:
-            self._hash(bits)
-        if facts.get("text") is not None:
-            self._read_text_by(HashedText(**facts["text"]), bits or 0)
-        super()._restore(facts, arrays)
-        self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
-        self._settled = self._roles is not None
-        self._form.names, self._form.decimal = facts["names"], facts.get("decimal")
-        self._options = replace(self._options, ignore=facts.get("ignore", self._options.ignore))
-        if facts.get("preparation") is not None:
-            self._preparation = Preparation.from_dict(facts["preparation"])
-
     # ---- pieces to cells
 
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
             self._begin_file(path)
             plan: Plan | None = None
-            for piece in self._form.pieces(path, self.prompt):
+            for piece in self._form.pieces(path, self.options.prompt):
                 if plan is None or plan.roles is None:
                     plan = self._form.find_columns(piece, self._options, self._roles)
                     self._roles = self._roles if plan is None else plan.roles
@@ -762,7 +725,7 @@ class TableReader(Reader):
         self, piece: Piece, parsed: ParsedPiece, line: int
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         block, skipped, error = super()._block(piece, parsed, line)
-        if block is not None and not self._labels.wait:
+        if block is not None and not self._labels.is_deferred:
             block = self._prepared([block])[0]
         return block, skipped, error
 
@@ -825,17 +788,17 @@ class TableReader(Reader):
         self._prepare(replace(preparation, term_weights=weights, weigh_terms=False))
 
 
-def _with_several(shared: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a reader whose tables have several label columns. Raise ValueError if they contradict."""
-    if shared.get("label_separator") is not None:
+def _with_several_columns(options: ReadOptions) -> ReadOptions:
+    """Return the options of a reader whose tables have several label columns. Raise ValueError if they contradict."""
+    if options.label_separator is not None:
         raise ValueError(
             "label_separator is for several labels in one column, but label_column names several columns: leave one of "
             "them out."
         )
-    if shared.get("multilabel") is False:
-        reason = "the model was trained on one label per example" if shared.get("of_model") else "multilabel=False"
+    if options.multilabel is False:
+        reason = "the model was trained on one label per example" if options.for_model else "multilabel=False"
         raise ValueError(f"label_column names several columns, but {reason}: name one column.")
-    return shared | {"multilabel": True}
+    return replace(options, multilabel=True)
 
 
 def _bits(hash_bits: int | None, text: HashedText | None, columns: Columns | None) -> int:

@@ -10,13 +10,27 @@ import numpy as np
 
 from perceptrons.engine.compiling import compiled, exact, inlined
 from perceptrons.engine.hashing import stirred
-from perceptrons.engine.scan.numbers import SPACE
-from perceptrons.engine.scan.vw import BAR, CARET, LARGEST, NEWLINE, U0, U1, is_gap, place_of
+from perceptrons.engine.scan.numbers import SPACE, TAB
 
+U0, U1 = np.uint64(0), np.uint64(1)
+NEWLINE, COLON, CARET, BAR = 10, 58, 94, 124
+LARGEST = 1e13  # of float32
 PRIME = np.uint64(16777619)  # FNV's
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 STAR, WILDCARD, LAST_PRINTED = 42, 58, 126
 NONE = -1  # the third namespace of an interaction of two
+
+
+@inlined
+def is_gap(byte):
+    return byte in (SPACE, TAB)
+
+
+@inlined
+def place_of(content, p, end, byte):
+    while p < end and content[p] != byte:
+        p += U1
+    return p
 
 
 class Terms(NamedTuple):

@@ -9,7 +9,8 @@ import numpy as np
 from perceptrons.engine.compiling import inlined, inner
 from perceptrons.engine.scan.bytes import as_float, leading_digits, load, others, trailing_zeros, value_of_digits
 
-READ, BAD, OPEN = range(3)  # a number; none; a number that is left to `float`
+READ, BAD, OPEN = range(3)  # a number; none; a number whose last bits are left to `float`
+TINY, INFINITE = np.uint64(1), np.uint64(0x7FF << 52)  # bits of the smallest float above 0, and of infinity
 DIGITS = 19  # decimal digits that always fit in 64 bits
 LEAST, MOST = -342, 308  # powers of ten that any number of 19 digits needs
 SPACE, TAB, PLUS, MINUS, POINT, ZERO, LETTER_E, CASE = 32, 9, 43, 45, 46, 48, 101, 32
@@ -55,10 +56,15 @@ def product(a, b):
 
 @inner
 def nearest(digits, q):
-    """The float nearest to digits * 10^q, as bits, and whether that is certain. digits is not 0."""
+    """Return the bits of the float nearest to digits * 10^q, and whether they are certain. digits is not 0.
+
+    Bits that are not certain are those of a neighbour, of the smallest float above 0, or of infinity.
+    """
     one = np.uint64(1)
-    if q < LEAST or q > MOST:
-        return np.uint64(0), False
+    if q < LEAST:
+        return TINY, False
+    if q > MOST:
+        return INFINITE, False
     shift = 0
     while digits >> np.uint64(63) == 0:
         digits <<= one
@@ -70,13 +76,12 @@ def nearest(digits, q):
         low += more
         if low < more:
             high += one
-    if low == np.uint64(0xFFFFFFFFFFFFFFFF) and (q < -27 or q > 55):
-        return np.uint64(0), False
+    certain = not (low == np.uint64(0xFFFFFFFFFFFFFFFF) and (q < -27 or q > 55))
     upper = high >> np.uint64(63)
     m = high >> (upper + np.uint64(9))
     exponent = ((217706 * q) >> 16) + 63 + np.int64(upper) - shift + 1023
     if exponent <= 0:
-        return np.uint64(0), False  # so small that digits are lost
+        return TINY, False  # so small that digits are lost
     if low <= one and -4 <= q <= 23 and m & np.uint64(3) == one and m << (upper + np.uint64(9)) == high:
         m &= ~one  # just between two floats: to the even one
     m = (m + (m & one)) >> one
@@ -84,8 +89,8 @@ def nearest(digits, q):
         m = np.uint64(1 << 52)
         exponent += 1
     if exponent >= 0x7FF:
-        return np.uint64(0), False
-    return (m & np.uint64((1 << 52) - 1)) | (np.uint64(exponent) << np.uint64(52)), True
+        return INFINITE, False
+    return (m & np.uint64((1 << 52) - 1)) | (np.uint64(exponent) << np.uint64(52)), certain
 
 
 @inner
@@ -137,7 +142,8 @@ def long_number(content, p):
 def number(content, p):
     """Read [+-]digits[.digits][e[+-]digits] from place p on. Returns the value, the place behind it, and a status.
 
-    What follows the number is for the caller to check. Something that is no digit, and eight bytes more, must follow.
+    The value of an OPEN number may be off by its last bit. What follows the number is for the caller to check.
+    Something that is no digit, and eight bytes more, must follow.
     """
     one, zero, three = np.uint64(1), np.uint64(0), np.uint64(3)
     negative = content[p] == MINUS
