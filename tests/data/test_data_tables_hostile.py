@@ -20,7 +20,7 @@ from perceptrons.data import DataFileError, read, source, stream
 from perceptrons.data.arrow import _Watched
 from perceptrons.data.conll import read_conll
 from perceptrons.features.cells import Contents
-from perceptrons.features.preparation import Derived, Preparation
+from perceptrons.features.preparation import Preparation
 from perceptrons.features.values import Missing
 from tests.reference import tables as reference
 
@@ -229,10 +229,12 @@ def test_columns_with_missing_numbers_are_found_without_comparing_all_names():
     names = tuple(CountedName(f"k{k}") for k in range(500))
     zeros, ones = np.zeros(500), np.ones(500)
     again = tuple(CountedName(name) for name in names)
-    prepared = Preparation("standard", Missing.of((), True), Derived(), names, zeros, zeros, ones, again)
+    prepared = Preparation(
+        "standard", Missing.of((), True), names=names, fills=zeros, centres=zeros, scales=ones, indicators=again
+    )  # fmt: skip
     CountedName.n_compared = 0
-    ready = prepared.apply(Contents(np.full((2, 500), np.nan), {}, [], []))
-    assert (ready.numbers[:, 500:] == 1).all()
+    numbers, _ = prepared.apply(Contents(np.full((2, 500), np.nan), {}, [], []))
+    assert (numbers[:, 500:] == 1).all()
     assert CountedName.n_compared < 20 * 500
 
 

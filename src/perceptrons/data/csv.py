@@ -7,7 +7,6 @@ Python, to find out what is wrong with it. Tables whose columns are separated by
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ from perceptrons.engine.scan.csv import (
 )
 from perceptrons.features.cells import CodedColumn, Contents, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.named_rows import Workspace, Workspaces, local_names
+from perceptrons.features.named_rows import local_names
 from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
@@ -170,7 +169,7 @@ class CsvRows:
 
     def __init__(self, piece: Piece, plan: Plan, missing: Missing):
         self.piece, self.plan, self.n, self.faults, self.bad = piece, plan, 0, Faults(), list[BadRecord]()
-        self.missing = missing
+        self.missing = missing.texts
         content, width = piece.content[: piece.size], len(plan.names)
         self.others = [*plan.categories, *([] if plan.label is None else [plan.label]), *plan.texts]
         targets = np.full(width, UNUSED)
@@ -257,11 +256,11 @@ class CsvRows:
         spans = zip(self.buffers.begins, self.buffers.ends, strict=True)
         return [TextColumn(self.text, begins[: self.n], ends[: self.n]) for begins, ends in spans]
 
-    def cells(self, n_lines: int, workspace: Workspace) -> Cells:
+    def cells(self, n_lines: int) -> Cells:
         """Return all that was read."""
         plan, columns = self.plan, self.columns()
         n_coded = len(self.others) - len(plan.texts)
-        coded = [self._coded(columns[k], self.others[k] + 1, workspace) for k in range(n_coded)]
+        coded = [self._coded(columns[k], self.others[k] + 1) for k in range(n_coded)]
         labels = None if plan.label is None else coded.pop()
         texts = columns[n_coded:]
         try:
@@ -274,12 +273,12 @@ class CsvRows:
         categories = {plan.names[place]: part for place, part in zip(plan.categories, coded, strict=True)}
         return Cells(n_lines, lines, Contents(values, categories, [], texts), labels, self.faults, self.bad)
 
-    def _coded(self, cells: TextColumn, column: int, workspace: Workspace) -> CodedColumn:
-        codes, names = local_names(*cells, workspace)
-        arena, distinct = names.arena.tobytes(), list[str]()
-        for number, (a, b) in enumerate(pairwise(names.ends.tolist())):
+    def _coded(self, cells: TextColumn, column: int) -> CodedColumn:
+        codes, names = local_names(*cells)
+        distinct = list[str]()
+        for number, name in enumerate(names.as_bytes()):
             try:
-                distinct.append(arena[a:b].decode().strip())
+                distinct.append(name.decode().strip())
             except UnicodeDecodeError as error:
                 distinct.append("")
                 for row in np.flatnonzero(codes == number).tolist():
@@ -324,7 +323,6 @@ class CsvTable(TableFormat):
     def __init__(self, format: str) -> None:
         super().__init__(format)
         self._forms: dict[DataPath, Dialect] = {}
-        self._workspaces = Workspaces()
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         for piece, delimiter in csv_pieces(path, self.format == "tsv", prompt, self.encoding):
@@ -401,7 +399,7 @@ class CsvTable(TableFormat):
         if plan is None or plan.roles is None:
             return self._no_cells(piece, plan)
         rows = CsvRows(piece, plan, self.missing)
-        return rows.cells(rows.read(*_first_row(piece, plan.form)), self._workspaces.words)
+        return rows.cells(rows.read(*_first_row(piece, plan.form)))
 
     def _no_cells(self, piece: Piece, plan: Plan | None) -> Cells:
         """Return those of a piece before it is known what columns are: there is no row in it."""

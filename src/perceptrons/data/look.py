@@ -7,6 +7,7 @@ was known. Who looks at the data decides.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import lgamma, log
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +24,6 @@ from perceptrons.features.preparation import (
     ColumnFacts,
     ColumnKinds,
     InvalidCell,
-    derive,
     infer_facts,
     seconds_of,
 )
@@ -236,7 +236,7 @@ def _summarize_table(parts: list[Contents], decided: ColumnKinds, labels: CodedC
     kinds = {column_facts.name: column_facts.kind for column_facts in decided.facts}
     place_of = {name: place for place, name in enumerate(roles.numbers)}
     columns = []
-    for facts in infer_facts(contents, roles, decided.missing):
+    for facts in infer_facts(contents, roles, decided.preparation.missing_values):
         if facts.name in decided.roles.texts:
             facts = facts._replace(kind="text")
         name, kind = facts.name, kinds[facts.name]
@@ -253,12 +253,14 @@ def _summarize_table(parts: list[Contents], decided: ColumnKinds, labels: CodedC
     if decided.names:
         order = {name: place for place, name in enumerate(decided.names)}
         columns.sort(key=lambda column: order[column.facts.name])
-    derived, invalid = derive(_select_columns(contents, roles.numbers, used), decided.derived, decided.missing.texts)
-    flags = {name: contents.categories[name] for name in decided.derived.flags}
+    preparation = decided.preparation
+    as_written = replace(preparation, missing_values=preparation.missing_values._replace(numbers=()))
+    derived, invalid = as_written.derive(_select_columns(contents, roles.numbers, used))
+    flags = {name: contents.categories[name] for name in preparation.flags}
     plain = derived._replace(categories=derived.categories | flags)
-    numbers = [*decided.roles.numbers, *decided.derived.numbers()]
-    dated = [*decided.derived.numbers(), *decided.derived.categories()]
-    column_of = {feature: name for name in decided.derived.dates for feature in dated if feature.startswith(f"{name}.")}
+    numbers = [*decided.roles.numbers, *preparation.derived_numbers()]
+    dated = [*preparation.derived_numbers(), *preparation.derived_categories()]
+    column_of = {feature: name for name in preparation.dates for feature in dated if feature.startswith(f"{name}.")}
     suspicious = leaks(plain, numbers, labels, column_of)
     hashes = np.concatenate([record_keys(_select_columns(part, roles.numbers, used)) for part in parts])
     equal = np.unique(hashes, return_inverse=True)[1]
@@ -271,13 +273,13 @@ def _describe_strings(facts: ColumnFacts, kind: str, used: bool, contents: Conte
     rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct)).tolist()
     times = Counter(dict(zip(column.distinct, rows, strict=True))) + _count_in_lists(facts.name, contents)[0]
     frequent = [(text, n) for text, n in times.most_common()
-                if n and text.strip().lower() not in decided.missing.texts][:BINS]  # fmt: skip
+                if n and text.strip().lower() not in decided.preparation.missing_values.texts][:BINS]  # fmt: skip
     counts = [n for _, n in frequent]
     if kind != "date":
         return Column(facts, kind, used, [] if kind in ("identifier", "text") else counts, frequent[:SOME])
-    seconds = np.array([np.nan if at is None else at for at in (*seconds_of(column.distinct), None)], np.float64)
+    seconds = np.array([*map(seconds_of, column.distinct), None], np.float64)
     dated = [text for text, at in zip(column.distinct, seconds.tolist(), strict=False) if at == at and times[text]]
-    ends = [seconds_of([text])[0] or 0.0 for text in dated]
+    ends = [seconds_of(text) or 0.0 for text in dated]
     span = (dated[int(np.argmin(ends))], dated[int(np.argmax(ends))]) if dated else None
     return Column(facts, kind, used, _histogram(seconds[column.codes]), frequent[:SOME], span)
 
@@ -307,7 +309,7 @@ def _describe_texts(name: str, texts: list[TextColumn], decided: ColumnKinds) ->
     for content, begin, end in texts:
         text_bytes = content.tobytes()
         times.update(text_bytes[a:b].strip() for a, b in zip(begin.tolist(), end.tolist(), strict=True))
-    n, none = times.total(), {word.encode() for word in (*decided.missing.texts, "")}
+    n, none = times.total(), {word.encode() for word in (*decided.preparation.missing_values.texts, "")}
     missing = sum(times[text] for text in times if text.lower() in none)
     distinct = sum(text.lower() not in none for text in times)
     return Column(ColumnFacts(name, "text", n, missing, distinct), "text", True, [], [])

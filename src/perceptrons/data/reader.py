@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from perceptrons.engine.streaming.threads import ahead, in_order
 from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
-from perceptrons.features.named_rows import Workspace, local_names
+from perceptrons.features.named_rows import local_names
 from perceptrons.features.values import LearnedState, Recipe
 
 MAX_COLUMNS = 2**26 + 1  # of rows of numbered features
@@ -366,15 +365,13 @@ def check_bits(hash_bits: int | None, columns: Columns) -> None:
         raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
 
 
-def read_labels(content: np.ndarray, spans: np.ndarray, workspace: Workspace) -> tuple[np.ndarray, list[str]]:
+def read_labels(content: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return which of the distinct texts of labels each row has. spans: where the label of each row begins and ends.
 
     Bytes that are not UTF-8 become surrogates, which no label may have.
     """
-    begin, end = np.ascontiguousarray(spans.T)
-    numbers, names = local_names(content, begin, end, workspace)
-    arena, ends = names.arena.tobytes(), names.ends.tolist()
-    return numbers, [arena[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
+    numbers, names = local_names(content, *spans.T)
+    return numbers, [name.decode("utf-8", "surrogateescape") for name in names.as_bytes()]
 
 
 def bad_records(piece: Piece, spans: np.ndarray, describe: Callable[[bytes], tuple[str, int]]) -> list[BadRecord]:

@@ -21,7 +21,6 @@ from perceptrons.engine.scan.bytes import leading_digits, load, value_of_digits
 from perceptrons.engine.scan.numbers import BAD, OPEN, ZERO, is_digit, number
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.values import LARGEST, NUMBER, Recipe, is_label, shown, what_is_wrong
 
 QUERY = re.compile(r"(?<!\S)qid:\S*")
@@ -166,7 +165,6 @@ class SvmlightReader(Reader):
             raise ValueError(f"dtype={options.dtype!r}: give 'float32' or 'float64'.")
         self.format, self.hash_bits, self._model_width = "svmlight", hash_bits, width
         self._requested_zero_based = True if hash_bits else options.zero_based
-        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -197,7 +195,7 @@ class SvmlightReader(Reader):
         n_lines, n_rows, n_values, n_bad, n_open = counts
         for place, begin, end in buffers.opened[:n_open].tolist():
             buffers.values[place] = float(piece.content[begin:end].tobytes())
-        codes, texts = read_labels(piece.content, buffers.labels[:n_rows], self._workspaces.words)
+        codes, texts = read_labels(piece.content, buffers.labels[:n_rows])
         labels = CodedColumn(codes, split_all(texts, COMMA))
         rows = buffers.values[:n_values], buffers.columns[:n_values], buffers.starts[: n_rows + 1]
         bad = bad_records(piece, buffers.bad[:n_bad], _describe_line)

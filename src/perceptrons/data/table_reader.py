@@ -25,29 +25,16 @@ from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import NEVER, CodedColumn, Contents, RecordSchema, Roles, record_keys
 from perceptrons.features.column_options import ColumnOptions, ModelColumns
 from perceptrons.features.column_options import listed as as_list
-from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.preparation import (
     ColumnFacts,
     ColumnKinds,
-    Derived,
     Preparation,
     infer_facts,
     measure_preparation,
     preparation_without_data,
     select_columns,
 )
-from perceptrons.features.rows import (
-    LocatedRows,
-    Rows,
-    are_dense,
-    dense_rows,
-    find_columns,
-    number_names,
-    sparse_rows,
-    text_prefixes,
-    to_rows,
-    unnamed_keys,
-)
+from perceptrons.features.rows import RowBuilder, TableRows, unnamed_keys
 from perceptrons.features.term_weights import Occurrences, TermWeights
 from perceptrons.features.values import Recipe, did_you_mean, is_label, listed, no_label, shown
 
@@ -80,7 +67,7 @@ class Plan(NamedTuple):
     labels: Sequence[str] = ()  # the label columns that are there, if there are several; they are the last categories
     schema: RecordSchema | None = None  # of cells that are values of Python
     form: Any = None  # the format's own
-    preparation: Preparation | None = None  # None until it has been measured
+    builder: RowBuilder | None = None  # of rows; None until the preparation has been measured
 
     @property
     def sparse(self) -> bool:
@@ -531,7 +518,6 @@ class TableReader(Reader):
             table, need_labels=self.need_labels, several=bool(self._labels.multilabel), other_keys=keys,
             closed=table.model is not None or fixed,
         )  # fmt: skip
-        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -541,10 +527,10 @@ class TableReader(Reader):
         self._form.missing = self._options.missing_values
         self._roles: Roles | None = None
         self._settled = False  # is it known how columns are prepared, but for what is measured?
-        preparation = self._options.preparation
-        self._derived = Derived() if preparation is None else preparation.derived
+        # the dates and flags, which are known before the rest is measured
+        self._derived = self._options.preparation or Preparation(missing_values=self._options.missing_values)
         self._preparation: Preparation | None = None
-        self._dense, self._number_names = False, number_names([])
+        self._builder: RowBuilder | None = None
         self.left_out: list[ColumnFacts] = []
         self.decided: ColumnKinds | None = None
         self._read_text_by(self._options.text, self._bits)
@@ -552,7 +538,7 @@ class TableReader(Reader):
 
     def _read_text_by(self, text: HashedText | None, bits: int) -> None:
         """Set how texts become features, and begin with no columns unless they are given."""
-        self._text, self._rule, self.hash_bits = text, None if text is None else text.rule(), bits
+        self._text, self.hash_bits = text, bits
         hashing = () if text is None else (text.signed, text.seed)
         self._take(self._given_columns or Columns(bits or None, *hashing))
 
@@ -621,7 +607,7 @@ class TableReader(Reader):
                 has_rows = piece.size or not self._options.infers_kinds  # Arrow's first piece has no rows
                 if not self._settled and plan is not None and plan.roles is not None and has_rows:
                     plan = self._settle(piece, plan, plan.roles)
-                yield piece._replace(details=plan and plan._replace(preparation=self._preparation))
+                yield piece._replace(details=plan and plan._replace(builder=self._builder))
 
     def _settle(self, piece: Piece, plan: Plan, roles: Roles) -> Plan:
         """Infer the kinds of the columns by the first rows, and how they are prepared, unless it has to be measured."""
@@ -635,7 +621,7 @@ class TableReader(Reader):
                 return plan
             self._roles, plan = roles, plan.with_roles(roles, self._options.ignore)
         preparation = self._options.preparation
-        if preparation is None or not {*roles.numbers, *self._derived.numbers()} <= {*preparation.names}:
+        if preparation is None or not {*roles.numbers, *self._derived.derived_numbers()} <= {*preparation.names}:
             preparation = preparation_without_data(roles, self._derived, self._options)
         if preparation is not None:
             self._prepare(preparation)
@@ -655,15 +641,15 @@ class TableReader(Reader):
             if name not in {*all_roles.numbers, *all_roles.categories, *all_roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is not a feature column")
         fixed = {*options.keep, *options.categories, *(options.numbers or ())}
-        roles, derived, self.left_out = select_columns(all_roles, facts, fixed)
+        roles, derived, self.left_out = select_columns(all_roles, facts, fixed, options.missing_values)
         texts = [name for name in roles.texts if name not in all_roles.texts]
         are_names = any(column.kind == "identifier" for column in facts if column.name in texts)
         facts = [column._replace(kind="text") if column.name in texts else column for column in facts]
-        self.decided = ColumnKinds(all_roles, roles, derived, facts, plan.names, options.missing_values)
+        self.decided = ColumnKinds(all_roles, roles, derived, facts, plan.names)
         if not self.unprepared:
             if texts:
                 self._begin_texts(texts, are_names)
-            self._derived = self._derived.plus(derived)
+            self._derived = self._derived.plus_derived(derived)
             self._options = options.ignoring([column.name for column in self.left_out])
         return roles
 
@@ -690,16 +676,16 @@ class TableReader(Reader):
         if plan is None or plan.roles is None:
             return ParsedPiece(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
-        preparation = plan.preparation or Preparation(words=self._options.missing_values, derived=self._derived)
         parsed = check_cells(
-            cells, plan, preparation, is_dense=self._dense and plan.preparation is not None,
+            cells, plan, self._derived if plan.builder is None else plan.builder.preparation,
+            is_dense=plan.builder is not None and plan.builder.is_dense,
             is_float32=self.columns.bits is not None or self._text is not None, need_labels=self.need_labels,
             several=bool(self._labels.multilabel),
             separator=self._labels.separator or (None if self.format in WITH_LISTS else COMMA),
         )  # fmt: skip
         if self.keyed:
             parsed = parsed._replace(keys=record_keys(parsed.rows))
-        return parsed if plan.preparation is None else parsed._replace(rows=self._rows(parsed.rows, plan.preparation))
+        return parsed if plan.builder is None else parsed._replace(rows=plan.builder.features(parsed.rows))
 
     # ---- cells to rows
 
@@ -709,36 +695,19 @@ class TableReader(Reader):
         assert self._roles is not None
         if preparation.hash_bits and self._given_bits is None and not self.hash_bits and self._given_columns is None:
             self._hash(preparation.hash_bits)
-        names = preparation.number_names
-        self._dense = are_dense(names, self.columns, preparation.only_numbers(self._roles))
-        self._number_names = number_names(names)
         self._preparation = preparation
+        self._builder = RowBuilder(preparation, self._roles, self.columns, self._text, self._options.prefix)
 
     def _hash(self, bits: int) -> None:
         self.hash_bits = bits
         self._take(Columns(bits))
 
-    def _rows(self, contents: Contents, preparation: Preparation, into: np.ndarray | None = None) -> Rows:
-        """Return rows that do not depend on other blocks; runs in several threads. into: memory for the numbers."""
-        assert self._roles is not None
-        prefixes = text_prefixes(self._roles.texts) if self._options.prefix else []
-        return to_rows(preparation.apply(contents, into), self._dense, self._rule, prefixes, self._workspaces.words)
-
-    def _located(self, rows: Rows) -> Rows | LocatedRows:
-        """Return the rows with the columns of their features; runs in the order of the blocks."""
-        assert self.columns is not None
-        return rows if rows.named is None else find_columns(rows.named, rows.words, self.columns)
-
-    def _assembled(self, rows: Rows | LocatedRows) -> Any:
+    def _assembled(self, rows: TableRows) -> Any:
         """Return the matrix of these rows."""
-        columns = self.columns
-        assert columns is not None
-        if isinstance(rows, Rows):
-            X = dense_rows(rows.values, self._number_names, columns)
-        else:
-            weights = None if self._preparation is None else self._preparation.term_weights
-            X = sparse_rows(rows, columns, self._text, weights)
-        self.n_features = columns.n_columns
+        assert self.columns is not None
+        assert self._builder is not None
+        X = self._builder.matrix(rows)
+        self.n_features = self.columns.n_columns
         return X
 
     def _matrix(self, parsed: ParsedPiece) -> Any:
@@ -747,7 +716,8 @@ class TableReader(Reader):
             return np.empty((0, self.columns.n_columns))
         if isinstance(parsed.rows, Contents):
             return UnpreparedRows(parsed.rows)
-        return self._assembled(self._located(parsed.rows))
+        assert self._builder is not None
+        return self._assembled(self._builder.locate(parsed.rows))
 
     # ---- blocks whose cells wait until the preparation is measured
 
@@ -768,25 +738,25 @@ class TableReader(Reader):
         if not waiting or self.unprepared:
             return blocks
         learned = self._measure(waiting) if self._preparation is None else []
-        preparation = self._preparation
-        assert preparation is not None
+        builder = self._builder
+        assert builder is not None
         contents = [block.X.contents for block in waiting]
-        tasks = zip(contents, self._memory_for(contents, len(blocks), preparation), strict=True)
-        results = in_order(tasks, lambda task: self._rows(task[0], preparation, task[1]))
-        located: Iterable[Rows | LocatedRows] = (self._located(rows) for _, rows in results)
-        if preparation.weigh_terms:
+        tasks = zip(contents, self._memory_for(contents, len(blocks), builder), strict=True)
+        results = in_order(tasks, lambda task: builder.features(*task))
+        located: Iterable[TableRows] = (builder.locate(rows) for _, rows in results)
+        if builder.preparation.weigh_terms:
             located = [*located]  # weights are measured when all words have been seen
-            self._measure_term_weights(located, learned, preparation)
+            self._measure_term_weights(located, learned, builder.preparation)
         matrices = (self._assembled(rows) for rows in located)
         return [block._replace(X=next(matrices)) if isinstance(block.X, UnpreparedRows) else block for block in blocks]
 
-    def _memory_for(self, waiting: list[Contents], n_blocks: int, preparation: Preparation) -> list[np.ndarray | None]:
+    def _memory_for(self, waiting: list[Contents], n_blocks: int, builder: RowBuilder) -> list[np.ndarray | None]:
         """Return parts of one array for the rows of each block, so that joining arrays of numbers copies nothing."""
         is_whole = len(waiting) == n_blocks and all(part.numbers.dtype == np.float64 for part in waiting)
-        if not self._dense or not is_whole:
+        if not builder.is_dense or not is_whole:
             return [None] * len(waiting)
         ends = np.cumsum([0, *(part.n for part in waiting)])
-        memory = np.empty((ends[-1], len(preparation.number_names)))
+        memory = np.empty((ends[-1], len(builder.preparation.number_names)))
         return [memory[begin:end] for begin, end in pairwise(ends.tolist())]
 
     def _measure(self, waiting: list[Block]) -> list[np.ndarray]:
@@ -803,19 +773,19 @@ class TableReader(Reader):
         return learned
 
     def _measure_term_weights(
-        self, located: Iterable[Rows | LocatedRows], learned: list[np.ndarray], preparation: Preparation
+        self, located: Iterable[TableRows], learned: list[np.ndarray], preparation: Preparation
     ) -> None:
         """Measure the weights of words. learned: which rows of each block are learned from."""
         assert self.columns is not None
         assert self._roles is not None
-        rows = [part for part in located if isinstance(part, LocatedRows)]
         occurrences = (
-            Occurrences(part.words.starts, part.word_columns.columns[part.words.numbers], is_counted)
-            for part, is_counted in zip(rows, learned, strict=True)
-            if part.words is not None and part.word_columns is not None
+            Occurrences(rows.words.starts, rows.word_columns.columns[rows.words.numbers], is_counted)
+            for rows, is_counted in zip(located, learned, strict=True)
+            if rows.words is not None and rows.word_columns is not None
         )
         n_others = preparation.n_beside_texts(self._roles.categories)
-        self._prepare(preparation.weighed(TermWeights.measured(occurrences, self.columns.n_columns, n_others)))
+        weights = TermWeights.measured(occurrences, self.columns.n_columns, n_others)
+        self._prepare(replace(preparation, term_weights=weights, weigh_terms=False))
 
 
 def _with_several_columns(options: ReadOptions) -> ReadOptions:

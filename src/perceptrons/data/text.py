@@ -34,8 +34,8 @@ from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.scan.bytes import ROOM, load, not_utf8, trailing_zeros
 from perceptrons.engine.wording import count
 from perceptrons.features import HashedText
-from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import Workspaces, assemble, cut_text
+from perceptrons.features.cells import CodedColumn, TextColumn
+from perceptrons.features.named_rows import assemble
 from perceptrons.features.values import Recipe
 
 # ---- the compiled scan
@@ -212,7 +212,6 @@ class LabelledTextReader(Reader):
             )
         self._rule = self.text.rule()
         self._requested_form = options.form
-        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -240,12 +239,11 @@ class LabelledTextReader(Reader):
         content, label_content = piece.content, piece.content
         if n_inside:
             content, label_content = _remove_labels(content, buffers.inside[:n_inside], buffers.labels)
-        codes, label_texts = read_labels(label_content, buffers.labels[:n_rows], self._workspaces.labels)
+        codes, label_texts = read_labels(label_content, buffers.labels[:n_rows])
         labels = CodedColumn(codes, self._split(label_texts, is_fasttext))
-        begin, end = np.ascontiguousarray(buffers.texts[:n_rows].T)
-        local = cut_text(content, begin, end, self._rule, self._workspaces.words)
+        rows = self.text.cut(TextColumn(content, *buffers.texts[:n_rows].T), self._rule)
         bad = bad_records(piece, buffers.bad[:n_bad], lambda line: _describe_line(line, is_fasttext))
-        return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, local, None, bad)
+        return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, rows, None, bad)
 
     def _split(self, texts: list[str], is_fasttext: bool) -> list[Label]:
         """Return texts that hold several labels as sets."""
@@ -260,7 +258,7 @@ class LabelledTextReader(Reader):
         assert self.columns is not None
         name_columns = self.columns.find(parsed.rows.names)
         self.n_features = self.columns.n_columns
-        return assemble(parsed.rows, name_columns, self.n_features, self.text.values, self.text.norm)
+        return assemble(parsed.rows, name_columns, self.n_features, self.text.norm)
 
 
 def _has_label(text: bytes) -> bool:
@@ -461,8 +459,8 @@ class TextFilesReader(LabelledTextReader):
         if all(label is not None for label in label_names):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
             labels = CodedColumn(codes, list(distinct))
-        local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._workspaces.words)
-        return ParsedPiece(len(texts), lines, labels, local, None, bad)
+        rows = self.text.cut(TextColumn(piece.content, ends[lines], ends[lines + 1]), self._rule)
+        return ParsedPiece(len(texts), lines, labels, rows, None, bad)
 
 
 def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:

@@ -25,7 +25,6 @@ from perceptrons.data.source import Inputs, Piece
 from perceptrons.data.table import ParsedPiece
 from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.hashing import SECRET, murmur3_32
-from perceptrons.engine.scan.bytes import ROOM
 from perceptrons.engine.scan.interactions import (
     BAR,
     CARET,
@@ -49,20 +48,12 @@ from perceptrons.engine.scan.interactions import (
     place_of,
     spaces_of,
 )  # fmt: skip
-from perceptrons.engine.scan.name_table import key_names, power_of_two
+from perceptrons.engine.scan.name_table import power_of_two
 from perceptrons.engine.scan.numbers import BAD, CASE, LETTER_E, MINUS, READ, SPACE, ZERO, is_digit, number
 from perceptrons.engine.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import (
-    Names,
-    Workspaces,
-    assemble_values,
-    joined,
-    local_names,
-    order_of_coming,
-    renumbered,
-)
+from perceptrons.features.named_rows import NamedRows, Names, assemble, local_names, order_of_occurrence
 from perceptrons.features.values import NOT_FINITE, Recipe, shown
 
 MAX_FEATURES_PER_ROW = 2**20  # features that interactions may make of one line
@@ -435,8 +426,8 @@ class Interactions:
             )
         names = _with_products(names, parts, extra)
         if len(starts) > 2:
-            order = order_of_coming(numbers_made, len(hashes))
-            names, hashes = renumbered(names, order), hashes[order]
+            order = order_of_occurrence(numbers_made, len(hashes))
+            names, hashes = names.take(order), hashes[order]
             numbers_made = np.argsort(order).astype(np.int32)[numbers_made]
         return FeatureRows(products.starts, numbers_made, products.values[:n], names, hashes, faults)
 
@@ -517,7 +508,7 @@ def _escaped(names: Names) -> Names:
     if not len(stars):
         return names
     ends = names.ends + np.searchsorted(stars, names.ends)
-    return _keyed(np.insert(names.arena, stars, np.uint8(BAR)), ends, names.counts)
+    return Names.of(np.insert(names.arena, stars, np.uint8(BAR)), ends, names.counts)
 
 
 def _with_products(names: Names, parts: np.ndarray, numbers_made: np.ndarray) -> Names:
@@ -525,18 +516,12 @@ def _with_products(names: Names, parts: np.ndarray, numbers_made: np.ndarray) ->
     lengths = np.append(np.diff(names.ends), -1)[parts].sum(axis=1) + 2  # a part that is none is the last
     arena, ends = np.empty(int(lengths.sum()), np.uint8), np.empty(len(parts) + 1, np.int64)
     join_names(names.arena, names.ends, parts, arena, ends)
-    return joined(names, _keyed(arena, ends, np.bincount(numbers_made, minlength=len(parts))))
+    return names.followed_by(Names.of(arena, ends, np.bincount(numbers_made, minlength=len(parts))))
 
 
 def _unnamed(n: int) -> Names:
     """As many names, for columns that follow from the hashes."""
     return Names(np.empty(0, np.uint8), np.zeros(1, np.int64), np.zeros(n, np.int64), np.empty(0, np.uint64))
-
-
-def _keyed(arena: np.ndarray, ends: np.ndarray, counts: np.ndarray) -> Names:
-    keys, padded = np.empty(len(counts), np.uint64), np.concatenate([arena, np.zeros(ROOM, np.uint8)])
-    key_names(padded, ends, SECRET, keys)
-    return Names(padded[: len(arena)], ends, counts, keys)
 
 
 def _too_many(n: float) -> str:
@@ -573,7 +558,6 @@ class VwReader(Reader):
             hash_bits = options.columns.bits or 0
         self.hash_bits = DEFAULT_BITS if hash_bits is None else hash_bits
         self._interactions = Interactions(options.quadratic, options.cubic)
-        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -592,14 +576,14 @@ class VwReader(Reader):
             buffers, counts = self._scanned(piece)
             n_lines, n_rows, n_values, n_bad, n_weighted = counts
             ends = buffers.ends[: n_values + 1]
-            numbers, names = local_names(buffers.names, ends[:-1], ends[1:], self._workspaces.words)
+            numbers, names = local_names(buffers.names, ends[:-1], ends[1:])
             hashes = np.empty(len(names.counts), np.uint32)
             hash_features(names.arena, names.ends, buffers.prefix, hashes)
             rows = FeatureRows(buffers.starts[: n_rows + 1], numbers, buffers.values[:n_values], names, hashes, {})
             if self._interactions:
                 assert self.columns is not None
                 rows = self._interactions.make(rows, wants_names=not (self.columns.frozen and self.columns.bits))
-        codes, texts = read_labels(piece.content, buffers.labels[:n_rows], self._workspaces.labels)
+        codes, texts = read_labels(piece.content, buffers.labels[:n_rows])
         labels = CodedColumn(codes, split_all(texts, COMMA))
         weight = buffers.weights[:n_rows] if n_weighted else None
         bad = bad_records(piece, buffers.bad[:n_bad], describe_line)
@@ -635,7 +619,7 @@ class VwReader(Reader):
         assert self.columns is not None
         name_columns = self.columns.find(names, hashes if self.columns.bits else None)
         self.n_features = self.columns.n_columns
-        return assemble_values(starts, numbers, values, name_columns, self.n_features)
+        return assemble(NamedRows(starts, numbers, values, names), name_columns, self.n_features)
 
 
 # ---- errors

@@ -14,7 +14,7 @@ from perceptrons.engine.training.calibration import Calibration
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import Roles
 from perceptrons.features.from_memory import preparation_of, read_cells, roles_of
-from perceptrons.features.preparation import Preparation, number_products
+from perceptrons.features.preparation import Preparation
 from perceptrons.features.rows import text_prefixes
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -308,9 +308,8 @@ def table_inputs(source: Any, columns: Columns, n: int) -> TableInputs:
         raise ExportError(
             f"The words of the table's texts are weighted by idf, which no export format supports. {COLUMNS_INSTEAD}"
         )
-    derived = preparation.derived
-    plain = [name for name in roles.categories if name not in {*derived.dates, *derived.flags}]
-    numbers, categories = list(preparation.names), [*plain, *derived.categories()]
+    categories = [*preparation.plain_categories(roles.categories), *preparation.derived_categories()]
+    numbers = list(preparation.names)
     text = None
     if roles.texts:
         hashing = {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
@@ -319,21 +318,10 @@ def table_inputs(source: Any, columns: Columns, n: int) -> TableInputs:
     return TableInputs(
         dict(source), columns, n, preparation, roles, numbers, categories, roles.texts,
         text_prefixes(roles.texts) if source.get("prefix") else [], text,
-        [numbers.index(name) for name in preparation.indicators], _products(preparation, numbers),
+        [numbers.index(name) for name in preparation.indicators], preparation.product_factors,
         [column_of.get(name, -1) for name in preparation.number_names],
         _category_features(preparation, numbers, categories, column_of),
     )  # fmt: skip
-
-
-def _products(preparation: Preparation, numbers: list[str]) -> list[tuple[int, ...]]:
-    """Return the indices of the factors of every power and product, in the order of `number_products`."""
-    index = {name: k for k, name in enumerate(numbers)}
-    bases, products = preparation.columns_with_powers(), preparation.products
-    powers = [(index[name],) * power for power in range(2, products.powers + 1) for name in bases]
-    pairs = [(index[a], index[b]) for a, b in products.pairs if a in index and b in index]
-    _, names = number_products(np.empty((0, len(numbers))), numbers, bases, products)
-    assert len(names) == len(powers) + len(pairs)
-    return powers + pairs
 
 
 def _category_features(
@@ -345,7 +333,7 @@ def _category_features(
     features = [
         CategoryFeatures(-1, k, -1, _by_value(f"{name}=", column_of), (f"{name}=",)) for name, k in index.items()
     ]
-    for first, second in preparation.products.pairs:
+    for first, second in preparation.pairs:
         if first in index and second in index:
             prefixes = f"{first}=", f"*{second}="
             columns = _by_two_values(*prefixes, column_of)
