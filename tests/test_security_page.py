@@ -15,7 +15,7 @@ STATED = {
     "Data that are read as one table": f"{reader.TABLE_SHARE:.0%} of memory, parsed",
     "Column files": f"{source.WHOLE_SHARE:.0%} of memory, uncompressed",
     "Length of a line": f"{source.LONGEST_LINE:,} bytes",
-    "Length of a quoted CSV record": f"{csv.LONGEST_RECORD:,} bytes",
+    "Length of a quoted CSV record": f"{csv.MAX_RECORD_BYTES:,} bytes",
     "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
     "Feature index in svmlight files": f"{svmlight.MAX_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),

@@ -40,7 +40,7 @@ from perceptrons.features.values import Recipe, did_you_mean, is_label, listed, 
 
 TABLE_FORMATS = {
     "csv": "csv.CsvTable", "tsv": "csv.CsvTable", "whitespace": "csv.WhitespaceTable", "arff": "arff.ArffTable",
-    "jsonl": "json.JsonTable", "parquet": "arrow.ArrowTable", "arrow": "arrow.ArrowTable", "xlsx": "xlsx.XlsxTable",
+    "jsonl": "arrow.JsonTable", "parquet": "arrow.ArrowTable", "arrow": "arrow.ArrowTable", "xlsx": "xlsx.XlsxTable",
     "frame": "records.FrameTable", "records": "records.RecordTable",
 }  # fmt: skip
 BY_ARROW = ("jsonl", "parquet", "arrow")  # formats that pyarrow reads

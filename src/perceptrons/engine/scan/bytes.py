@@ -1,6 +1,6 @@
 """Bytes of text, eight at a time: how many are digits, which number these are, and whether a text is UTF-8."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -8,6 +8,14 @@ from numba import types
 from numba.extending import intrinsic
 
 from perceptrons.engine.compiling import inlined, inner, overload_inlined
+
+
+class Words(NamedTuple):
+    """Words as bytes: word k is arena[ends[k]:ends[k + 1]]."""
+
+    arena: np.ndarray  # uint8
+    ends: np.ndarray  # int64 (words + 1,)
+
 
 ROOM = 8  # bytes behind a text that must be there to be loaded with it
 U1, U2, U3, U4, U8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
