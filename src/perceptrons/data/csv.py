@@ -25,8 +25,7 @@ from perceptrons.data.table_reader import (
     locate_columns,
 )
 from perceptrons.engine.compiling import compiled, inlined, inner
-from perceptrons.engine.scan.bytes import ROOM, Words
-from perceptrons.engine.scan.numbers import BAD, CASE, MINUS, NO_POINT, OPEN, PLUS, SPACE, TAB, number
+from perceptrons.engine.scan.bytes import BAD, CASE, MINUS, NO_POINT, OPEN, PLUS, ROOM, SPACE, TAB, Words, number
 from perceptrons.features.cells import CodedColumn, Contents, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.named_rows import local_names
