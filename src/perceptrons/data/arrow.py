@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -64,31 +64,37 @@ class ArrowTable(ColumnFormat):
     def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan:
         plan = super().find_columns(piece, options, roles)
         _check_types(Origin(piece.path), _schema(piece), plan, options)
-        self._used[piece.path] = [plan.names[place] for place in plan.used()]
+        self._used[piece.path] = plan.used()
         return plan
 
     def cells(self, piece: Piece, plan: Plan | None) -> Cells:
         assert plan is not None
         batch: pa.RecordBatch = piece.content
-        n, faults = piece.size, Faults()
-        columns = {place: batch.column(plan.names[place]) for place in plan.used()}
-        narrow = all(pa.types.is_float32(columns[place].type) for place in plan.numbers)
-        numbers = np.empty((n, len(plan.numbers)), np.float32 if narrow and plan.numbers else np.float64)
-        for to, place in enumerate(plan.numbers):
-            numbers[:, to] = values_of(columns[place])
-            for row, message in wrong_numbers(numbers[:, to], columns[place], bool(self.missing.texts)):
-                faults.add(row, place + 1, f"column {shown(plan.names[place])}: {message}")
-        categories, lists = {}, []
-        for place in plan.categories:
-            if is_list(columns[place].type):
-                lists.append(listed_features(columns[place], plan.names[place]))
-            else:
-                categories[plan.names[place]] = coded(columns[place])
-        texts = [strings(columns[place]) for place in plan.texts]
-        labels = None
-        if plan.label is not None:
-            labels = (coded_lists if is_label_list(columns[plan.label].type) else coded)(columns[plan.label])
-        return Cells(n, np.arange(n), Contents(numbers, categories, lists, texts), labels, faults, [])
+        columns, faults = {name: batch.column(name) for name in plan.used()}, Faults(plan)
+        contents, labels = column_cells(columns, plan)
+        for k, name in enumerate(plan.read.numbers):
+            for row, message in wrong_numbers(contents.numbers[:, k], columns[name], bool(self.missing.texts)):
+                faults.add_cell(row, name, message)
+        return Cells(piece.size, np.arange(piece.size), contents, labels, faults, [])
+
+
+def column_cells(
+    columns: Mapping[str, pa.Array], plan: Plan, absent: bool = False
+) -> tuple[Contents, CodedColumn | None]:
+    """Return columns by their roles, and the labels if there are any. absent: null is no value, not an empty one."""
+    roles, n = plan.read, len(next(iter(columns.values())))
+    is_narrow = bool(roles.numbers) and all(pa.types.is_float32(columns[name].type) for name in roles.numbers)
+    numbers = np.empty((n, len(roles.numbers)), np.float32 if is_narrow else np.float64)
+    for k, name in enumerate(roles.numbers):
+        numbers[:, k] = values_of(columns[name])
+    lists = [listed_features(columns[name], name) for name in roles.categories if is_list(columns[name].type)]
+    categories = {name: coded(columns[name], absent) for name in roles.categories if not is_list(columns[name].type)}
+    texts = [strings(columns[name]) for name in roles.texts]
+    labels = None
+    if plan.label is not None:
+        column = columns[plan.label]
+        labels = (coded_lists if is_label_list(column.type) else coded)(column, absent)
+    return Contents(numbers, categories, lists, texts), labels
 
 
 def _schema(piece: Piece) -> pa.Schema:
@@ -97,17 +103,18 @@ def _schema(piece: Piece) -> pa.Schema:
 
 def _check_types(origin: Origin, schema: pa.Schema, plan: Plan, options: ColumnOptions) -> None:
     """Raise DataFileError for columns whose types cannot be what they are to be."""
-    for place in plan.used():
-        name, kind = plan.names[place], schema.types[place]
-        if pa.types.is_null(kind) and options.missing_values.texts and place != plan.label:
+    roles = plan.read
+    for name in plan.used():
+        kind = schema.field(name).type
+        if pa.types.is_null(kind) and options.missing_values.texts and name != plan.label:
             continue  # all values are missing
         single, is_time = is_category(kind) and not is_list(kind), pa.types.is_temporal(kind)
-        if place in plan.numbers:
+        if name in roles.numbers:
             fits = is_number(kind)
             requirement = "numbers are required: correct it, or list it in categories (--categories)"
-        elif place in plan.texts:
+        elif name in roles.texts:
             fits, requirement = is_string(kind) or single, "text is required: correct it, or leave it out"
-        elif place == plan.label or name in plan.labels:
+        elif name == plan.label or name in plan.labels:
             fits = single or is_number(kind) or is_time or is_label_list(kind)
             requirement = "labels are required: name another column"
         else:
@@ -371,7 +378,7 @@ class JsonTable(RecordFormat):
 
     def cells(self, piece: Piece, plan: Plan | None) -> Cells:
         if plan is not None and plan.schema is not None and plan.form is not None:
-            cells = _read_fast(piece, plan.schema, plan.form)
+            cells = _read_fast(piece, plan, plan.schema, plan.form)
             if cells is not None:
                 return cells
         return super().cells(piece, plan)
@@ -426,7 +433,7 @@ def _struct(tree: dict[str, Any]) -> pa.StructType:
     return pa.struct([(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in tree.items()])
 
 
-def _read_fast(piece: Piece, schema: RecordSchema, shape: ArrowSchema) -> Cells | None:
+def _read_fast(piece: Piece, plan: Plan, schema: RecordSchema, shape: ArrowSchema) -> Cells | None:
     """Return what pyarrow reads; None if only Python's parser can tell what is there, or what is wrong with it."""
     text = piece.content[: piece.size]
     lines = _lines(text)
@@ -443,7 +450,7 @@ def _read_fast(piece: Piece, schema: RecordSchema, shape: ArrowSchema) -> Cells 
         return None
     if any(len(column) != len(lines) for column in columns.values()):
         return None
-    return _cells(columns, schema, lines, int(np.count_nonzero(text == NEWLINE)), nulls)
+    return _cells(columns, plan, schema, lines, int(np.count_nonzero(text == NEWLINE)), nulls)
 
 
 def _lines(text: np.ndarray) -> np.ndarray | None:
@@ -474,42 +481,29 @@ def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, p
 
 
 def _cells(
-    columns: dict[str, pa.Array], schema: RecordSchema, lines: np.ndarray, n_lines: int, nulls: bool
+    columns: dict[str, pa.Array], plan: Plan, schema: RecordSchema, lines: np.ndarray, n_lines: int, has_nulls: bool
 ) -> Cells | None:
-    """Return the columns by their roles. nulls: may what is not there be a null?"""
+    """Return the columns by their roles; None if a value is not allowed. has_nulls: may what is not there be null?"""
     roles, may_lack = schema.roles, bool(schema.missing.texts)
     features = [*([] if may_lack else roles.numbers), *roles.categories]
     required = set(roles.required())
-    if any(columns[name].null_count for name in features if nulls or name in required):
+    if any(columns[name].null_count for name in features if has_nulls or name in required):
         return None
-    numbers = np.zeros((len(lines), len(roles.numbers)))
-    for place, name in enumerate(roles.numbers):
-        numbers[:, place] = values_of(columns[name] if may_lack else columns[name].fill_null(0.0))
-    if not (np.abs(numbers[~np.isnan(numbers)] if may_lack else numbers) <= LARGEST).all():
+    with_lists = [*(roles.categories if has_nulls else ()), *([] if roles.label is None else [roles.label])]
+    if any(pc.list_flatten(columns[name]).null_count for name in with_lists if is_list(columns[name].type)):
         return None
-    categories, lists = {}, []
-    for name in roles.categories:
-        column = columns[name]
-        if not is_list(column.type):
-            categories[name] = coded(column, absent=True)
-            continue
-        if nulls and pc.list_flatten(column).null_count:
+    if not may_lack:
+        columns |= {name: columns[name].fill_null(0.0) for name in roles.numbers}
+    contents, labels = column_cells(columns, plan, absent=True)
+    numbers = contents.numbers[~np.isnan(contents.numbers)] if may_lack else contents.numbers
+    if not (np.abs(numbers) <= LARGEST).all():
+        return None
+    if labels is not None and schema.need_labels:
+        texts = [text.strip() for text in labels.distinct if isinstance(text, str)]
+        is_absent = labels.codes.min() < 0 and not schema.several
+        if is_absent or not all(is_label(text) or (schema.several and not text) for text in texts):
             return None
-        lists.append(listed_features(column, name))
-    labels = None
-    if roles.label is not None:
-        column = columns[roles.label]
-        if is_list(column.type) and pc.list_flatten(column).null_count:
-            return None
-        labels = coded_lists(column, absent=True) if is_list(column.type) else coded(column, absent=True)
-        texts_only = [text.strip() for text in labels.distinct if isinstance(text, str)]
-        absent = labels.codes.min() < 0 and not schema.several
-        if schema.need_labels and (
-            absent or not all(is_label(text) or (schema.several and not text) for text in texts_only)
-        ):
-            return None
-    texts = [strings(columns[name]) for name in roles.texts]
-    return Cells(n_lines, lines, Contents(numbers, categories, lists, texts), labels, Faults(), [])
+    return Cells(n_lines, lines, contents, labels, Faults(), [])
 
 
 def _record(number: int, line: bytes) -> Record:

@@ -160,18 +160,21 @@ class CsvRows:
     """The rows of a piece while they are read."""
 
     def __init__(self, piece: Piece, plan: Plan, missing: Missing):
-        self.piece, self.plan, self.n, self.faults, self.bad = piece, plan, 0, Faults(), list[BadRecord]()
+        self.piece, self.plan, self.n, self.faults, self.bad = piece, plan, 0, Faults(plan), list[BadRecord]()
         self.missing = missing.texts
         content, width = piece.content[: piece.size], len(plan.names)
-        self.others = [*plan.categories, *([] if plan.label is None else [plan.label]), *plan.texts]
+        roles, place_of = plan.read, {name: place for place, name in enumerate(plan.names)}
+        self.others = [*roles.categories, *([] if plan.label is None else [plan.label]), *roles.texts]
+        self._number_places = [place_of[name] for name in roles.numbers]
+        self._other_places = [place_of[name] for name in self.others]
         targets = np.full(width, UNUSED)
-        targets[plan.numbers] = np.arange(len(plan.numbers))
-        targets[self.others] = UNUSED - 1 - np.arange(len(self.others))
+        targets[self._number_places] = np.arange(len(roles.numbers))
+        targets[self._other_places] = UNUSED - 1 - np.arange(len(self.others))
         self._targets = CellTargets(targets, missing.scanned(), ord(plan.form.decimal))
         ends = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
         n_rows = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
         shapes = (len(self.others), n_rows), (len(self.others), n_rows), n_rows, (MAX_OPEN_NUMBERS, 4)
-        values = np.empty((n_rows, len(plan.numbers)))
+        values = np.empty((n_rows, len(roles.numbers)))
         self.buffers = CellBuffers(values, *(np.empty(shape, np.int64) for shape in shapes))
         self.has_points = plan.form.decimal == "."
         self.text = piece.content.copy() if QUOTE in content else piece.content  # two quotes become one there
@@ -211,9 +214,9 @@ class CsvRows:
             self.bad.append(BadRecord(line, BEHIND, bad_cell + 1))
             return
         self.buffers.lines[self.n] = line
-        for column, place in enumerate(self.plan.numbers):
+        for column, place in enumerate(self._number_places):
             self._put_number(self.n, column, cells[place])
-        for k, place in enumerate(self.others):
+        for k, place in enumerate(self._other_places):
             begin = len(self.text) + self.n_more
             self.buffers.begins[k, self.n], self.buffers.ends[k, self.n] = begin, begin + len(cells[place])
             self.more.append(cells[place])
@@ -227,7 +230,7 @@ class CsvRows:
         value = float(text) if NUMBER.fullmatch(text) else np.nan
         self.buffers.values[row, column] = value
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
-            message, place, word = what_is_wrong(text), self.plan.numbers[column], shown_text.strip()
+            message, word = what_is_wrong(text), shown_text.strip()
             if DECIMAL_POINT in message:
                 message += ", or give decimal=',' (--decimal ,)"
             if MAKE_NUMBERS in message:
@@ -238,7 +241,7 @@ class CsvRows:
             if "," in text and not self.has_points:
                 message = f"{shown(word)} has a point, but decimals have a comma in this file: correct it"
                 message += ", or give decimal='.' (--decimal .) if all decimals have points"
-            self.faults.add(row, place + 1, f"column {shown(self.plan.names[place])}: {message}")
+            self.faults.add_cell(row, self.plan.read.numbers[column], message)
 
     def columns(self) -> list[TextColumn]:
         """Return the columns that are no numbers, each as where its cells are in the text."""
@@ -251,18 +254,18 @@ class CsvRows:
     def cells(self, n_lines: int) -> Cells:
         """Return all that was read."""
         plan, columns = self.plan, self.columns()
-        n_coded = len(self.others) - len(plan.texts)
-        coded = [self._coded(columns[k], self.others[k] + 1) for k in range(n_coded)]
+        n_coded = len(self.others) - len(plan.read.texts)
+        coded = [self._coded(columns[k], self._other_places[k] + 1) for k in range(n_coded)]
         labels = None if plan.label is None else coded.pop()
         texts = columns[n_coded:]
         try:
             if texts:
                 self.text[: None if self.more else self.piece.size].tobytes().decode()
         except UnicodeDecodeError:
-            for column, place in zip(texts, plan.texts, strict=True):
+            for column, place in zip(texts, self._other_places[n_coded:], strict=True):
                 self._check_text(column, place + 1)
         values, lines = self.buffers.values[: self.n], self.buffers.lines[: self.n]
-        categories = {plan.names[place]: part for place, part in zip(plan.categories, coded, strict=True)}
+        categories = dict(zip(plan.read.categories, coded, strict=True))
         return Cells(n_lines, lines, Contents(values, categories, [], texts), labels, self.faults, self.bad)
 
     def _coded(self, cells: TextColumn, column: int) -> CodedColumn:
@@ -335,7 +338,7 @@ class CsvTable(TableFormat):
         form = self._forms[piece.path]
         if not form.names:
             return None
-        all_texts = Plan(None, form.names, None, [], [], [*range(len(form.names))], form=form)
+        all_texts = Plan(Roles(None, [], [], form.names, []), form.names, form=form)
         rows = CsvRows(piece, all_texts, self.missing)
         rows.read(*_first_row(piece, form))
         columns = rows.columns()
@@ -344,7 +347,7 @@ class CsvTable(TableFormat):
         form = self._forms[piece.path] = form._replace(decimal=self.decimal or ".")
         if roles is None:
             if options.numbers is None and not rows.n:
-                return all_texts._replace(texts=[], form=form)
+                return all_texts._replace(roles=None, form=form)
             origin = Origin(piece.path, form.line, form.header)
             roles = assign_roles(
                 origin, form.names, options, lambda place: holds_numbers(columns[place], form, self.missing), form.names
@@ -417,10 +420,11 @@ def _first_row(piece: Piece, form: Dialect) -> tuple[int, int]:
 
 def holds_numbers(cells: TextColumn, form: Dialect, missing: Missing) -> bool:
     """Return whether most cells of a column are numbers, or it has no values. The other cells are errors later."""
-    with np.errstate(over="ignore"):
-        n_numbers, n_filled = count_numbers(*cells, ord(form.decimal), missing.scanned())
-    if 2 * n_numbers > n_filled or not n_filled:
-        return True
+    for point in {form.decimal, "."} if form.decimal == form.delimiter else {form.decimal}:  # both, to refuse one later
+        with np.errstate(over="ignore"):
+            n_numbers, n_filled = count_numbers(*cells, ord(point), missing.scanned())
+        if 2 * n_numbers > n_filled or not n_filled:
+            return True
     some = _first_cells(cells) if form.delimiter != "," else []  # numbers that cannot be read count here, too
     have_commas = [bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in some]
     return 2 * sum(have_commas) > len(some)
