@@ -24,7 +24,7 @@ from perceptrons.data.reader import Reader, bad_records, check_bits, read_labels
 from perceptrons.data.source import Inputs, Piece
 from perceptrons.data.table import ParsedPiece
 from perceptrons.engine.compiling import compiled, inlined, inner
-from perceptrons.engine.hashing import SECRET, murmur3_32
+from perceptrons.engine.hashing import murmur3_32
 from perceptrons.engine.scan.bytes import BAD, CASE, LETTER_E, MINUS, READ, SPACE, ZERO, is_digit, number
 from perceptrons.engine.scan.interactions import (
     BAR,
@@ -37,27 +37,23 @@ from perceptrons.engine.scan.interactions import (
     U0,
     U1,
     WILDCARD,
-    Groups,
-    Plain,
-    Products,
-    Terms,
-    count_products,
     cut_lines,
+    hash_parts,
+    interact,
     is_gap,
     join_names,
-    multiply,
     place_of,
     spaces_of,
 )  # fmt: skip
-from perceptrons.engine.scan.name_table import power_of_two
 from perceptrons.engine.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import NamedRows, Names, assemble, local_names, order_of_occurrence
+from perceptrons.features.named_rows import NamedRows, Names, assemble, local_names
 from perceptrons.features.values import NOT_FINITE, Recipe, shown
 
 MAX_FEATURES_PER_ROW = 2**20  # features that interactions may make of one line
 FEATURES_PER_PIECE = 2**18  # in one block, unless one line has more: memory is bounded by it
+PART_BYTES = 12  # of the numbers of the parts of a feature
 ORDERS = {"quadratic": 2, "cubic": 3}
 HEX = re.compile(rb"\\x([0-9a-fA-F]{2})")
 NUMBER = re.compile(r"[+-]?(\d++\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -404,32 +400,21 @@ class Interactions:
 
     def make(self, rows: FeatureRows, wants_names: bool) -> FeatureRows:
         """Return the rows with their interactions behind their features. wants_names: are the names of all needed?"""
-        starts, numbers, values, names, hashes, _ = rows
-        plain = Plain(starts, numbers, values, np.empty(len(hashes), np.uint8), hashes)
-        spaces_of(names.arena, names.ends, plain.spaces)
-        terms, groups = _in_order(self.terms, bytes(np.unique(plain.spaces))), _new_groups(starts)
-        counts = np.empty(len(starts) - 1)
-        count_products(plain, terms, groups, counts)
-        skip = counts > MAX_FEATURES_PER_ROW
-        products = _new_products(plain, int(counts[~skip].sum()))
-        n, used = multiply(plain, terms, groups, skip, products, SECRET)
-        numbers_made, parts, names = products.numbers[:n], products.parts[:used], _escaped(names)
-        faults = {row: _too_many(counts[row]) for row in np.flatnonzero(skip).tolist()}
-        for row in np.flatnonzero(products.large).tolist():
-            at = int(products.large[row]) - 1
-            faults[row] = _too_large(names, parts[numbers_made[at] - len(hashes)], float(products.values[at]))
-        extra = numbers_made[numbers_made >= len(hashes)] - len(hashes)
-        hashes = np.concatenate([hashes, products.hashes[:used]])
-        if not wants_names:
-            return FeatureRows(
-                products.starts, numbers_made, products.values[:n], _unnamed(len(hashes)), hashes, faults
-            )
-        names = _with_products(names, parts, extra)
-        if len(starts) > 2:
-            order = order_of_occurrence(numbers_made, len(hashes))
-            names, hashes = names.take(order), hashes[order]
-            numbers_made = np.argsort(order).astype(np.int32)[numbers_made]
-        return FeatureRows(products.starts, numbers_made, products.values[:n], names, hashes, faults)
+        spaces = np.empty(len(rows.hashes), np.uint8)
+        spaces_of(rows.names.arena, rows.names.ends, spaces)
+        terms = _in_order(self.terms, bytes(np.unique(spaces)))
+        made = interact(rows.starts, rows.numbers, rows.values, spaces, terms, MAX_FEATURES_PER_ROW)
+        names = _escaped(rows.names)
+        too_many = np.flatnonzero(made.counts > MAX_FEATURES_PER_ROW).tolist()
+        faults = {row: _too_many(made.counts[row]) for row in too_many}
+        for entry in np.flatnonzero(~(np.abs(made.values) <= LARGEST_FLOAT32)).tolist():
+            row = int(np.searchsorted(made.starts, entry, "right")) - 1
+            faults[row] = _too_large(names, made.parts[entry], float(made.values[entry]))
+        begins = np.arange(0, made.parts.nbytes, PART_BYTES)
+        numbers, distinct = local_names(made.parts.view(np.uint8).ravel(), begins, begins + PART_BYTES)
+        parts = distinct.arena.view(np.int32).reshape(-1, 3)
+        names = _joined_names(names, parts, distinct.counts) if wants_names else _unnamed(len(parts))
+        return FeatureRows(made.starts, numbers, made.values, names, hash_parts(rows.hashes, parts), faults)
 
 
 def _check_terms(terms: Any, name: str) -> list[str]:
@@ -474,32 +459,12 @@ def expand_wildcards(terms: Iterable[Term], spaces: bytes) -> list[Term]:
 
 
 @lru_cache(maxsize=64)
-def _in_order(terms: tuple[Term, ...], spaces: bytes) -> Terms:
-    terms_array = _as_array(sorted(expand_wildcards(terms, spaces), key=lambda term: term[0]))
-    return Terms(terms_array, np.searchsorted(terms_array[:, 0], np.arange(257)))
+def _in_order(terms: tuple[Term, ...], spaces: bytes) -> np.ndarray:
+    return _as_array(sorted(expand_wildcards(terms, spaces), key=lambda term: term[0]))
 
 
 def _as_array(terms: Iterable[Term]) -> np.ndarray:
     return np.array([(*term, NONE)[:3] for term in terms], np.int64).reshape(-1, 3)
-
-
-def _new_groups(starts: np.ndarray) -> Groups:
-    longest = int(np.diff(starts).max(initial=0))
-    counts, begins, met = (np.zeros(256, kind) for kind in (np.int64, np.int64, np.uint8))
-    return Groups(counts, begins, met, np.empty(longest, np.int32), np.empty(longest, np.float32))
-
-
-def _new_products(plain: Plain, max_products: int) -> Products:
-    n = len(plain.numbers) + max_products
-    return Products(
-        starts=np.empty(len(plain.starts), np.int64),
-        numbers=np.empty(n, np.int32),
-        values=np.empty(n),
-        parts=np.empty((max_products, 3), np.int32),
-        hashes=np.empty(max_products, np.uint32),
-        slots=np.zeros((power_of_two(2 * max_products + 1), 2), np.uint64),
-        large=np.zeros(len(plain.starts) - 1, np.int64),
-    )
 
 
 def _escaped(names: Names) -> Names:
@@ -511,12 +476,12 @@ def _escaped(names: Names) -> Names:
     return Names.of(np.insert(names.arena, stars, np.uint8(BAR)), ends, names.counts)
 
 
-def _with_products(names: Names, parts: np.ndarray, numbers_made: np.ndarray) -> Names:
-    """Return the names of plain features, then those of interactions. made: how many there are of each."""
+def _joined_names(names: Names, parts: np.ndarray, counts: np.ndarray) -> Names:
+    """Return the names of features and interactions, given by the numbers of their parts."""
     lengths = np.append(np.diff(names.ends), -1)[parts].sum(axis=1) + 2  # a part that is none is the last
     arena, ends = np.empty(int(lengths.sum()), np.uint8), np.empty(len(parts) + 1, np.int64)
     join_names(names.arena, names.ends, parts, arena, ends)
-    return names.followed_by(Names.of(arena, ends, np.bincount(numbers_made, minlength=len(parts))))
+    return Names.of(arena, ends, counts)
 
 
 def _unnamed(n: int) -> Names:

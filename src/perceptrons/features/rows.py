@@ -58,7 +58,9 @@ class RowBuilder:
         numbers, singles = self.preparation.apply(contents, into)
         if self.is_dense and not contents.lists:
             return TableRows(numbers)
-        named = name_features(numbers, self.preparation.number_names, singles, contents.lists)
+        # records that have few of the numbers have them in lists
+        number_names = self.preparation.number_names if numbers.shape[1] else []
+        named = name_features(numbers, number_names, singles, contents.lists)
         if self._text is None or self._rule is None or not contents.texts:
             return TableRows(numbers, named)
         texts = contents.texts
