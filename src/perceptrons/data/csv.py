@@ -37,7 +37,7 @@ from perceptrons.engine.scan.csv import (
 )
 from perceptrons.features.cells import CodedColumn, Contents, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.named_rows import local_names
+from perceptrons.features.columns import local_names
 from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
 
 LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake

@@ -19,14 +19,8 @@ from perceptrons.data.table import Block, concatenate_rows
 from perceptrons.data.table_reader import TableReader, UnpreparedRows
 from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, TextColumn, record_keys
-from perceptrons.features.preparation import (
-    SOME,
-    ColumnFacts,
-    ColumnKinds,
-    InvalidCell,
-    infer_facts,
-    seconds_of,
-)
+from perceptrons.features.inference import SOME, ColumnFacts, ColumnKinds, infer_facts
+from perceptrons.features.preparation import InvalidCell, seconds_of
 from perceptrons.features.values import shown
 
 if TYPE_CHECKING:
