@@ -28,7 +28,7 @@ from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.scan.bytes import BAD, CASE, MINUS, NO_POINT, OPEN, PLUS, ROOM, SPACE, TAB, U1, Words, number
 from perceptrons.features.cells import CodedColumn, Contents, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.named_rows import local_names
+from perceptrons.features.columns import local_names
 from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
 
 MAX_RECORD_BYTES = 2**26  # bytes: quotes that are still open then were opened by mistake

@@ -26,14 +26,8 @@ from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, TextColumn, record_keys
-from perceptrons.features.preparation import (
-    SOME,
-    ColumnFacts,
-    ColumnKinds,
-    InvalidCell,
-    infer_facts,
-    seconds_of,
-)
+from perceptrons.features.inference import SOME, ColumnFacts, ColumnKinds, infer_facts
+from perceptrons.features.preparation import InvalidCell, seconds_of
 from perceptrons.features.values import Recipe, shown
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.engine.training.inputs import as_configured
 from perceptrons.features import HashedText
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.from_memory import given_rows
-from perceptrons.features.preparation import check_powers
+from perceptrons.features.inference import check_powers
+from perceptrons.features.rows import given_rows
 
 Names = str | list[str] | None
 

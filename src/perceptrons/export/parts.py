@@ -13,9 +13,8 @@ from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import Roles
-from perceptrons.features.from_memory import preparation_of, read_cells, roles_of
 from perceptrons.features.preparation import Preparation
-from perceptrons.features.rows import text_prefixes
+from perceptrons.features.rows import preparation_of, read_cells, roles_of, text_prefixes
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron

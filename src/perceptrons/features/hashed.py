@@ -23,8 +23,7 @@ from perceptrons.engine.training.inputs import as_configured
 from perceptrons.engine.training.matrices import stack_csr
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Number, Words, check_parameters
 from perceptrons.features.cells import TextColumn
-from perceptrons.features.columns import OPTIONS, Columns
-from perceptrons.features.named_rows import MIN_SLOTS, NamedRows, Names, assemble, local_names, slots_for
+from perceptrons.features.columns import MIN_SLOTS, OPTIONS, Columns, NamedRows, Names, assemble, local_names, slots_for
 from perceptrons.features.values import is_missing
 
 Result = TypeVar("Result")
