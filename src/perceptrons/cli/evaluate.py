@@ -99,10 +99,10 @@ def show_quality(quality: "Quality", console: "Screen") -> None:
 
 def show_sets(quality: "LabelQuality", console: "Screen") -> None:
     """Print the quality of a model whose examples may have several labels."""
-    from perceptrons.inspection.evaluation import LABEL_SET_METRICS, PRECISIONS_AT_K, sets_in_words
+    from perceptrons.inspection.evaluation import LABEL_SET_METRICS, PRECISIONS_AT_K, metrics_in_words
 
-    console.print(capitalized(sets_in_words(quality, *LABEL_SET_METRICS)))
-    if ranking_metrics := sets_in_words(quality, *PRECISIONS_AT_K):
+    console.print(capitalized(metrics_in_words(quality, *LABEL_SET_METRICS)))
+    if ranking_metrics := metrics_in_words(quality, *PRECISIONS_AT_K):
         console.print(capitalized(ranking_metrics))
     per_example = f"{quality.n_labels / quality.total:.2f} per example"
     console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}")

@@ -255,10 +255,10 @@ def like_table(table: "Table", path: Path, options: ReadingOptions, reports: boo
 
 def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
     """Measure a model block by block; return None if there are no examples."""
-    from perceptrons.inspection.evaluation import measure_blocks, measure_set_blocks, several_labels
+    from perceptrons.inspection.evaluation import measure_blocks
 
     with refusing_data():
-        return (measure_set_blocks if several_labels(model) else measure_blocks)(model, blocks)
+        return measure_blocks(model, blocks)
 
 
 def no_examples_error(about: object) -> BadInputError:

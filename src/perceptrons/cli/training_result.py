@@ -40,7 +40,6 @@ from perceptrons.inspection.evaluation import (
     beside,
     is_no_better_than_majority,
     metrics_in_words,
-    sets_in_words,
     unranked,
 )
 from perceptrons.inspection.kernel_summary import kernel_in_words, support_in_words, support_names
@@ -260,9 +259,9 @@ def _unknown(quality: "Quality") -> str:
 def _show_sets(of: str, quality: LabelQuality, console: "Screen") -> None:
     """Print the quality of a model whose examples may have several labels."""
     labels = f"{count(quality.n_labels, 'label')} of {count(quality.total, 'example')}"
-    text = f"{of} {sets_in_words(quality, *LABEL_SET_METRICS)} ({labels})"
+    text = f"{of} {metrics_in_words(quality, *LABEL_SET_METRICS)} ({labels})"
     console.print(text, style="bold" if of == "Test" else None)
-    if of == "Test" and (best := sets_in_words(quality, *PRECISIONS_AT_K)):
+    if of == "Test" and (best := metrics_in_words(quality, *PRECISIONS_AT_K)):
         console.print(f"Test {best}")
 
 
