@@ -43,7 +43,7 @@ from perceptrons import (
 from perceptrons.data import read, stream
 from perceptrons.inspection.evaluation import measure
 from perceptrons.inspection.weights import rows_of
-from perceptrons.modelfile.summary import model_summary
+from perceptrons.inspection.summary import model_summary
 from perceptrons.online import progressive
 
 folder = pathlib.Path(sys.argv[1])

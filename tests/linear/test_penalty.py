@@ -14,7 +14,7 @@ from sklearn.linear_model import SGDClassifier
 
 import perceptrons
 from perceptrons import Perceptron, export
-from perceptrons.modelfile.summary import facts_in_words, model_summary
+from perceptrons.inspection.summary import facts_in_words, model_summary
 from tests.support.lecture import rosenblatt
 
 PENALTIES = ("l2", "l1", "elasticnet")

@@ -19,7 +19,7 @@ from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.engine.training.calibration import METHODS, calibration_of
 from perceptrons.engine.training.epochs import hold_out
 from perceptrons.inspection.metrics import Reliability
-from perceptrons.modelfile.summary import calibration_facts, calibration_in_words
+from perceptrons.inspection.summary import calibration_facts, calibration_in_words
 from perceptrons.selection import calibrate, recipe
 from tests.reference import probabilities as slow
 

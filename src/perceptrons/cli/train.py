@@ -254,7 +254,7 @@ def trace_first_visits(model: "AnyModel", table: "Table", options: TrainOptions)
     """Return the first visits of `model.fit` on a table, with the names of the data, if --trace wants them."""
     if options.trace is None:
         return None
-    from perceptrons.inspection.names import names_of_table
+    from perceptrons.inspection.weights import names_of_table
     from perceptrons.theory import trace
 
     if table.several:

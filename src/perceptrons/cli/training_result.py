@@ -31,7 +31,6 @@ from perceptrons.cli.screen import (
 )
 from perceptrons.data.bundled import SIDE
 from perceptrons.engine.wording import apart, n_predictions, settings, shown_epochs, why_it_stopped
-from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import (
     LABEL_SET_METRICS,
     PRECISIONS_AT_K,
@@ -42,11 +41,16 @@ from perceptrons.inspection.evaluation import (
     metrics_in_words,
     unranked,
 )
-from perceptrons.inspection.kernel_summary import kernel_in_words, support_in_words, support_names
 from perceptrons.inspection.metrics import METRICS
-from perceptrons.inspection.names import names_in_files
-from perceptrons.inspection.weights import rows_of
-from perceptrons.modelfile.summary import calibration_in_words, following_in_words, most_important, training_facts
+from perceptrons.inspection.summary import (
+    calibration_in_words,
+    following_in_words,
+    hashing_in_words,
+    kernel_in_words,
+    support_in_words,
+    training_facts,
+)
+from perceptrons.inspection.weights import hashing_audit, most_important, names_in_files, rows_of, support_names
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron

@@ -165,7 +165,7 @@ def show(
     if getattr(result.model, "threshold_", None) is not None:
         console.print(models.describe_threshold(result.model, result.threshold))
     if result.calibrated is not None:
-        from perceptrons.modelfile.summary import calibration_in_words
+        from perceptrons.inspection.summary import calibration_in_words
 
         console.print(f"Probabilities {calibration_in_words(result.model)}")
     console.print_lines(warnings, "yellow")

@@ -7,7 +7,7 @@ import numpy as np
 
 from perceptrons.engine.html import visible
 from perceptrons.inspection.metrics import METRICS, average_precision, cuts_by_class, roc_auc, shown
-from perceptrons.modelfile.summary import calibration_in_words
+from perceptrons.inspection.summary import calibration_in_words
 from perceptrons.plots import CurvesDisplay, calibration_of
 from perceptrons.report.page import Picture, Section, Table, user_text
 from perceptrons.report.subject import Subject

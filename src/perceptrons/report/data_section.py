@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.wording import count, percent
-from perceptrons.inspection.units import step_of, unit_in_words
+from perceptrons.inspection.weights import step_of, unit_in_words
 from perceptrons.report.page import Section, Table, bar, user_text
 from perceptrons.report.subject import Subject, describe_columns
 from perceptrons.theory.duplicates import contradictions

@@ -5,7 +5,7 @@ from typing import Any
 from perceptrons.engine.wording import changed, count, why_it_stopped
 from perceptrons.engine.wording import short as shorten
 from perceptrons.inspection.metrics import LABEL_METRICS, shown
-from perceptrons.inspection.units import categories_of, prepared_in_words
+from perceptrons.inspection.summary import categories_of, prepared_in_words
 from perceptrons.plots import HistoryDisplay
 from perceptrons.report.page import Picture, Section
 from perceptrons.report.subject import Subject

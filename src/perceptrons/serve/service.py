@@ -15,9 +15,9 @@ from typing import IO, Any
 
 from msgspec import structs
 
+from perceptrons.inspection.summary import model_summary
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
-from perceptrons.modelfile.summary import model_summary
 from perceptrons.serve.example_kinds import any_example, input_kind
 from perceptrons.serve.follower import Follower
 from perceptrons.serve.metrics import Metrics

@@ -14,7 +14,8 @@ from perceptrons.cli.tag.train import TAGGER_PARAMETERS, Sentences
 from perceptrons.cli.training_result import describe_stop, mistakes_table, show_cluster
 from perceptrons.engine.wording import settings
 from perceptrons.inspection.evaluation import beside
-from perceptrons.inspection.taggers import TaggerQuality, facts, measure_tagger
+from perceptrons.inspection.summary import tagger_facts
+from perceptrons.inspection.taggers import TaggerQuality, measure_tagger
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class TaggerResult:
             "test_sentences": 0 if sentences.test is None else len(sentences.test.sentences),
             "skipped_sentences": 0 if sentences.healed is None else sentences.healed.skipped,
             "repaired_labels": 0 if sentences.healed is None else sentences.healed.repaired,
-            **facts(self.tagger),
+            **tagger_facts(self.tagger),
             "label_column": sentences.train.label_name,
             **{name: value for name, value in self.cluster.items() if name != "bound"},
             "history": self.tagger.history_,
