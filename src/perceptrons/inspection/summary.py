@@ -37,8 +37,6 @@ MAX_HEAVY_WEIGHTS = 20  # per class, whose shared columns are pointed out
 FORMS = {"fasttext": "lines with __label__", "tab": "lines of label, tab and text", "files": "one text per file"}
 SHOWN_OPTIONS = ("form", "label_column", "text_column", "categories", "ignore", "zero_based")  # of how files were read
 
-AnyClassifier = "Perceptron | KernelPerceptron"
-
 
 def model_summary(model: Any, top: int = N_WEIGHTS, label: str | None = None) -> dict[str, Any]:
     """Return the facts about a model and its largest weights, as `perceptrons inspect --json` prints them.
@@ -130,11 +128,13 @@ def calibration_facts(model: Classifier[Any]) -> dict[str, Any] | None:
 
 def _following_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any] | None:
     """Return how a fitted model follows the examples that it learned from since; None if there were none."""
-    record = None if isinstance(model, KernelPerceptron) else learner_of(model).weights.record
-    if record is None:
+    if isinstance(model, KernelPerceptron):
         return None
-    memory = float(learner_of(model).weights.arrays["clock"][:, TOTAL].max())
-    return {"predicts_with": model.combine_, "lead_of_last": float(record[LEAD]), "memory": memory}
+    weights = learner_of(model).weights
+    if weights.record is None:
+        return None
+    memory = float(weights.arrays["clock"][:, TOTAL].max())
+    return {"predicts_with": model.combine_, "lead_of_last": float(weights.record[LEAD]), "memory": memory}
 
 
 def _listed_names(model: Any) -> list[str] | None:
@@ -165,9 +165,8 @@ def facts_in_words(
     facts, source = model_facts(model), getattr(model, "source_", None)
     labels, names, features, never = facts["classes"], facts["feature_names"], f"{facts['n_features']:,}", None
     if names:
-        features += ": " + "; ".join(
-            short(name, 28) for name in (names if len(names) <= 5 else [*names[:3], "...", names[-1]])
-        )
+        some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
+        features += ": " + "; ".join(short(name, 28) for name in some)
     if facts["never_updated"] is not None and facts["never_updated"]["count"]:
         never = never_in_words(facts["never_updated"], "feature" if hashing is None else "column")
     mistakes = "" if model.n_mistakes_ == model.n_updates_ else f"{count(model.n_mistakes_, 'mistake')}, "
