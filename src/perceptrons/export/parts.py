@@ -168,6 +168,12 @@ class Votes:
     t: float
 
 
+def calibration_curves(arrays: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the scores and the shares at the corners of each curve of an isotonic calibration."""
+    ends = np.cumsum(arrays["corners"])[:-1]
+    return list(zip(np.split(arrays["scores"], ends), np.split(arrays["shares"], ends), strict=True))
+
+
 @dataclass(frozen=True)
 class TaggerParts:
     """The parts of a tagger: scores of labels by the features of a token, and of arcs between labels."""
