@@ -8,8 +8,8 @@ from sklearn import metrics as sk
 from sklearn.preprocessing import label_binarize
 
 from perceptrons.inspection import metrics
-from perceptrons.inspection.evaluation import Quality, measure, metrics_in_words, unranked
-from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, KeptScores, cuts_of, ranking_of
+from perceptrons.inspection.evaluation import Quality, describe_metrics, measure, unranked
+from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, ScoreBuffer, cuts_of, ranking_of
 
 ANSWERED = {
     "accuracy": sk.accuracy_score,
@@ -111,8 +111,8 @@ def test_blocks_are_measured_as_the_whole_and_labels_that_are_not_known_are_not_
     assert first == second
     assert first["roc_auc"] == pytest.approx(sk.roc_auc_score(codes[known] == 2, scores[known]))
     assert first["accuracy"] == np.mean(names[codes] == classes[answers])
-    assert metrics_in_words(whole, "f1", "roc_auc").startswith("F1 of spam ")
-    assert ", ROC AUC 0." in metrics_in_words(whole, "f1", "roc_auc")
+    assert describe_metrics(whole, "f1", "roc_auc").startswith("F1 of spam ")
+    assert ", ROC AUC 0." in describe_metrics(whole, "f1", "roc_auc")
     assert not unranked(whole)
     monkeypatch.setattr(metrics, "MOST_SCORES", 50)
     limited = Quality(classes)
@@ -128,7 +128,7 @@ def test_blocks_are_measured_as_the_whole_and_labels_that_are_not_known_are_not_
 
 def test_kept_scores_are_bounded(monkeypatch):
     monkeypatch.setattr(metrics, "MOST_SCORES", 10)
-    kept = KeptScores()
+    kept = ScoreBuffer()
     kept.add(np.zeros(5, int), np.zeros((5, 2)))
     assert not kept.too_many
     kept.add(np.zeros(1, int), np.zeros((1, 2)))

@@ -14,7 +14,7 @@ from sklearn.linear_model import SGDClassifier
 
 import perceptrons
 from perceptrons import Perceptron, export
-from perceptrons.inspection.summary import facts_in_words, model_summary
+from perceptrons.inspection.summary import describe_model, model_summary
 from tests.support.lecture import rosenblatt
 
 PENALTIES = ("l2", "l1", "elasticnet")
@@ -157,7 +157,7 @@ def test_an_l1_penalty_makes_small_models_whose_weights_are_counted(rng):
     assert counts[1] < 0.2 * counts[0]
     assert sizes[1] < 0.3 * sizes[0]
     row = ("weights", f"{counts[1]:,} of 2,000 are not 0")
-    assert row in facts_in_words(model, None, [])
+    assert row in describe_model(model, None, [])
     assert model_summary(Perceptron(combine="vote", max_iter=2, tol=None).fit(X, y))["n_nonzero"] is None
 
 

@@ -59,7 +59,7 @@ def inspect(options: InspectOptions) -> None:
     if is_tagger(model):
         inspect_tagger(model, options)
         return
-    from perceptrons.inspection.summary import facts_in_words, model_summary
+    from perceptrons.inspection.summary import describe_model, model_summary
 
     mirrored = options.json or label is not None
     rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
@@ -77,7 +77,7 @@ def inspect(options: InspectOptions) -> None:
         print(as_json({"model": str(options.model), **model_summary(model, top, label), **data}), end="")
         return
     console = screen()
-    console.print(facts_grid(facts_in_words(model, hashing, rows)))
+    console.print(facts_grid(describe_model(model, hashing, rows)))
     if options.collisions:
         assert hashing is not None
         _show_collisions(hashing, console)
@@ -227,7 +227,7 @@ def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "
 
 def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Screen") -> None:
     """Print whether weights can be compared, and those that can."""
-    from perceptrons.inspection.weights import step_of, unit_in_words
+    from perceptrons.inspection.weights import step_of, unit_with_article
 
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
@@ -239,7 +239,7 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "S
             f"scikit-learn's {scales.scaler}."
         )
     elif (step := step_of(model)) is not None:
-        console.print(f"Numbers are scaled as in training: one unit is {unit_in_words(step)}.", style="dim")
+        console.print(f"Numbers are scaled as in training: one unit is {unit_with_article(step)}.", style="dim")
     elif ends:
         console.print("The features have similar scales.", style="dim")
     heavy = scales.heaviest(n)
@@ -277,7 +277,7 @@ def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
 
 def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.inspection.summary import model_summary, tagger_in_words
+    from perceptrons.inspection.summary import describe_tagger, model_summary
     from perceptrons.inspection.weights import names_in_files, rows_of, transitions
 
     if options.data:
@@ -296,7 +296,7 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
         of_one = f"of each label ({kind}); for one label: --class LABEL"
         if label is not None:
             of_one = f"for {plain(label)} ({kind})"
-        console.print(facts_grid(tagger_in_words(tagger)), heading(f"Most important features {of_one}"))
+        console.print(facts_grid(describe_tagger(tagger)), heading(f"Most important features {of_one}"))
         show_rows(rows, names_in_files(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
         if steps := transitions(tagger, n, label):
             about = "" if label is None else f" from and to {plain(label)}"

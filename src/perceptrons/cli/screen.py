@@ -148,9 +148,9 @@ def signed(weight: float) -> "Text":
 
 def metric_text(name: str, value: float, digits: int = 1) -> str:
     """Return a value of a metric: shares in percent, others as numbers."""
-    from perceptrons.inspection.metrics import shown  # with NumPy, which help does without
+    from perceptrons.inspection.metrics import format_metric  # with NumPy, which help does without
 
-    return shown(name, value, digits)
+    return format_metric(name, value, digits)
 
 
 def heading(text: str) -> "Text":

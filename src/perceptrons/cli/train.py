@@ -452,12 +452,12 @@ def _check_cluster(options: TrainOptions) -> None:
 
 
 def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Quality | LabelQuality":
-    from perceptrons.inspection.evaluation import answered, measure, measure_sets, probabilities
+    from perceptrons.inspection.evaluation import measure, measure_sets, predicted_with_scores, probabilities
 
     with refusing(ValueError):
         if table.classes is not None:
             return measure_sets(model, table.X, table.y, table.classes)
-        labels, scores = answered(model, table.X)
+        labels, scores = predicted_with_scores(model, table.X)
         more = (scores, probabilities(model, scores)) if with_scores else ()
         return measure(model.classes_, table.y, labels, *more)
 

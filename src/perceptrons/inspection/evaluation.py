@@ -21,12 +21,12 @@ from perceptrons.inspection.metrics import (
     MOST_SCORES,
     PRECISION_RANKS,
     SCORES,
-    KeptScores,
     Measure,
     Ranking,
     Reliability,
+    ScoreBuffer,
     counts_of,
-    shown,
+    format_metric,
 )
 
 HISTOGRAM_BINS = 10
@@ -88,7 +88,7 @@ class Quality(LabelNumbers):
         super().__init__(classes)
         self.confusion = np.zeros((self.known, self.known), np.int64)
         self.reliability: Reliability | None = None
-        self._scores: KeptScores | None = None
+        self._scores: ScoreBuffer | None = None
         self._ranking: Ranking | None = None
 
     def add(
@@ -109,7 +109,7 @@ class Quality(LabelNumbers):
         is_known = true < self.known
         np.add.at(self.confusion, (true, predicted), 1)
         if scores is not None:
-            self._scores, self._ranking = self._scores or KeptScores(), None
+            self._scores, self._ranking = self._scores or ScoreBuffer(), None
             self._scores.add(true[is_known].astype(np.int32), np.asarray(scores, np.float64)[is_known])
         if probabilities is not None:
             self.reliability = self.reliability or Reliability()
@@ -283,7 +283,7 @@ def winners(model: Any, scores: np.ndarray) -> np.ndarray:
     return learner_of(model).winners(scores, getattr(model, "zero_score", "mistake"))
 
 
-def answered(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+def predicted_with_scores(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the same for examples, with their scores."""
     with columns_matched():
         scores = model.decision_function(X)
@@ -314,7 +314,7 @@ def measure_sets(
     size = max(1, MAX_SCORES_AT_ONCE // max(1, len(model.classes_)))
     for begin in range(0, y.shape[0], size):
         part = slice(begin, begin + size)
-        quality.add(labels, y[part], *answered(model, X if size >= y.shape[0] else X[part]))
+        quality.add(labels, y[part], *predicted_with_scores(model, X if size >= y.shape[0] else X[part]))
     return quality
 
 
@@ -325,7 +325,7 @@ def measure_blocks(model: Any, blocks: Iterable[Any]) -> Quality | LabelQuality 
         if isinstance(quality, LabelQuality):
             measure_sets(model, block.X, block.y, block.classes, quality)
         else:
-            predicted, scores = answered(model, block.X)
+            predicted, scores = predicted_with_scores(model, block.X)
             quality.add(block.classes, block.codes, predicted, scores, probabilities(model, scores))
     return quality if quality.total else None
 
@@ -333,7 +333,7 @@ def measure_blocks(model: Any, blocks: Iterable[Any]) -> Quality | LabelQuality 
 # ---- as text
 
 
-def beside(quality: Quality) -> str:
+def describe_accuracy(quality: Quality) -> str:
     """Return the counts behind an accuracy, and the accuracy of always predicting the most frequent label."""
     label, share = quality.commonest
     baseline = f"always predicting {short(str(label), 16)} would give {100 * share:.1f}%"
@@ -347,7 +347,7 @@ def is_no_better_than_majority(qualities: Sequence[Quality]) -> bool:
     return right <= commonest and right < total
 
 
-def metrics_in_words(quality: Quality | LabelQuality, *names: str) -> str:
+def describe_metrics(quality: Quality | LabelQuality, *names: str) -> str:
     """Return metrics as text: "balanced accuracy 93.1%, macro F1 92.8%". Undefined ones are left out.
 
     F1 is that of the second of two classes, otherwise the mean over the classes.
@@ -359,7 +359,7 @@ def metrics_in_words(quality: Quality | LabelQuality, *names: str) -> str:
         value = values[name]
         if value is not None:
             of = f" of {short(str(quality.labels[1]), 16)}" if table[name].binary else ""
-            parts.append(f"{table[name].title}{of} {shown(name, value)}")
+            parts.append(f"{table[name].title}{of} {format_metric(name, value)}")
     return ", ".join(parts)
 
 

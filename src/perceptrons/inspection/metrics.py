@@ -81,7 +81,7 @@ def ranking_of(codes: np.ndarray, scores: np.ndarray) -> Ranking:
     return Ranking(*(float(np.mean(values)) if values else None for values in areas))
 
 
-class KeptScores:
+class ScoreBuffer:
     """The scores and class numbers of examples that come in blocks; none if there are more than MOST_SCORES."""
 
     def __init__(self) -> None:
@@ -277,7 +277,7 @@ LABEL_METRICS: dict[str, Measure] = {
 }
 
 
-def shown(name: str, value: float, digits: int = 1) -> str:
+def format_metric(name: str, value: float, digits: int = 1) -> str:
     """Format the value of a metric: shares in percent, others as numbers."""
     measure = METRICS.get(name, LABEL_METRICS.get(name))
     is_share = measure is not None and measure.is_share  # a function of the user may be anything

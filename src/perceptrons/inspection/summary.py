@@ -1,6 +1,6 @@
 """Summaries of fitted models: settings, classes, features, training, the largest weights.
 
-`model_facts` computes everything once, as plain values for JSON; `facts_in_words` says the same to people.
+`model_facts` computes everything once, as plain values for JSON; `describe_model` says the same to people.
 """
 
 from collections.abc import Mapping
@@ -158,7 +158,7 @@ def _shown_source(source: dict[str, Any] | None) -> dict[str, Any] | None:
 # ---- the same for people
 
 
-def facts_in_words(
+def describe_model(
     model: "Perceptron | KernelPerceptron", hashing: dict[str, Any] | None, rows: list[Row]
 ) -> list[tuple[str, str]]:
     """Return the summary of a model as names and texts, the most important first."""
@@ -168,27 +168,27 @@ def facts_in_words(
         some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
         features += ": " + "; ".join(short(name, 28) for name in some)
     if facts["never_updated"] is not None and facts["never_updated"]["count"]:
-        never = never_in_words(facts["never_updated"], "feature" if hashing is None else "column")
+        never = describe_never_updated(facts["never_updated"], "feature" if hashing is None else "column")
     mistakes = "" if model.n_mistakes_ == model.n_updates_ else f"{count(model.n_mistakes_, 'mistake')}, "
     updates = f"{count(model.n_updates_, 'update')}{apart(model)}"
     several = ", several labels per example" if facts["several_labels"] else ""
     is_kernel = isinstance(model, KernelPerceptron)
     lines: list[tuple[str, str | None]] = [
         ("kind", f"{facts['kind']}, combine={model.combine!r}{several}"),
-        ("kernel", kernel_in_words(model) if is_kernel else None),
-        ("keeps", support_in_words(model) if is_kernel else None),
-        ("keeps learning", following_in_words(model)),
+        ("kernel", describe_kernel(model) if is_kernel else None),
+        ("keeps", describe_support(model) if is_kernel else None),
+        ("keeps learning", describe_following(model)),
         ("settings", settings(model) or "all defaults"),
-        ("margin", None if is_kernel else _margin_in_words(model)),
+        ("margin", None if is_kernel else _describe_margin(model)),
         ("classes", f"{len(labels)}: {listed(labels, 12)}"),
-        ("threshold", None if model.threshold_ is None else threshold_in_words(model)),
-        ("probabilities", calibration_in_words(model)),
+        ("threshold", None if model.threshold_ is None else describe_threshold(model)),
+        ("probabilities", describe_calibration(model)),
         ("features", features),
-        ("weights", _nonzero_in_words(model)),
+        ("weights", _describe_nonzero(model)),
         ("never updated", never),
-        ("reads", _source_in_words(source) if source else None),
-        ("hashing", None if hashing is None else hashing_in_words(hashing)),
-        ("shared", None if hashing is None else _shared_in_words(hashing, rows)),
+        ("reads", _describe_source(source) if source else None),
+        ("hashing", None if hashing is None else describe_hashing(hashing)),
+        ("shared", None if hashing is None else _describe_shared(hashing, rows)),
         ("learned", f"{count(model.n_iter_, 'epoch')}, {mistakes}{updates}, {count(round(model.t_), 'example')} seen"),
         ("stopped", facts["why"]),
         ("tested", tested(model) if hasattr(model, "recipe_") else None),
@@ -196,7 +196,7 @@ def facts_in_words(
     return [(name, text) for name, text in lines if text is not None]
 
 
-def tagger_in_words(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
+def describe_tagger(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
     """Return the summary of a tagger as names and texts, the most important first."""
     labels, words = tagger.classes_.tolist(), tagger.known_words()
     inputs = "features computed in Python"
@@ -216,7 +216,7 @@ def tagger_in_words(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def kernel_in_words(model: KernelPerceptron) -> str:
+def describe_kernel(model: KernelPerceptron) -> str:
     """Return the kernel as text, such as "rbf, gamma 0.5 (scale)"."""
     words = [str(model.kernel)]
     if model.kernel in WITH_GAMMA:
@@ -228,7 +228,7 @@ def kernel_in_words(model: KernelPerceptron) -> str:
     return ", ".join(words)
 
 
-def support_in_words(model: KernelPerceptron, n_examples: int | None = None) -> str:
+def describe_support(model: KernelPerceptron, n_examples: int | None = None) -> str:
     """Return the number of support vectors as text, such as "12 support vectors, 3.0% of the training examples"."""
     words = count(model.n_support_, "support vector")
     if model.budget is not None:
@@ -238,12 +238,12 @@ def support_in_words(model: KernelPerceptron, n_examples: int | None = None) -> 
     return f"{words}, {in_percent(model.n_support_ / n_examples)} of the training examples"
 
 
-def threshold_in_words(model: "Perceptron | KernelPerceptron") -> str:
+def describe_threshold(model: "Perceptron | KernelPerceptron") -> str:
     """Return a threshold as text, such as "0.25: spam for scores at or above it"."""
     return f"{model.threshold_:.4g}: {short(str(model.classes_.tolist()[1]), 28)} for scores at or above it"
 
 
-def following_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
+def describe_following(model: "Perceptron | KernelPerceptron") -> str | None:
     """Return how a model keeps learning, such as "predicts with average weights, which hold 3,186 examples"."""
     facts = _following_facts(model)
     if facts is None:
@@ -253,7 +253,7 @@ def following_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
     return "predicts with the last weights, which made fewer mistakes on the latest examples than the averaged ones"
 
 
-def calibration_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
+def describe_calibration(model: "Perceptron | KernelPerceptron") -> str | None:
     """Return the calibration as text, such as "by sigmoid, calibrated on 1,115 held-out examples"."""
     facts = calibration_facts(model)
     if facts is None:
@@ -263,28 +263,28 @@ def calibration_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
     return f"{text}; {n_since} learned since: calibrate again" if facts["learned_since"] else text
 
 
-def _margin_in_words(model: "Perceptron") -> str:
+def _describe_margin(model: "Perceptron") -> str:
     """Return the margin of training as text, with the constant feature of the bias if the data decided on it."""
     one = constant_feature(model)
     bias = f", value of the constant feature {one:g}" if one not in (0, 1) else ""
     return f"{model.margin_:g}{' (auto)' * (model.margin == 'auto')}{bias}"
 
 
-def _nonzero_in_words(model: "Perceptron | KernelPerceptron") -> str | None:
+def _describe_nonzero(model: "Perceptron | KernelPerceptron") -> str | None:
     """Return text such as "359 of 8,713 are not 0"; None without a penalty that makes weights 0."""
     if isinstance(model, KernelPerceptron) or model.penalty not in ("l1", "elasticnet"):
         return None
     return f"{model.n_nonzero_:,} of {model.coef_.size:,} are not 0"
 
 
-def never_in_words(audit: dict[str, Any], thing: str = "feature") -> str:
+def describe_never_updated(audit: dict[str, Any], thing: str = "feature") -> str:
     """Return the features that were never updated as text, such as "3 of 64 features (4.7%): column 1; column 33"."""
     share = in_percent(audit["count"] / max(1, audit["of"]))
     names = "; ".join(short(name, 28) for name in audit["features"][:5]) + "; ..." * (audit["count"] > 5)
     return f"{audit['count']:,} of {count(audit['of'], thing)} ({share}): {names}"
 
 
-def hashing_in_words(audit: dict[str, Any]) -> str:
+def describe_hashing(audit: dict[str, Any]) -> str:
     """Return an audit as text, such as "7,291 features in 2^20 columns; 44 (0.6%) share a column with another"."""
     if not audit["features"]:
         return f"2^{audit['bits']} columns"
@@ -296,7 +296,7 @@ def hashing_in_words(audit: dict[str, Any]) -> str:
     return f"{text}; {n_sharing:,} ({in_percent(n_sharing / audit['features'])}) share a column with another"
 
 
-def _shared_in_words(audit: dict[str, Any], rows: list[Row]) -> str:
+def _describe_shared(audit: dict[str, Any], rows: list[Row]) -> str:
     """Return whether the largest weights belong to one feature each, as text."""
     heavy = {place for row in rows for place in heaviest(row.weights, MAX_HEAVY_WEIGHTS)}
     shared = [entry for entry in audit["heaviest"] if entry["column"] in heavy]
@@ -306,7 +306,7 @@ def _shared_in_words(audit: dict[str, Any], rows: list[Row]) -> str:
     return f"{len(shared)} of the {len(heavy)} largest weights belong to shared columns, such as that of {first}"
 
 
-def _source_in_words(source: dict[str, Any]) -> str:
+def _describe_source(source: dict[str, Any]) -> str:
     """Return how files were read as text, without defaults, such as "text: words 1-2, lowercase False"."""
     parts = {name: source[name] for name in SHOWN_OPTIONS if source.get(name)} | {"categories": categories_of(source)}
     usual = HashedText().get_params() | {"bits": None, "words": None}
@@ -320,11 +320,11 @@ def _source_in_words(source: dict[str, Any]) -> str:
         if value not in (None, []):
             text = listed(value) if isinstance(value, list) else short(str(value), 28)
             phrases.append(f"{name.replace('_', ' ')} {text}")
-    phrases += prepared_in_words(source)
+    phrases += describe_preparation(source)
     return f"{source['format']}: {', '.join(phrases)}" if phrases else str(source["format"])
 
 
-def prepared_in_words(source: Mapping[str, Any]) -> list[str]:
+def describe_preparation(source: Mapping[str, Any]) -> list[str]:
     """Return how tables are prepared for a model as texts. source: how the model reads files."""
     preparation = source.get("preparation") or {}
     steps = [] if preparation.get("scale", "none") == "none" else [f"numbers scaled ({preparation['scale']})"]

@@ -25,7 +25,7 @@ class Share(NamedTuple):
     def share(self) -> float | None:
         return self.right / self.total if self.total else None
 
-    def in_words(self, things: str) -> str:
+    def describe(self, things: str) -> str:
         return f"{in_percent(self.share or 0, 2)} ({self.right:,} of {self.total:,} {things})"
 
     def as_json(self) -> dict[str, Any]:

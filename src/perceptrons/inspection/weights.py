@@ -119,7 +119,7 @@ def step_of(model: Any) -> str | None:
     return STEPS[preparation["scale"]] if steps == 1 else f"{steps:.3g} {STEPS[preparation['scale']]}s"
 
 
-def unit_in_words(step: str) -> str:
+def unit_with_article(step: str) -> str:
     """Return the unit of a scaled number with its article."""
     return step if step[0].isdecimal() else f"the {step}"
 

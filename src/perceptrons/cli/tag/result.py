@@ -13,7 +13,7 @@ from perceptrons.cli.tag.options import TagTrainOptions
 from perceptrons.cli.tag.train import TAGGER_PARAMETERS, Sentences
 from perceptrons.cli.training_result import describe_stop, mistakes_table, show_cluster
 from perceptrons.engine.wording import settings
-from perceptrons.inspection.evaluation import beside
+from perceptrons.inspection.evaluation import describe_accuracy
 from perceptrons.inspection.summary import tagger_facts
 from perceptrons.inspection.taggers import TaggerQuality, measure_tagger
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
@@ -138,11 +138,11 @@ def measure(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None =
 
 def show_quality(result: TaggerQuality, console: "Screen", title: str = "Accuracy", full: bool = False) -> None:
     """Print the quality: with phrases, or else the most frequent confusions; full: with both, or all labels."""
-    accuracy = f"{title} {percent(result.quality.accuracy, 2)} ({beside(result.quality)})"
+    accuracy = f"{title} {percent(result.quality.accuracy, 2)} ({describe_accuracy(result.quality)})"
     console.print(accuracy, style="bold")
     if result.new_words is not None and result.new_words.total:
-        console.print(f"Words not seen in training {result.new_words.in_words('tokens')}")
-    console.print(f"Sentences without a mistake {result.sentences.in_words('sentences')}")
+        console.print(f"Words not seen in training {result.new_words.describe('tokens')}")
+    console.print(f"Sentences without a mistake {result.sentences.describe('sentences')}")
     if result.quality.n_unknown:
         unknown = f"{count(result.quality.n_unknown, 'token')} with labels that the tagger does not know"
         console.print(f"{unknown}, counted as mistakes: {listed(result.quality.unknown, 5)}")
