@@ -89,7 +89,7 @@ def show_quality(quality: "Quality", console: "Screen") -> None:
             f"This is no better than always predicting {label}. Look at the columns of the training data (perceptrons "
             "look), or train with --class-weight balanced or --kernel rbf."
         )
-    of_classes = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
+    of_classes = " (one-vs-rest, the mean of the classes)" * (quality.n_known > 2)
     for names, note in ((LABEL_METRICS, ""), (RANKING_METRICS, of_classes), (PROBABILITY_METRICS, "")):
         if metrics := describe_metrics(quality, *names):
             console.print(f"{capitalized(metrics)}{note}")
@@ -120,7 +120,7 @@ def show_sets(quality: "LabelQuality", console: "Screen") -> None:
 def refuse_strange(quality: "Quality | LabelQuality", about: object, thing: str, option: str) -> None:
     """Refuse data none of whose labels the model knows: it would be the wrong column."""
     if quality.n_unknown == getattr(quality, "n_labels", quality.total):
-        classes = listed(quality.labels[: quality.known], 3)
+        classes = listed(quality.labels[: quality.n_known], 3)
         raise BadInputError(
             f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({classes}): "
             f"name the right column with {option}, or correct the labels."

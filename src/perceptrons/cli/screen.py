@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.consoles import Grid, Screen
     from perceptrons.engine.training.feature_names import Units
-    from perceptrons.inspection.weights import FeatureNames, Row, Weight
+    from perceptrons.inspection.weights import DisplayNames, Row, Weight
 
 __all__ = ["count", "listed", "percent"]
 
@@ -210,7 +210,7 @@ def grid(*columns: str, rows: "Iterable[Iterable[str | Text]]" = ()) -> "Grid":
 
 
 def show_rows(
-    rows: list["Row"], names: "FeatureNames", n: int, at_most: int, console: "Screen",
+    rows: list["Row"], names: "DisplayNames", n: int, at_most: int, console: "Screen",
     titles: tuple[str, str] = ("feature", "weight"), where_more: str = "", units: "Units | None" = None,
 ) -> None:  # fmt: skip
     """Print the top weights: of one row with bars, of several a line for each. names: of the features or examples.

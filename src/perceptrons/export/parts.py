@@ -142,18 +142,18 @@ class ModelParts:
         calibration: Calibration | None = learner_of(self.model).calibration
         return calibration if calibration is not None and calibration.combine == self.model.combine else None
 
-    def votes(self) -> "Votes":
+    def votes(self) -> "VoteUpdates":
         learner = learner_of(self.model)
         learner.check_holds("vote")
         weights, votes = learner.weights, learner.votes
         (w, b), log = weights.start(), votes.log
         index, y, y_hat = (log[:, column].astype(np.int64) for column in (1, 2, 3))
         support, counts = votes.matrix(w.shape[1]), votes.counts(weights.t)
-        return Votes(w, b, float(weights.one), support, index, y, y_hat, log[:, 4], counts, weights.t)
+        return VoteUpdates(w, b, float(weights.one), support, index, y, y_hat, log[:, 4], counts, weights.t)
 
 
 @dataclass(frozen=True)
-class Votes:
+class VoteUpdates:
     """All weights of training, stored as the updates that lead from each version to the next."""
 
     w: np.ndarray  # before the first update

@@ -45,7 +45,7 @@ class LabelNumbers:
 
     def __init__(self, classes: np.ndarray):
         self.labels: list[Any] = classes.tolist()
-        self.known = len(self.labels)
+        self.n_known = len(self.labels)
         self._is_whole = classes.dtype.kind in "iu"
         self._numbers = {key: k for k, label in enumerate(self.labels) for key in (str(label), label)}
 
@@ -65,11 +65,11 @@ class LabelNumbers:
     @property
     def unknown(self) -> list[Any]:
         """Return the labels that the model does not know."""
-        return self.labels[self.known :]
+        return self.labels[self.n_known :]
 
     def check_unknown(self) -> None:
         """Raise ValueError if there are too many labels that the model does not know."""
-        if len(self.labels) > self.known + MAX_UNKNOWN_LABELS:
+        if len(self.labels) > self.n_known + MAX_UNKNOWN_LABELS:
             some = ", ".join(short(str(label)) for label in self.labels[-3:])
             raise ValueError(
                 f"There are more than {MAX_UNKNOWN_LABELS:,} labels that the model does not know, such as {some}: "
@@ -86,7 +86,7 @@ class Quality(LabelNumbers):
 
     def __init__(self, classes: np.ndarray):
         super().__init__(classes)
-        self.confusion = np.zeros((self.known, self.known), np.int64)
+        self.confusion = np.zeros((self.n_known, self.n_known), np.int64)
         self.reliability: Reliability | None = None
         self._scores: ScoreBuffer | None = None
         self._ranking: Ranking | None = None
@@ -106,7 +106,7 @@ class Quality(LabelNumbers):
         if n_new := len(self.labels) - len(self.confusion):
             self.confusion = np.pad(self.confusion, (0, n_new))
         true = numbers[codes]
-        is_known = true < self.known
+        is_known = true < self.n_known
         np.add.at(self.confusion, (true, predicted), 1)
         if scores is not None:
             self._scores, self._ranking = self._scores or ScoreBuffer(), None
@@ -145,7 +145,7 @@ class Quality(LabelNumbers):
         values: dict[str, float | None] = {}
         for name, measure in METRICS.items():
             if measure.needs == ANSWERS:
-                is_defined = self.known == 2 or not measure.binary
+                is_defined = self.n_known == 2 or not measure.binary
                 values[name] = float(measure.of(counts)) if measure.of is not None and is_defined else None
             else:
                 values[name] = getattr(self.ranking if measure.needs == SCORES else self.reliability, name, None)
@@ -160,7 +160,7 @@ class Quality(LabelNumbers):
     @property
     def n_unknown(self) -> int:
         """Return the number of examples with labels that the model does not know, which count as mistakes."""
-        return int(self.confusion[self.known :].sum())
+        return int(self.confusion[self.n_known :].sum())
 
     def by_class(self) -> list[dict[str, Any]]:
         """Return a row per class with precision, recall and F1, which are None for 0/0."""
@@ -200,7 +200,7 @@ class LabelQuality(LabelNumbers):
 
     def __init__(self, classes: np.ndarray):
         super().__init__(classes)
-        self.hit, self.true, self.predicted = np.zeros((3, self.known), np.int64)
+        self.hit, self.true, self.predicted = np.zeros((3, self.n_known), np.int64)
         self.total = self.right = 0
         self.n_hits_at = dict.fromkeys(PRECISION_RANKS, 0)
 
@@ -213,12 +213,12 @@ class LabelQuality(LabelNumbers):
             np.pad(part, (0, n_new)) for part in (self.hit, self.true, self.predicted)
         )
         np.add.at(self.true, numbers, 1)
-        is_known, rows = numbers < self.known, np.repeat(np.arange(n), np.diff(y.indptr))
-        truth, flags = np.zeros((n, self.known), bool), flags.astype(bool)
+        is_known, rows = numbers < self.n_known, np.repeat(np.arange(n), np.diff(y.indptr))
+        truth, flags = np.zeros((n, self.n_known), bool), flags.astype(bool)
         truth[rows[is_known], numbers[is_known]] = True
         has_unknown = np.bincount(rows[~is_known], minlength=n) > 0
-        self.hit[: self.known] += (truth & flags).sum(axis=0)
-        self.predicted[: self.known] += flags.sum(axis=0)
+        self.hit[: self.n_known] += (truth & flags).sum(axis=0)
+        self.predicted[: self.n_known] += flags.sum(axis=0)
         self.right += int(((truth == flags).all(axis=1) & ~has_unknown).sum())
         best = np.argsort(-scores, axis=1, kind="stable")[:, : max(PRECISION_RANKS)]
         hits = np.take_along_axis(truth, best, axis=1)
@@ -233,7 +233,7 @@ class LabelQuality(LabelNumbers):
     @property
     def n_unknown(self) -> int:
         """Return how often examples have labels that the model does not know."""
-        return int(self.true[self.known :].sum())
+        return int(self.true[self.n_known :].sum())
 
     @property
     def n_labels(self) -> int:
@@ -355,7 +355,7 @@ def describe_metrics(quality: Quality | LabelQuality, *names: str) -> str:
     values, parts = quality.metrics(), []
     table: dict[str, Measure] = LABEL_METRICS if isinstance(quality, LabelQuality) else METRICS
     for name in names:
-        name = "f1_macro" if name == "f1" and quality.known != 2 else name
+        name = "f1_macro" if name == "f1" and quality.n_known != 2 else name
         value = values[name]
         if value is not None:
             of = f" of {short(str(quality.labels[1]), 16)}" if table[name].binary else ""

@@ -264,7 +264,9 @@ def hamming_loss(quality: Any) -> float:
 
 
 def _precision_at(k: int) -> Callable[[Any], float | None]:
-    return lambda quality: quality.n_hits_at[k] / (k * quality.total) if quality.total and k <= quality.known else None
+    return lambda quality: (
+        quality.n_hits_at[k] / (k * quality.total) if quality.total and k <= quality.n_known else None
+    )
 
 
 LABEL_METRICS: dict[str, Measure] = {

@@ -86,10 +86,10 @@ def measure_tagger(
     numbers = {str(label): number for number, label in enumerate(tagger.classes_.tolist())}
     flat, true = list(chain.from_iterable(predicted)), list(chain.from_iterable(labels))
     quality = measure(tagger.classes_, np.array(true), np.fromiter(map(numbers.__getitem__, flat), np.intp, len(flat)))
-    known = tagger.known_words()
+    known_words = tagger.known_words()
     new = None
-    if known is not None:
-        hits = [a == b for a, b, word in zip(flat, true, words, strict=True) if word not in known]
+    if known_words is not None:
+        hits = [a == b for a, b, word in zip(flat, true, words, strict=True) if word not in known_words]
         new = Share(sum(hits), len(hits))
     n_right = sum(a == b for a, b in zip(predicted, labels, strict=True))
     has_phrases = scheme is not None or are_phrase_labels({*numbers, *true})

@@ -38,7 +38,7 @@ MAX_NEVER_UPDATED_NAMES = 20
 
 
 @dataclass(frozen=True)
-class FeatureNames:
+class DisplayNames:
     """The names that files have for features: given ones, those of hashed or remembered columns, or column numbers."""
 
     names: list[str] | None = None
@@ -61,20 +61,20 @@ class FeatureNames:
         return f"column {name}" if name.isdecimal() else name
 
 
-def names_in_files(model: Any) -> FeatureNames:
+def names_in_files(model: Any) -> DisplayNames:
     """Return the names that files have for the features of a model."""
     if is_tagger(model):
         is_matrix = learner_of(model).features.kind == "matrix"
-        return FeatureNames(None if is_matrix else [str(name) for name in model.attributes_])
+        return DisplayNames(None if is_matrix else [str(name) for name in model.attributes_])
     names, columns = getattr(model, "feature_names_in_", None), getattr(model, "columns_", None)
     if names is not None:
-        return FeatureNames(list(names))
+        return DisplayNames(list(names))
     if columns is not None:
-        return FeatureNames(columns=ColumnNames(columns))
-    return FeatureNames(is_zero_based=bool((getattr(model, "source_", None) or {}).get("zero_based")))
+        return DisplayNames(columns=ColumnNames(columns))
+    return DisplayNames(is_zero_based=bool((getattr(model, "source_", None) or {}).get("zero_based")))
 
 
-def names_as_files(model: Any) -> FeatureNames | None:
+def names_as_files(model: Any) -> DisplayNames | None:
     """Return names as files have them; None if the model stores names itself."""
     names = names_in_files(model)
     return names if names.columns is None else None
@@ -84,7 +84,7 @@ def names_of_table(table: Any) -> list[str] | dict[int, str] | None:
     """Return the names of the features of a table; of hashed ones by column, with - for a negative sign."""
     names, columns = table.feature_names, table.columns
     if columns is None or columns.bits is None:
-        return None if names is None else [FeatureNames(names)[column] for column in range(len(names))]
+        return None if names is None else [DisplayNames(names)[column] for column in range(len(names))]
     places = sorted(set(columns.columns.tolist()))
     features = ColumnNames(columns).called(places)
     return {
@@ -93,12 +93,12 @@ def names_of_table(table: Any) -> list[str] | dict[int, str] | None:
     }
 
 
-def support_names(model: "KernelPerceptron", lines: np.ndarray | None = None) -> FeatureNames:
+def support_names(model: "KernelPerceptron", lines: np.ndarray | None = None) -> DisplayNames:
     """Return a name for each support vector: its line, its number among the training examples, or its own number."""
     rows = model.support_.tolist()
     if lines is not None:
-        return FeatureNames([f"line {lines[row]}" for row in rows])
-    return FeatureNames([f"support {place}" if row < 0 else f"example {row + 1}" for place, row in enumerate(rows, 1)])
+        return DisplayNames([f"line {lines[row]}" for row in rows])
+    return DisplayNames([f"support {place}" if row < 0 else f"example {row + 1}" for place, row in enumerate(rows, 1)])
 
 
 # ---- units of scaled numbers
@@ -227,7 +227,7 @@ def heaviest(weights: np.ndarray, n: int) -> list[int]:
     return places[np.argsort(-sizes[places], kind="stable")][:n].tolist()
 
 
-def top(row: Row, names: FeatureNames, n: int, units: Units | None = None) -> list[Weight]:
+def top(row: Row, names: DisplayNames, n: int, units: Units | None = None) -> list[Weight]:
     """Return the n largest weights by absolute value, without zeros. units: of the scaled features."""
     weights, places = [], heaviest(row.weights, n)
     for place, features in zip(places, names.of_columns(places), strict=True):
@@ -240,7 +240,7 @@ def top(row: Row, names: FeatureNames, n: int, units: Units | None = None) -> li
 
 def most_important(model: Any, rows: list[Row], n: int, lines: np.ndarray | None = None) -> dict[str, Any]:
     """Return the n largest weights, or support vectors, of every row for JSON. lines: of the training examples."""
-    names = FeatureNames() if hasattr(model, "kernel") else names_in_files(model)
+    names = DisplayNames() if hasattr(model, "kernel") else names_in_files(model)
     units = {} if is_tagger(model) else units_of(model)
     tops = [(row, top(row, names, n, units)) for row in rows]
     if is_tagger(model):
@@ -291,7 +291,7 @@ class ScaledWeights(NamedTuple):
     largest: np.ndarray  # absolute value of each feature
     deviations: np.ndarray
     rows: list[Row]  # of weights; empty for a kernel model
-    names: FeatureNames
+    names: DisplayNames
 
     def extremes(self) -> list[tuple[str, float]]:
         """Return the features with the largest and the smallest values, and these values."""
