@@ -4,7 +4,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -48,6 +48,10 @@ from perceptrons.sequence import SequencePerceptron
 OURS = (Perceptron, KernelPerceptron, SequencePerceptron)
 # skl2onnx cuts words of ASCII only. This is \w\w+ for onnxruntime's regular expressions, in which \w is ASCII.
 SKLEARN_WORDS, UNICODE_WORDS = r"(?u)\b\w\w+\b", r"[\p{L}\p{N}_][\p{L}\p{N}_]+"
+
+Scope: TypeAlias = Any  # this and the next two are of skl2onnx, which has no types
+Operator: TypeAlias = Any
+Container: TypeAlias = Any
 
 
 def is_own_graph(model: Any) -> bool:
@@ -251,14 +255,14 @@ def _last_step(model: Any) -> Any:
 # ---- steps of scikit-learn whose graphs by skl2onnx are not valid in double precision
 
 
-def _set_step_type(operator: Any) -> None:
+def _set_step_type(operator: Operator) -> None:
     types = required_package("skl2onnx").common.data_types
     number_type = type(types.guess_tensor_type(operator.inputs[0].type))
     cell_type = types.StringTensorType if _takes_strings(operator) else number_type
     operator.outputs[0].type = cell_type([None, len(operator.raw_operator.get_feature_names_out())])
 
 
-def _convert_polynomial(scope: Any, operator: Any, container: Any) -> None:
+def _convert_polynomial(scope: Scope, operator: Operator, container: Container) -> None:
     """Multiply columns: a column per factor of the products with most factors, filled up with 1."""
     nodes, powers = ContainerNodes(scope, container), operator.raw_operator.powers_
     X = nodes.input_matrix(operator)
@@ -273,7 +277,7 @@ def _convert_polynomial(scope: Any, operator: Any, container: Any) -> None:
     nodes.finish(operator, product)
 
 
-def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
+def _convert_imputer(scope: Scope, operator: Operator, container: Container) -> None:
     """Fill missing numbers, or missing strings, which are NO_VALUE."""
     step, nodes = operator.raw_operator, ContainerNodes(scope, container)
     if step.add_indicator or any(value is None or value != value for value in step.statistics_.tolist()):
@@ -290,25 +294,25 @@ def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
         nodes.finish(operator, is_missing.where(step.statistics_, X))
 
 
-def _takes_strings(operator: Any) -> bool:
+def _takes_strings(operator: Operator) -> bool:
     return isinstance(operator.inputs[0].type, required_package("skl2onnx").common.data_types.StringTensorType)
 
 
 class ContainerNodes(Nodes):
     """Nodes for a graph that skl2onnx converts."""
 
-    def __init__(self, scope: Any, container: Any) -> None:
+    def __init__(self, scope: Scope, container: Container) -> None:
         super().__init__()
         self._scope, self._container = scope, container
 
     def _name(self, name: str) -> str:
         return str(self._scope.get_unique_variable_name(f"perceptrons/{name}"))
 
-    def input_matrix(self, operator: Any) -> Value:
+    def input_matrix(self, operator: Operator) -> Value:
         """Return the inputs of an operator as one matrix of doubles."""
         return self.concat([Value(self, variable.full_name).to_double() for variable in operator.inputs], 1)
 
-    def finish(self, operator: Any, *values: Value) -> None:
+    def finish(self, operator: Operator, *values: Value) -> None:
         """Give the outputs of an operator their values, in their types, and hand all nodes over to skl2onnx."""
         types = required_package("skl2onnx").common.data_types
         for output, value in zip(operator.outputs, values, strict=False):
@@ -347,7 +351,7 @@ def _alias(estimator: type) -> str:
     return f"Perceptrons{estimator.__name__}"
 
 
-def _declare_all_outputs(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> list[Any]:
+def _declare_all_outputs(scope: Scope, model: Any, inputs: Any, custom_parsers: Any = None) -> list[Any]:
     """Declare the outputs label and scores, and probabilities if the model is calibrated."""
     guess_type = required_package("skl2onnx").common.data_types.guess_tensor_type
     operator = scope.declare_local_operator(_alias(type(model)), model)
@@ -364,12 +368,12 @@ def _classifier_parts(model: Any) -> ModelParts:
     return parts
 
 
-def _has_scores_by_row(operator: Any, parts: ModelParts) -> bool:
+def _has_scores_by_row(operator: Operator, parts: ModelParts) -> bool:
     """Return whether the scores of two classes are one number per row, as in `decision_function`."""
     return parts.is_binary and str(operator.outputs[1].raw_name) == "scores"
 
 
-def _set_classifier_types(operator: Any) -> None:
+def _set_classifier_types(operator: Operator) -> None:
     types = required_package("skl2onnx").common.data_types
     parts = _classifier_parts(operator.raw_operator)
     shape = [None, len(parts.classes)]
@@ -386,7 +390,7 @@ def _set_classifier_types(operator: Any) -> None:
         operator.outputs[1].type = number_type([None])
 
 
-def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
+def _convert_classifier(scope: Scope, operator: Operator, container: Container) -> None:
     parts, nodes = _classifier_parts(operator.raw_operator), ContainerNodes(scope, container)
     outputs = rule_outputs(parts, scores_of_rows(nodes.input_matrix(operator), parts))
     scores, probabilities = outputs.scores, outputs.probabilities
@@ -400,12 +404,12 @@ def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     nodes.finish(operator, outputs.label, *numbers)
 
 
-def _set_text_type(operator: Any) -> None:
+def _set_text_type(operator: Operator) -> None:
     types = required_package("skl2onnx").common.data_types
     operator.outputs[0].type = types.FloatTensorType([None, columns_of_text(operator.raw_operator).n_columns])
 
 
-def _convert_text(scope: Any, operator: Any, container: Any) -> None:
+def _convert_text(scope: Scope, operator: Operator, container: Container) -> None:
     text, nodes = operator.raw_operator, ContainerNodes(scope, container)
     words = TextInputs(text, columns_of_text(text))
     check_words(words)

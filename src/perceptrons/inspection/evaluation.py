@@ -21,6 +21,7 @@ from perceptrons.inspection.metrics import (
     MOST_SCORES,
     PRECISION_RANKS,
     SCORES,
+    Facts,
     Measure,
     Ranking,
     Reliability,
@@ -44,7 +45,7 @@ class LabelNumbers:
     """
 
     def __init__(self, classes: np.ndarray):
-        self.labels: list[Any] = classes.tolist()
+        self.labels: list[object] = classes.tolist()
         self.n_known = len(self.labels)
         self._is_whole = classes.dtype.kind in "iu"
         self._numbers = {key: k for k, label in enumerate(self.labels) for key in (str(label), label)}
@@ -53,7 +54,7 @@ class LabelNumbers:
         """Return the number of each label; a new one gets the next number."""
         return np.array([self._number(label) for label in labels.tolist()], np.intp)
 
-    def _number(self, label: Any) -> int:
+    def _number(self, label: object) -> int:
         if self._is_whole and isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
             label = int(label.partition(".")[0])  # +1 is 1
         number = self._numbers.get(label, self._numbers.get(str(label)))
@@ -63,7 +64,7 @@ class LabelNumbers:
         return number
 
     @property
-    def unknown(self) -> list[Any]:
+    def unknown(self) -> list[object]:
         """Return the labels that the model does not know."""
         return self.labels[self.n_known :]
 
@@ -152,7 +153,7 @@ class Quality(LabelNumbers):
         return values
 
     @property
-    def commonest(self) -> tuple[Any, float]:
+    def commonest(self) -> tuple[object, float]:
         """Return the most frequent label, and its share: the accuracy of always predicting it."""
         counts = self.confusion.sum(axis=1)
         return self.labels[int(counts.argmax())], float(counts.max() / self.total)
@@ -162,7 +163,7 @@ class Quality(LabelNumbers):
         """Return the number of examples with labels that the model does not know, which count as mistakes."""
         return int(self.confusion[self.n_known :].sum())
 
-    def by_class(self) -> list[dict[str, Any]]:
+    def by_class(self) -> list[Facts]:
         """Return a row per class with precision, recall and F1, which are None for 0/0."""
         counts = (self.confusion.diagonal(), self.confusion.sum(axis=1), self.confusion.sum(axis=0))
         return [
@@ -172,7 +173,7 @@ class Quality(LabelNumbers):
             )
         ]
 
-    def confusions(self) -> list[tuple[Any, Any, int]]:
+    def confusions(self) -> list[tuple[object, object, int]]:
         """Return (true, predicted, count) of the mistakes, the most frequent first."""
         mistakes = np.where(np.eye(len(self.labels), dtype=bool), 0, self.confusion)
         order = np.argsort(-mistakes, axis=None, kind="stable")[: np.count_nonzero(mistakes)]
@@ -247,7 +248,7 @@ class LabelQuality(LabelNumbers):
             name: None if value is None else float(value) for name, value in values.items()
         }
 
-    def by_class(self) -> list[dict[str, Any]]:
+    def by_class(self) -> list[Facts]:
         """Return a row per label with precision, recall and F1, which are None for 0/0."""
         counts = zip(self.labels, *(part.tolist() for part in (self.hit, self.true, self.predicted)), strict=True)
         return [
@@ -260,12 +261,12 @@ class LabelQuality(LabelNumbers):
 # ---- predictions of a model
 
 
-def several_labels(model: Any) -> bool:
+def several_labels(model: object) -> bool:
     """Return whether a model predicts any number of labels per example; False for models of other libraries."""
     return isinstance(model, Classifier) and has_learned(model) and learner_of(model).form != "single"
 
 
-def is_calibrated(model: Any) -> bool:
+def is_calibrated(model: object) -> bool:
     """Return whether the scores of a fitted model can become probabilities."""
     return isinstance(model, Classifier) and learner_of(model).calibration is not None
 

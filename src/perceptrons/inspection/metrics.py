@@ -14,6 +14,8 @@ from perceptrons.engine.wording import in_percent
 ANSWERS, SCORES, PROBABILITIES = "answers", "scores", "probabilities"  # what a metric is measured on
 RELIABILITY_BINS = 10  # of equal width
 
+Facts = dict[str, Any]  # plain values, for JSON
+
 
 class Cuts(NamedTuple):
     """The counts of predicting "positive" at or above a score, for every different score, the highest first."""

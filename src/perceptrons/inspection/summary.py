@@ -3,7 +3,6 @@
 `model_facts` computes everything once, as plain values for JSON; `describe_model` says the same to people.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.engine.passes.average import TOTAL
@@ -12,6 +11,7 @@ from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.wording import apart, count, in_percent, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
 from perceptrons.inspection.evaluation import several_labels
+from perceptrons.inspection.metrics import Facts
 from perceptrons.inspection.weights import (
     Row,
     constant_feature,
@@ -38,7 +38,7 @@ FORMS = {"fasttext": "lines with __label__", "tab": "lines of label, tab and tex
 SHOWN_OPTIONS = ("form", "label_column", "text_column", "categories", "ignore", "zero_based")  # of how files were read
 
 
-def model_summary(model: Any, top: int = N_WEIGHTS, label: str | None = None) -> dict[str, Any]:
+def model_summary(model: Any, top: int = N_WEIGHTS, label: str | None = None) -> Facts:
     """Return the facts about a model and its largest weights, as `perceptrons inspect --json` prints them.
 
     label: of one class only.
@@ -54,7 +54,7 @@ def model_summary(model: Any, top: int = N_WEIGHTS, label: str | None = None) ->
 # ---- facts for JSON
 
 
-def model_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
+def model_facts(model: "Perceptron | KernelPerceptron") -> Facts:
     """Return what a model of single examples is, and what it has seen."""
     return {
         "kind": type(model).__name__,
@@ -68,7 +68,7 @@ def model_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
     }
 
 
-def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
+def training_facts(model: "Perceptron | KernelPerceptron") -> Facts:
     """Return what a model learned from, with which settings, and why training stopped."""
     kernel, linear = {}, {}
     if isinstance(model, KernelPerceptron):
@@ -94,7 +94,7 @@ def training_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any]:
     }
 
 
-def tagger_facts(tagger: "SequencePerceptron") -> dict[str, Any]:
+def tagger_facts(tagger: "SequencePerceptron") -> Facts:
     """Return what a tagger is, and what it has seen."""
     parameters = tagger.get_params(deep=False)
     if tagger.templates is not None:
@@ -117,7 +117,7 @@ def tagger_facts(tagger: "SequencePerceptron") -> dict[str, Any]:
     }
 
 
-def calibration_facts(model: Classifier[Any]) -> dict[str, Any] | None:
+def calibration_facts(model: Classifier[Any]) -> Facts | None:
     """Return how the scores were calibrated, and how many examples were learned from since; None if they were not."""
     calibration = learner_of(model).calibration
     if calibration is None:
@@ -126,7 +126,7 @@ def calibration_facts(model: Classifier[Any]) -> dict[str, Any] | None:
     return {"method": calibration.method, "examples": calibration.n, "learned_since": learned_since}
 
 
-def _following_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any] | None:
+def _following_facts(model: "Perceptron | KernelPerceptron") -> Facts | None:
     """Return how a fitted model follows the examples that it learned from since; None if there were none."""
     if isinstance(model, KernelPerceptron):
         return None
@@ -146,7 +146,7 @@ def _listed_names(model: Any) -> list[str] | None:
     return columns.names() if columns.bits is None and columns.n_names <= MAX_LISTED_NAMES else None
 
 
-def _shown_source(source: dict[str, Any] | None) -> dict[str, Any] | None:
+def _shown_source(source: Facts | None) -> Facts | None:
     """Return how files were read, without the packed weights of words, which nobody can read."""
     preparation = (source or {}).get("preparation") or {}
     if source is None or "term_weights" not in preparation:
@@ -159,7 +159,7 @@ def _shown_source(source: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def describe_model(
-    model: "Perceptron | KernelPerceptron", hashing: dict[str, Any] | None, rows: list[Row]
+    model: "Perceptron | KernelPerceptron", hashing: Facts | None, rows: list[Row]
 ) -> list[tuple[str, str]]:
     """Return the summary of a model as names and texts, the most important first."""
     facts, source = model_facts(model), getattr(model, "source_", None)
@@ -277,14 +277,14 @@ def _describe_nonzero(model: "Perceptron | KernelPerceptron") -> str | None:
     return f"{model.n_nonzero_:,} of {model.coef_.size:,} are not 0"
 
 
-def describe_never_updated(audit: dict[str, Any], thing: str = "feature") -> str:
+def describe_never_updated(audit: Facts, thing: str = "feature") -> str:
     """Return the features that were never updated as text, such as "3 of 64 features (4.7%): column 1; column 33"."""
     share = in_percent(audit["count"] / max(1, audit["of"]))
     names = "; ".join(short(name, 28) for name in audit["features"][:5]) + "; ..." * (audit["count"] > 5)
     return f"{audit['count']:,} of {count(audit['of'], thing)} ({share}): {names}"
 
 
-def describe_hashing(audit: dict[str, Any]) -> str:
+def describe_hashing(audit: Facts) -> str:
     """Return an audit as text, such as "7,291 features in 2^20 columns; 44 (0.6%) share a column with another"."""
     if not audit["features"]:
         return f"2^{audit['bits']} columns"
@@ -296,7 +296,7 @@ def describe_hashing(audit: dict[str, Any]) -> str:
     return f"{text}; {n_sharing:,} ({in_percent(n_sharing / audit['features'])}) share a column with another"
 
 
-def _describe_shared(audit: dict[str, Any], rows: list[Row]) -> str:
+def _describe_shared(audit: Facts, rows: list[Row]) -> str:
     """Return whether the largest weights belong to one feature each, as text."""
     heavy = {place for row in rows for place in heaviest(row.weights, MAX_HEAVY_WEIGHTS)}
     shared = [entry for entry in audit["heaviest"] if entry["column"] in heavy]
@@ -306,7 +306,7 @@ def _describe_shared(audit: dict[str, Any], rows: list[Row]) -> str:
     return f"{len(shared)} of the {len(heavy)} largest weights belong to shared columns, such as that of {first}"
 
 
-def _describe_source(source: dict[str, Any]) -> str:
+def _describe_source(source: Facts) -> str:
     """Return how files were read as text, without defaults, such as "text: words 1-2, lowercase False"."""
     parts = {name: source[name] for name in SHOWN_OPTIONS if source.get(name)} | {"categories": categories_of(source)}
     usual = HashedText().get_params() | {"bits": None, "words": None}
@@ -324,7 +324,7 @@ def _describe_source(source: dict[str, Any]) -> str:
     return f"{source['format']}: {', '.join(phrases)}" if phrases else str(source["format"])
 
 
-def describe_preparation(source: Mapping[str, Any]) -> list[str]:
+def describe_preparation(source: Facts) -> list[str]:
     """Return how tables are prepared for a model as texts. source: how the model reads files."""
     preparation = source.get("preparation") or {}
     steps = [] if preparation.get("scale", "none") == "none" else [f"numbers scaled ({preparation['scale']})"]
@@ -337,7 +337,7 @@ def describe_preparation(source: Mapping[str, Any]) -> list[str]:
     return steps + ([f"products {listed(products)}"] if products else [])
 
 
-def categories_of(source: Mapping[str, Any]) -> list[str]:
+def categories_of(source: Facts) -> list[str]:
     """Return the columns with categories, without dates and yes-or-no columns, which are also read as strings."""
     preparation = source.get("preparation") or {}
     derived = {*preparation.get("dates", ()), *preparation.get("flags", ())}

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from perceptrons.engine.wording import in_percent
 from perceptrons.inspection.evaluation import Quality, measure
+from perceptrons.inspection.metrics import Facts
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores, are_phrase_labels, phrase_scores
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Share(NamedTuple):
     def describe(self, things: str) -> str:
         return f"{in_percent(self.share or 0, 2)} ({self.right:,} of {self.total:,} {things})"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Facts:
         return {"total": self.total, "right": self.right, "accuracy": self.share}
 
 
@@ -49,7 +50,7 @@ class TaggerQuality:
     def phrase_f1(self) -> float | None:
         return None if self.phrases is None else self.phrases.f1
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Facts:
         quality, phrases = self.quality, self.phrases
         return {
             "tokens": quality.total,
@@ -72,7 +73,7 @@ class TaggerQuality:
 
 def measure_tagger(
     tagger: "SequencePerceptron",
-    sentences: list[list[Any]],
+    sentences: list[list[object]],
     labels: list[list[str]],
     words: Iterable[str],
     scheme: str | None = None,
@@ -99,7 +100,7 @@ def measure_tagger(
     )  # fmt: skip
 
 
-def tagged(tagger: "SequencePerceptron", sentences: list[list[Any]]) -> list[list[str]]:
+def tagged(tagger: "SequencePerceptron", sentences: list[list[object]]) -> list[list[str]]:
     """Return the predicted labels as strings, for a file."""
     predicted = tagger.predict(sentences)
     if all(isinstance(label, str) for label in tagger.classes_.tolist()):
@@ -107,7 +108,7 @@ def tagged(tagger: "SequencePerceptron", sentences: list[list[Any]]) -> list[lis
     return [[str(label) for label in labels] for labels in predicted]
 
 
-def _phrase_json(of: PhraseCounts) -> dict[str, Any]:
+def _phrase_json(of: PhraseCounts) -> Facts:
     return {
         "count": of.n_true, "found": of.n_found, "right": of.n_right,
         "precision": of.precision, "recall": of.recall, "f1": of.f1,

@@ -23,6 +23,7 @@ from perceptrons.engine.training.feature_names import (
 )
 from perceptrons.engine.wording import short
 from perceptrons.inspection.evaluation import several_labels
+from perceptrons.inspection.metrics import Facts
 
 if TYPE_CHECKING:
     from perceptrons.kernel import KernelPerceptron
@@ -104,7 +105,7 @@ def support_names(model: "KernelPerceptron", lines: np.ndarray | None = None) ->
 # ---- units of scaled numbers
 
 
-def are_scaled(model: Any) -> bool:
+def are_scaled(model: object) -> bool:
     """Return whether a model learned from scaled numbers, so that its weights can be compared."""
     preparation = (getattr(model, "source_", None) or {}).get("preparation") or {}
     return preparation.get("scale", "none") != "none"
@@ -149,15 +150,15 @@ class Weight(NamedTuple):
         more = f" +{len(self.others)} more" if self.others else ""
         return short(self.feature, at_most - len(more)) + more
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Facts:
         return {name: value for name, value in self._asdict().items() if value not in ((), None)}
 
 
 class Row(NamedTuple):
     """The weights of a class, or of a pair of classes; positive ones are evidence for the last class of the row."""
 
-    classes: tuple[Any, ...]
-    other: Any  # the class that negative weights are evidence for; None: all others
+    classes: tuple[object, ...]
+    other: object  # the class that negative weights are evidence for; None: all others
     weights: np.ndarray
     bias: float
     thing: str = "class"  # or "pair" of classes, or "label" of a tagger
@@ -165,7 +166,7 @@ class Row(NamedTuple):
     def title(self, at_most: int = 28) -> str:
         return " vs ".join(short(str(label), at_most) for label in self.classes)
 
-    def named(self) -> dict[str, Any]:
+    def named(self) -> Facts:
         """Return the class or the pair for JSON."""
         return {self.thing: self.classes[0] if len(self.classes) == 1 else list(self.classes)}
 
@@ -175,7 +176,7 @@ class Row(NamedTuple):
         return label in names or label == " vs ".join(names)
 
 
-def is_tagger(model: Any) -> bool:
+def is_tagger(model: object) -> bool:
     """Return whether a model labels sequences."""
     return hasattr(model, "templates")
 
@@ -238,7 +239,7 @@ def top(row: Row, names: DisplayNames, n: int, units: Units | None = None) -> li
     return weights
 
 
-def most_important(model: Any, rows: list[Row], n: int, lines: np.ndarray | None = None) -> dict[str, Any]:
+def most_important(model: Any, rows: list[Row], n: int, lines: np.ndarray | None = None) -> Facts:
     """Return the n largest weights, or support vectors, of every row for JSON. lines: of the training examples."""
     names = DisplayNames() if hasattr(model, "kernel") else names_in_files(model)
     units = {} if is_tagger(model) else units_of(model)
@@ -260,7 +261,7 @@ def most_important(model: Any, rows: list[Row], n: int, lines: np.ndarray | None
     }
 
 
-def _support_as_json(model: "KernelPerceptron", weight: Weight, lines: np.ndarray | None) -> dict[str, Any]:
+def _support_as_json(model: "KernelPerceptron", weight: Weight, lines: np.ndarray | None) -> Facts:
     """Return a support vector with its coefficient: its row counts from 0, its line from 1; None if not known."""
     row = int(model.support_[weight.column])
     line = None if row < 0 or lines is None else int(lines[row])
@@ -301,7 +302,7 @@ class ScaledWeights(NamedTuple):
         ends = nonzero[[self.largest[nonzero].argmax(), self.largest[nonzero].argmin()]].tolist()
         return [(self.names[column], float(self.largest[column])) for column in ends]
 
-    def heaviest(self, n: int) -> list[dict[str, Any]]:
+    def heaviest(self, n: int) -> list[Facts]:
         """Return the features with the largest weight × deviation in any row, the largest first, with that row."""
         if not self.rows:
             return []
@@ -318,7 +319,7 @@ class ScaledWeights(NamedTuple):
             })  # fmt: skip
         return entries
 
-    def to_dict(self, n: int) -> dict[str, Any]:
+    def to_dict(self, n: int) -> Facts:
         """Return both for JSON."""
         ends = [{"feature": name, "largest_value": value} for name, value in self.extremes()]
         return {"uneven": self.scaler is not None, "extremes": ends, "weights": self.heaviest(n)}
@@ -327,7 +328,7 @@ class ScaledWeights(NamedTuple):
 # ---- columns that several features share, or that were never updated
 
 
-def hashing_audit(model: Any, rows: list[Row], top: int) -> dict[str, Any] | None:
+def hashing_audit(model: Any, rows: list[Row], top: int) -> Facts | None:
     """Return how features share columns, and the shared columns with the largest weights; None without hashing."""
     columns = getattr(model, "columns_", None)
     if columns is None or columns.bits is None or hasattr(model, "kernel"):
@@ -340,7 +341,7 @@ def hashing_audit(model: Any, rows: list[Row], top: int) -> dict[str, Any] | Non
     return audit
 
 
-def never_updated(model: Any) -> dict[str, Any] | None:
+def never_updated(model: Any) -> Facts | None:
     """Return how many features were never updated, of how many, and some names; None for kernel models.
 
     With hashing, only columns with a known name count.

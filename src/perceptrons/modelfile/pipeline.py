@@ -102,7 +102,7 @@ class Stored:
         return module.read(Content(header, arrays))
 
 
-def is_pipeline(model: Any) -> bool:
+def is_pipeline(model: object) -> bool:
     """Return whether this is a trusted estimator of scikit-learn, which a file may contain."""
     kind = type(model)
     return kind.__module__.startswith("sklearn.") and is_trusted(kind.__module__, kind.__name__)
@@ -136,7 +136,7 @@ def contents(model: Any) -> Content:
     from skops.io.exceptions import UnsupportedTypeException
 
     check_is_fitted(model)
-    replaced: dict[int, Any] = {}
+    replaced: dict[int, object] = {}
     for location, part in parts_of(model):
         try:
             if type(part) in MODELS and has_learned(part):
@@ -173,7 +173,7 @@ def read(content: Content) -> Any:
             model = loads(skops_file, trusted=trusted)
         is_expected = type(model).__name__ == header["class"] and is_pipeline(model)
         require(is_expected, "a pipeline, or another known estimator")
-        replaced: dict[int, Any] = {}
+        replaced: dict[int, object] = {}
         for _, part in parts_of(model):
             check_part(part)
             if isinstance(part, Stored):
@@ -260,7 +260,7 @@ def _schema_nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield all objects in an estimator, each once, with the name of its step."""
-    stack, visited = [("the " + type(model).__name__, model, 0)], dict[int, Any]()
+    stack, visited = [("the " + type(model).__name__, model, 0)], dict[int, object]()
     while stack:
         location, part, depth = stack.pop()
         if id(part) in visited or part is None or isinstance(part, str | bytes | int | float | type):
@@ -284,7 +284,7 @@ def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
         stack += [(inside, child, depth + 1) for child in children]
 
 
-def is_index(part: Any) -> bool:
+def is_index(part: object) -> bool:
     """Return whether this is an index of pandas, which may name the columns of a ColumnTransformer."""
     return type(part).__module__.split(".")[0] == "pandas" and hasattr(part, "tolist")
 
