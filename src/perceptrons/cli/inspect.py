@@ -51,7 +51,7 @@ def inspect(options: InspectOptions) -> None:
     --data, it also says whether weights can be compared, and --example N explains one prediction.
     """
     from perceptrons.inspection.evaluation import is_calibrated, several_labels
-    from perceptrons.inspection.weights import hashing_audit, rows_of
+    from perceptrons.inspection.summary import ModelSummary
 
     model, top, label = load_any(options.model), options.top, options.label
     for name in given(options, ("example", *READING)) if not options.data else ():
@@ -59,30 +59,26 @@ def inspect(options: InspectOptions) -> None:
     if is_tagger(model):
         inspect_tagger(model, options)
         return
-    from perceptrons.inspection.summary import describe_model, model_summary
-
-    mirrored = options.json or label is not None
-    rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
-    if not rows:
+    summary = ModelSummary(model, top, label, mirrored=options.json or label is not None)
+    if not summary.rows:
         classes = listed(model.classes_.tolist())
         raise BadInputError(f"--class {label}: the model does not have this class. Its classes are {classes}.")
-    hashing = hashing_audit(model, rows, top)
-    if options.collisions and hashing is None:
+    if options.collisions and summary.hashing is None:
         raise BadInputError(
             f"{options.model}: its features are not hashed, so no features share a column: leave --collisions out."
         )
     findings = examine_data(model, options.data, options) if options.data else None
     if options.json:
         data = {} if findings is None else {"on_data": findings.to_dict(top)}
-        print(as_json({"model": str(options.model), **model_summary(model, top, label), **data}), end="")
+        print(as_json({"model": str(options.model), **summary.to_dict(), **data}), end="")
         return
     console = screen()
-    console.print(facts_grid(describe_model(model, hashing, rows)))
+    console.print(facts_grid(summary.lines()))
     if options.collisions:
-        assert hashing is not None
-        _show_collisions(hashing, console)
+        assert summary.hashing is not None
+        _show_collisions(summary.hashing, console)
         return
-    (_show_support if is_kernel(model) else _show_weights)(model, rows, top, console)
+    (_show_support if is_kernel(model) else _show_weights)(model, summary.rows, top, console)
     if findings is not None:
         _show_findings(findings, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
@@ -277,16 +273,16 @@ def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
 
 def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.inspection.summary import describe_tagger, model_summary
-    from perceptrons.inspection.weights import names_in_files, rows_of, transitions
+    from perceptrons.inspection.summary import ModelSummary
+    from perceptrons.inspection.weights import names_in_files, transitions
 
     if options.data:
         raise BadInputError(
             f"{options.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
         )
     label, n = options.label, options.top
-    rows = [row for row in rows_of(tagger) if label is None or row.is_about(label)]
-    if not rows:
+    summary = ModelSummary(tagger, n, label)
+    if not summary.rows:
         raise BadInputError(
             f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
         )
@@ -296,8 +292,8 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
         of_one = f"of each label ({kind}); for one label: --class LABEL"
         if label is not None:
             of_one = f"for {plain(label)} ({kind})"
-        console.print(facts_grid(describe_tagger(tagger)), heading(f"Most important features {of_one}"))
-        show_rows(rows, names_in_files(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
+        console.print(facts_grid(summary.lines()), heading(f"Most important features {of_one}"))
+        show_rows(summary.rows, names_in_files(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
         if steps := transitions(tagger, n, label):
             about = "" if label is None else f" from and to {plain(label)}"
             cells = ((plain(source), plain(target), signed(weight)) for source, target, weight in steps)
@@ -305,4 +301,4 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
             console.print(heading(f"Largest transition weights{about}"), table)
         console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")
 
-    print_result(options, lambda: {"model": str(options.model), **model_summary(tagger, n, label)}, show)
+    print_result(options, lambda: {"model": str(options.model), **summary.to_dict()}, show)

@@ -1,10 +1,11 @@
-"""Summaries of fitted models: settings, classes, features, training, the largest weights.
+"""The summary of a fitted model: settings, classes, features, training, the largest weights.
 
-`model_facts` computes everything once, as plain values for JSON; `describe_model` says the same to people.
+A `ModelSummary` computes everything once. It is shown as text or HTML to people, and as plain values to programs.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from perceptrons.engine import html
 from perceptrons.engine.passes.average import TOTAL
 from perceptrons.engine.passes.following import LEAD
 from perceptrons.engine.training.base import Classifier, learner_of
@@ -38,17 +39,56 @@ FORMS = {"fasttext": "lines with __label__", "tab": "lines of label, tab and tex
 SHOWN_OPTIONS = ("form", "label_column", "text_column", "categories", "ignore", "zero_based")  # of how files were read
 
 
-def model_summary(model: Any, top: int = N_WEIGHTS, label: str | None = None) -> Facts:
-    """Return the facts about a model and its largest weights, as `perceptrons inspect --json` prints them.
+class ModelSummary:
+    """What a fitted model is and has learned, with its largest weights.
 
-    label: of one class only.
+    Parameters
+    ----------
+    model : Perceptron, KernelPerceptron or SequencePerceptron
+    top : int, default=10
+        The number of weights, or support vectors, of each class.
+    label : str, optional
+        Only the weights of this class.
+    mirrored : bool, default=True
+        Whether the first of two classes has weights, too: those of the second with the opposite signs.
+
+    Attributes
+    ----------
+    facts : dict
+        Plain values about the model.
+    rows : list of Row
+        The weights by class; empty if there is no class `label`.
+    hashing : dict or None
+        How features share columns, if they are hashed.
     """
-    rows = [row for row in rows_of(model) if label is None or row.is_about(label)]
-    weights = most_important(model, rows, top)
-    if is_tagger(model):
-        arcs = [dict(zip(("from", "to", "weight"), arc, strict=True)) for arc in transitions(model, top, label)]
-        return {**tagger_facts(model), **weights, "transitions": arcs}
-    return {**model_facts(model), "hashing": hashing_audit(model, rows, top), **weights}
+
+    def __init__(self, model: Any, top: int = N_WEIGHTS, label: str | None = None, mirrored: bool = True):
+        self.model, self._top, self._label = model, top, label
+        self.facts = tagger_facts(model) if is_tagger(model) else model_facts(model)
+        self.rows = [row for row in rows_of(model, mirrored) if label is None or row.is_about(label)]
+        self.hashing = hashing_audit(model, self.rows, top) if self.rows else None
+
+    def to_dict(self) -> Facts:
+        """Return everything for JSON, as `perceptrons inspect --json` prints it."""
+        weights = most_important(self.model, self.rows, self._top)
+        if not is_tagger(self.model):
+            return {**self.facts, "hashing": self.hashing, **weights}
+        arcs = transitions(self.model, self._top, self._label)
+        names = ("from", "to", "weight")
+        return {**self.facts, **weights, "transitions": [dict(zip(names, arc, strict=True)) for arc in arcs]}
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the facts as names and texts, the most important first."""
+        lines = _describe_tagger(self.model) if is_tagger(self.model) else _describe_classifier(self)
+        return [(name, text) for name, text in lines if text is not None]
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        width = max(len(name) for name, _ in lines)
+        return "\n".join(f"{name:{width}}  {text}" for name, text in lines)
+
+    def _repr_html_(self) -> str:
+        return html.block(html.table(self.lines()))
 
 
 # ---- facts for JSON
@@ -158,11 +198,9 @@ def _shown_source(source: Facts | None) -> Facts | None:
 # ---- the same for people
 
 
-def describe_model(
-    model: "Perceptron | KernelPerceptron", hashing: Facts | None, rows: list[Row]
-) -> list[tuple[str, str]]:
-    """Return the summary of a model as names and texts, the most important first."""
-    facts, source = model_facts(model), getattr(model, "source_", None)
+def _describe_classifier(summary: ModelSummary) -> list[tuple[str, str | None]]:
+    model, facts, hashing = summary.model, summary.facts, summary.hashing
+    source = getattr(model, "source_", None)
     labels, names, features, never = facts["classes"], facts["feature_names"], f"{facts['n_features']:,}", None
     if names:
         some = names if len(names) <= 5 else [*names[:3], "...", names[-1]]
@@ -173,7 +211,7 @@ def describe_model(
     updates = f"{count(model.n_updates_, 'update')}{apart(model)}"
     several = ", several labels per example" if facts["several_labels"] else ""
     is_kernel = isinstance(model, KernelPerceptron)
-    lines: list[tuple[str, str | None]] = [
+    return [
         ("kind", f"{facts['kind']}, combine={model.combine!r}{several}"),
         ("kernel", describe_kernel(model) if is_kernel else None),
         ("keeps", describe_support(model) if is_kernel else None),
@@ -188,16 +226,14 @@ def describe_model(
         ("never updated", never),
         ("reads", _describe_source(source) if source else None),
         ("hashing", None if hashing is None else describe_hashing(hashing)),
-        ("shared", None if hashing is None else _describe_shared(hashing, rows)),
+        ("shared", None if hashing is None else _describe_shared(hashing, summary.rows)),
         ("learned", f"{count(model.n_iter_, 'epoch')}, {mistakes}{updates}, {count(round(model.t_), 'example')} seen"),
         ("stopped", facts["why"]),
         ("tested", tested(model) if hasattr(model, "recipe_") else None),
     ]
-    return [(name, text) for name, text in lines if text is not None]
 
 
-def describe_tagger(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
-    """Return the summary of a tagger as names and texts, the most important first."""
+def _describe_tagger(tagger: "SequencePerceptron") -> list[tuple[str, str | None]]:
     labels, words = tagger.classes_.tolist(), tagger.known_words()
     inputs = "features computed in Python"
     if tagger.templates is not None:
@@ -212,7 +248,7 @@ def describe_tagger(tagger: "SequencePerceptron") -> list[tuple[str, str]]:
         ("learned", f"{count(tagger.n_iter_, 'epoch')}, {count(tagger.n_mistakes_, 'mistake')}, "
                     f"{count(tagger.n_updates_, 'update')}, {count(round(tagger.t_), 'sentence')} seen"),
         ("stopped", why_it_stopped(tagger)),
-        *([("tested", tested(tagger))] if hasattr(tagger, "recipe_") else []),
+        ("tested", tested(tagger) if hasattr(tagger, "recipe_") else None),
     ]  # fmt: skip
 
 
