@@ -71,10 +71,10 @@ def refusing_data() -> Iterator[None]:
 def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerceptron":
     """Load a model or a tagger. pipelines: also a pipeline of scikit-learn."""
     from perceptrons import ModelFileError, StructuredPerceptron, load
-    from perceptrons.modelfile import check_ordinary
+    from perceptrons.modelfile import check_regular_file
 
     with refusing(ModelFileError), refusing_to_open(path):
-        check_ordinary(path)
+        check_regular_file(path)
         path.open("rb").close()
         model = load(path)
     if isinstance(model, StructuredPerceptron):

@@ -285,7 +285,7 @@ def winners(model: Any, scores: np.ndarray) -> np.ndarray:
 
 
 def predicted_with_scores(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same for examples, with their scores."""
+    """Return the numbers of the predicted classes of examples, as `winners` does, and their scores."""
     with columns_matched():
         scores = model.decision_function(X)
     return winners(model, scores), scores

@@ -29,7 +29,10 @@ PLACE = "place."  # prefix of the arrays that say where a checkpoint is in the d
 KEY = "perceptrons"  # of the only metadata entry, because safetensors writes several in random order
 INVALID_FILE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 AnyModel = Perceptron | KernelPerceptron | SequencePerceptron | StructuredPerceptron
-KINDS: dict[str, Codec] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence, structured)}
+KINDS: dict[str, Codec] = {
+    "Perceptron": linear, "KernelPerceptron": kernel, "SequencePerceptron": sequence,
+    "StructuredPerceptron": structured,
+}  # fmt: skip
 
 
 class ModelFileError(ValueError):
@@ -93,7 +96,7 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, Header]:
     """Load a model, and return it with the header of its file."""
     path = Path(os.fsdecode(path))
     try:
-        check_ordinary(path)
+        check_regular_file(path)
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             if KEY not in metadata:
@@ -135,7 +138,7 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, Header]:
         raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
 
 
-def check_ordinary(path: Path) -> None:
+def check_regular_file(path: Path) -> None:
     """Raise ModelFileError for a folder, or for a pipe or device, which might block."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):

@@ -193,7 +193,7 @@ def header_of(model: Any, /, **replacements: Any) -> Header:
     }
 
 
-def timeless(header: Header) -> Header:
+def without_seconds(header: Header) -> Header:
     """Return a header without the seconds of training, so that the same seed gives the same file."""
     report = header["report"]
     history = [row | {"seconds": None} for row in report["history_"]]
@@ -280,7 +280,7 @@ def _plain(value: object) -> Any:
 # ---- reading
 
 
-def names_in(names: Any, n: int) -> list[str]:
+def read_names(names: Any, n: int) -> list[str]:
     """Return the names of n features, which must differ."""
     require(isinstance(names, list) and len(names) == n, "as many feature names as features")
     names = [str(name) for name in names]
@@ -304,12 +304,12 @@ def resume(model: Any, learner: Any, header: Header) -> None:
 
 
 def resume_classifier(model: Any, learner: Any, content: Content) -> None:
-    """Do the same, and give a classifier of single examples what `classifier_content` wrote."""
+    """Give a classifier of single examples its learner, and all that `header_of` and `classifier_content` wrote."""
     header = content.header
     resume(model, learner, header)
     model.n_features_in_ = learner.n_features
     if header["features"] is not None:
-        model.feature_names_in_ = names_in(header["features"], model.n_features_in_)
+        model.feature_names_in_ = read_names(header["features"], model.n_features_in_)
     source, columns = header.get("source"), header.get("columns")
     if source is not None:
         check_recipe(source)

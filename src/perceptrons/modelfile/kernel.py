@@ -27,7 +27,6 @@ from perceptrons.modelfile.contents import (
     support_arrays,
 )
 
-ESTIMATOR = KernelPerceptron
 LARGEST_FORGOTTEN = 1e290  # squared length of a removed example, whose sums must stay finite
 
 

@@ -37,10 +37,9 @@ from perceptrons.modelfile.contents import (
     require,
     resume_classifier,
     support_arrays,
-    timeless,
+    without_seconds,
 )
 
-ESTIMATOR = Perceptron
 MAX_COLUMNS = 2**31
 
 
@@ -78,7 +77,7 @@ def contents(model: Perceptron) -> Content:
         arrays |= {"log": learner.votes.log, **support_arrays(support)}
         support_shape = list(support.shape)
     header = {
-        **timeless(header_of(model)),
+        **without_seconds(header_of(model)),
         "scheme": learner.scheme,
         "form": learner.form,
         "intercept": weights.one,  # the square of the constant feature

@@ -25,8 +25,11 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.engine.training.base import has_learned
 from perceptrons.features import Columns, HashedFeatures, HashedText, TableFeatures
 from perceptrons.features.from_memory import check_recipe
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, sequence
 from perceptrons.modelfile.contents import Codec, Content, finite_number, require
+from perceptrons.sequence import SequencePerceptron
 
 TRUSTED = {
     "sklearn.calibration": ("CalibratedClassifierCV",),
@@ -77,7 +80,7 @@ class StepCodec(Codec, Protocol):
         """Raise ValueError for parameters that cannot be combined."""
 
 
-MODELS: dict[type, StepCodec] = {kind.ESTIMATOR: kind for kind in (linear, kernel, sequence)}
+MODELS: dict[type, StepCodec] = {Perceptron: linear, KernelPerceptron: kernel, SequencePerceptron: sequence}
 
 
 class OtherVersionError(ValueError):

@@ -15,12 +15,12 @@ from perceptrons.engine.training.memory import check_claim
 from perceptrons.modelfile.contents import (
     Content,
     header_of,
-    names_in,
+    read_names,
     refuse_infinite,
     require,
     resume,
     strings_array,
-    timeless,
+    without_seconds,
 )
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 from perceptrons.sequence.chain_weights import Entries
@@ -30,7 +30,6 @@ from perceptrons.sequence.template_features import TemplateFeatures
 from perceptrons.sequence.templates import template_features
 from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
 
-ESTIMATOR = SequencePerceptron
 MAX_FEATURES = 2**40
 FEATURE_BYTES = 9  # without weights
 ARC_BYTES = 24  # of a pair of labels, with its average
@@ -60,7 +59,7 @@ def contents(model: SequencePerceptron) -> Content:
         arrays = {"numbers": order.astype(np.int64)}
     else:
         order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
-    shared = timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed)))
+    shared = without_seconds(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed)))
     if model.validation_metric == "accuracy":
         del shared["parameters"]["validation_metric"]  # older files do not have it
     header = {
@@ -193,7 +192,7 @@ def _features(model: SequencePerceptron, content: Content) -> tuple[Any, np.ndar
         require(model.hash_bits is None and model.min_count == 1, "no names in a matrix")
         columns = content.header["columns"]
         if columns is not None:
-            model.feature_names_in_ = np.array(names_in(columns, n), dtype=object)
+            model.feature_names_in_ = np.array(read_names(columns, n), dtype=object)
         return MatrixFeatures(n, columns), content.ascending("numbers", n)
     features: Any = NamedFeatures(int(model.min_count), model.hash_bits)
     if model.templates is not None:

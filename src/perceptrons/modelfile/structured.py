@@ -4,11 +4,10 @@ import numpy as np
 
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.memory import check_claim
-from perceptrons.modelfile.contents import Content, header_of, refuse_infinite, require, resume, timeless
+from perceptrons.modelfile.contents import Content, header_of, refuse_infinite, require, resume, without_seconds
 from perceptrons.structured.estimator import StructuredPerceptron, check_choices
 from perceptrons.structured.learner import LARGEST, OutputLearner
 
-ESTIMATOR = StructuredPerceptron
 WEIGHT_BYTES = 24  # with the average
 MAX_WEIGHTS = 2**48  # more than any memory holds
 
@@ -21,7 +20,7 @@ def contents(model: StructuredPerceptron) -> Content:
     arrays = {"where": used.astype(np.int64), "w": learner.w[used], "late": learner.late[used]}
     counts = {"size": learner.size, "t": learner.t, "updates": learner.updates}
     refuse_infinite({"w": arrays["w"], "late": arrays["late"]})
-    header = timeless(header_of(model, model=None)) | counts
+    header = without_seconds(header_of(model, model=None)) | counts
     return Content(header, arrays)
 
 
