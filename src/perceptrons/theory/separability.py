@@ -39,7 +39,6 @@ from perceptrons.theory.exact import (
     Simplex,
     balanced,
     cancellation_equations,
-    column_scales,
     null_weights,
     rounded,
     used_columns,
@@ -353,16 +352,18 @@ class Prover:
         if n_equations > MAX_SIMPLEX_EQUATIONS:
             self.undecided = "rounding hides the result, and the data have too many dimensions for exact computation."
             return None
-        scales = column_scales(self.examples.X)
+        columns = used_columns(self.examples.X)
         pairs = new_pairs = step.support
-        simplex = Simplex(n_equations)
+        simplex, exponents = Simplex(n_equations), np.empty(0, int)
         while True:
             self.clock.tick()
-            system = cancellation_equations(self.examples, self.fit_intercept, new_pairs, scales)
+            system = cancellation_equations(self.examples, self.fit_intercept, new_pairs, columns)
             simplex.add(system.points)
+            exponents = np.append(exponents, np.full(len(system.points), system.exponent))
             weights, separator = simplex.solve(self.clock.tick)
-            if weights:
-                return self._combination(pairs, [weights.get(place, 0) for place in range(len(pairs.rows))])
+            if weights:  # of points divided by powers of two: of the points themselves they are divided, too
+                shifts = (exponents.max() - exponents).tolist()
+                return self._combination(pairs, [weights.get(place, 0) << shift for place, shift in enumerate(shifts)])
             theta, b = system.weights(separator)
             if any(self._prove(*rounded(theta, b, bits)) for bits in (53, 128, 512)) or self._prove(theta, b):
                 return None
