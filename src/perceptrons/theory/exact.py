@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from perceptrons.engine.passes.modular import PRIME, eliminate, invert
 from perceptrons.theory.examples import Examples
-from perceptrons.theory.largest_margin import PairList, pair_points
+from perceptrons.theory.largest_margin import PairList, class_parts, pair_points
 
 LIMB_BITS = 26  # a remainder times a limb, summed over MAX_COLUMNS columns, fits in 64 bits
 MAX_COLUMNS = 2047
@@ -242,7 +242,7 @@ def cancellation_equations(
     if fit_intercept:
         x, columns = np.hstack([x, np.ones((len(x), 1), x.dtype)]), np.append(columns, width - 1)
     whole, exponent = integers(x)
-    points = pair_points(whole, codes[pairs.rows], pairs.rivals, K)
+    points = pair_points(whole, class_parts(codes[pairs.rows], pairs.rivals, K))
     return CancellationEquations(points, exponent, columns, (1 if K == 2 else K, width))
 
 

@@ -199,14 +199,15 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
 
 
 def true_lead(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the score of the true class minus that of its best rival; scores of two classes are one number each."""
+    """Return the score of the true class minus that of its best rival; scores of two classes may be one number each."""
     return leads(scores, codes)[0]
 
 
 def leads(scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the score of the true class minus that of its best rival, as `true_lead` does, and the rival."""
-    if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores), 1 - codes
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        s = scores.ravel()
+        return np.where(codes == 1, s, -s), 1 - codes
     every, others = np.arange(len(scores)), scores.copy()
     others[every, codes] = -np.inf
     rivals = others.argmax(axis=1)
