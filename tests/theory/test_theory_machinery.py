@@ -83,11 +83,11 @@ def test_the_simplex_method_gives_a_combination_or_a_separator_that_is_right(dat
     points = np.array(data.draw(st.lists(numbers, min_size=n, max_size=n)), object)
     simplex = Simplex(d)
     simplex.add(points[: n // 2])
-    before = simplex.solve(lambda: None)
+    weights_before, _ = simplex.solve(lambda: None)
     simplex.add(points[n // 2 :])
     weights, separator = simplex.solve(lambda: None)
     assert bool(weights) != bool(separator)
-    assert weights or not before.weights  # more points cannot come apart again
+    assert weights or not weights_before  # more points cannot come apart again
     if weights:
         assert min(weights.values()) > 0
         assert len(weights) <= d + 1

@@ -184,7 +184,7 @@ class Certificate(TheoryResult):
             X, unit = scaled
         combination = self.support if self.separable else self.witness
         assert combination is not None
-        total = self._sum(combination, X, codes)
+        total = sum_of_pairs(combination, X, codes, labels)
         if total is None:
             return False
         if not self.separable:
@@ -198,21 +198,6 @@ class Certificate(TheoryResult):
             return False
         weights = ExactWeights(self.coef, times_unit(self.intercept, unit))
         return Checker(X, codes).leads_at_least(weights, reached)
-
-    def _sum(self, combination: Combination, X: Any, codes: np.ndarray) -> ExactSum | None:
-        """Return the exact sum of a combination; None if it does not fit the data."""
-        places = {label: place for place, label in enumerate(self.classes)}
-        own = [places.get(label, -1) for label in combination.labels]
-        rivals = [places.get(label, -1) for label in combination.rivals]
-        rows = list(combination.rows)
-        fits = (
-            all(0 <= row < X.shape[0] for row in rows)
-            and -1 not in own
-            and -1 not in rivals
-            and all(codes[row] == y and y != r for row, y, r in zip(rows, own, rivals, strict=True))
-            and len(set(zip(rows, rivals, strict=True))) == len(rows)
-        )
-        return exact_sum(X, rows, own, rivals, combination.whole, len(self.classes)) if fits else None
 
     def _is_well_formed(self) -> bool:
         """Return whether exactly the parts that the claim needs are there, with the right types and lengths."""
@@ -351,6 +336,21 @@ class Certificate(TheoryResult):
             f"The classes overlap: weighted as follows, these {len(rows):,} examples cancel out exactly, which they "
             f"cannot if {right}."
         )
+
+
+def sum_of_pairs(combination: Combination, X: Any, codes: np.ndarray, classes: list[Any]) -> ExactSum | None:
+    """Return the exact sum of a combination; None if it does not fit the data."""
+    places = {label: place for place, label in enumerate(classes)}
+    own, rivals = ([places.get(label, -1) for label in part] for part in (combination.labels, combination.rivals))
+    rows = list(combination.rows)
+    fits = (
+        all(0 <= row < X.shape[0] for row in rows)
+        and -1 not in own
+        and -1 not in rivals
+        and all(codes[row] == y and y != r for row, y, r in zip(rows, own, rivals, strict=True))
+        and len(set(zip(rows, rivals, strict=True))) == len(rows)
+    )
+    return exact_sum(X, rows, own, rivals, combination.whole, len(classes)) if fits else None
 
 
 def format_fraction(weight: Fraction | int | str) -> str:

@@ -124,13 +124,6 @@ def _rational(x: np.ndarray, modulus: int) -> tuple[np.ndarray, int] | None:
     return np.where(v > modulus // 2, v - modulus, v), t
 
 
-class SimplexResult(NamedTuple):
-    """Weights of points that cancel, or else a vector on the same side of all points."""
-
-    weights: dict[int, int]  # point: positive whole number; empty if none cancel
-    separator: list[int]  # empty if some do
-
-
 class Simplex:
     """Decides whether points (rows of whole numbers) cancel under weights a >= 0 that are not all 0.
 
@@ -155,18 +148,21 @@ class Simplex:
         self.columns = np.vstack([self.columns, columns])
         self._float_columns = np.vstack([self._float_columns, _as_floats(columns)])
 
-    def solve(self, tick: Callable[[], None]) -> SimplexResult:
-        """Return the answer for all points added. tick is called once per step."""
+    def solve(self, tick: Callable[[], None]) -> tuple[dict[int, int], list[int]]:
+        """Return positive weights of points that cancel, or else a vector on the same side of all points.
+
+        One of the two is empty. tick is called once per step.
+        """
         while True:
             tick()
-            N, artificial = self._N, self._basis < 0
-            price = N[artificial].sum(axis=0) if artificial.any() else np.zeros(len(N), object)
+            N = self._N
+            price = N[self._basis < 0].sum(axis=0)
             if price[-1] == 0:  # no artificial point has weight
                 carrying = [(int(point), N[row, -1]) for row, point in enumerate(self._basis) if point >= 0]
-                return SimplexResult({point: weight for point, weight in carrying if weight}, [])
+                return {point: weight for point, weight in carrying if weight}, []
             entering = self._entering(price)
             if entering is None:
-                return SimplexResult({}, (-price[:-1]).tolist())
+                return {}, (-price[:-1]).tolist()
             u = N @ self.columns[entering]
             leaving = _leaving(N, u)
             pivot = N[leaving].copy()

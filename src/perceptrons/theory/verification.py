@@ -68,14 +68,6 @@ class ExactWeights:
         return sum(products, Fraction(self.intercept[y]) - Fraction(self.intercept[rival]))
 
 
-class Leads(NamedTuple):
-    """The leads of some examples in floats over each class; the true class has an infinite lead over itself."""
-
-    first: int  # example of the first row
-    lead: np.ndarray  # (examples, classes)
-    error: np.ndarray  # the largest possible error of each
-
-
 class Checker:
     """A data set that weights are checked on."""
 
@@ -93,43 +85,39 @@ class Checker:
         if margin > sys.float_info.max:  # farther than any example can be
             return False
         limit = float(margin) * weights.length * (1 + 5 * ROUNDING)
-        for leads in self._leads(weights):
-            if (leads.lead < -leads.error).any():
-                return False
-            for i, rival in self._pairs(leads, leads.lead - leads.error <= limit):
-                lead = weights.lead(self.X, i, self.codes[i], rival)
-                if lead <= 0 or lead * lead < margin**2 * weights.square:
-                    return False
-        return True
+        least_square = margin**2 * weights.square
+        return all(lead > 0 and lead * lead >= least_square for *_, lead in self._exact_leads(weights, limit))
 
     def safe_margin(self, weights: ExactWeights) -> float | None:
         """Return a float just below the smallest distance of an example; None if some lead is not positive."""
         if not weights.length:
             return None
-        lowest = min(float((leads.lead - leads.error).min()) for leads in self._leads(weights))
+        ends = [((lead - error).min(), (lead + error).min()) for _, lead, error in self._float_leads(weights)]
+        lowest, limit = (float(min(column)) for column in zip(*ends, strict=True))
         if lowest > 0:
             return lowest / weights.length * SAFETY_FACTOR
-        limit = min(float((leads.lead + leads.error).min()) for leads in self._leads(weights))
         if not limit >= 0:
             return None
-        exact = min(
-            weights.lead(self.X, i, self.codes[i], rival)
-            for leads in self._leads(weights)
-            for i, rival in self._pairs(leads, leads.lead - leads.error <= limit)
-        )
+        exact = min(lead for *_, lead in self._exact_leads(weights, limit))
         return root_down(exact * exact / weights.square) * SAFETY_FACTOR if exact > 0 else None
 
     def violated(self, weights: ExactWeights, at_most: int) -> list[tuple[int, int]]:
         """Return at most this many pairs (row, rival) without a positive lead: the worst, as far as floats can tell."""
-        violated = []
-        for leads in self._leads(weights):
-            for i, rival in self._pairs(leads, leads.lead - leads.error <= 0):
-                if weights.lead(self.X, i, self.codes[i], rival) <= 0:
-                    violated.append((float(leads.lead[i - leads.first, rival]), i, rival))
+        violated = [(rough, i, rival) for rough, i, rival, lead in self._exact_leads(weights, 0.0) if lead <= 0]
         return [(i, rival) for _, i, rival in sorted(violated)[:at_most]]
 
-    def _leads(self, weights: ExactWeights) -> Iterator[Leads]:
-        """Compute the leads of all examples in floats, some examples at a time."""
+    def _exact_leads(self, weights: ExactWeights, limit: float) -> Iterator[tuple[float, int, int, Fraction]]:
+        """Yield the lead in floats, example, rival and exact lead wherever the lead may be at most the limit."""
+        for first, rough, error in self._float_leads(weights):
+            for place, rival in np.argwhere(rough - error <= limit).tolist():
+                i = first + place
+                yield float(rough[place, rival]), i, rival, weights.lead(self.X, i, self.codes[i], rival)
+
+    def _float_leads(self, weights: ExactWeights) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield blocks of examples: the first one, their leads (examples, classes), and the largest errors of these.
+
+        The lead of the true class over itself is infinite.
+        """
         d, K = self.X.shape[1], len(weights.theta)
         step = max(1, MAX_LEADS // K)
         for first in range(0, len(self.codes), step):
@@ -141,12 +129,7 @@ class Checker:
             every = np.arange(len(y))
             lead, error = s[every, y][:, None] - s, error[every, y][:, None] + error
             lead[every, y], error[every, y] = np.inf, 0.0
-            yield Leads(first, lead, error)
-
-    def _pairs(self, leads: Leads, mask: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Yield the examples and rivals of a mask over leads."""
-        for place, rival in np.argwhere(mask).tolist():
-            yield leads.first + place, rival
+            yield first, lead, error
 
 
 class ExactSum(NamedTuple):
