@@ -236,7 +236,7 @@ def _pipeline_parts(pipeline: Any, inputs: str) -> ModelParts:
         return last
     n_columns, first = last.inputs.n_columns, steps[0][1]
     first_inputs: TextInputs | TableInputs | None = None
-    shift, scale = np.zeros(n_columns), np.ones(n_columns)
+    scalings = []
     for name, step in steps[:-1]:
         kind = type(step).__name__
         if kind == "HashedText" and step is first:
@@ -244,10 +244,12 @@ def _pipeline_parts(pipeline: Any, inputs: str) -> ModelParts:
         elif kind == "TableFeatures" and step is first:
             first_inputs = TableInputs(step.source_, step.columns_, n_columns)
         elif kind in SCALERS and type(step).__module__.startswith("sklearn.") and not getattr(step, "clip", False):
-            step_shift, step_scale = SCALERS[kind](step)
-            shift, scale = shift + step_shift / scale, scale * step_scale
+            scalings.append(SCALERS[kind](step))
         else:
             raise ExportError(f"Step {name!r} is a {kind}, which cannot be exported. {COLUMNS_INSTEAD}")
+    shift, scale = np.zeros(n_columns), np.ones(n_columns)
+    for step_shift, step_scale in scalings:
+        shift, scale = shift + step_shift / scale, scale * step_scale
     is_scaled = bool((shift != 0).any() or (scale != 1).any())
     if first_inputs is not None and is_scaled:
         raise ExportError(f"A scaler after {type(first).__name__} cannot be exported. {COLUMNS_INSTEAD}")

@@ -33,27 +33,10 @@ class Share(NamedTuple):
 
 
 class TaggerQuality:
-    """The quality of a tagger on labelled sentences.
+    """The quality of a tagger on labelled sentences: `quality` of the tokens, and shares of the `sentences`.
 
-    Parameters
-    ----------
-    tagger : SequencePerceptron
-    sentences, labels : lists
-    words : iterable of str
-        The words of all tokens, to find those that training did not have.
-    scheme : str, optional
-        Of phrases, as in `phrase_scores`.
-
-    Attributes
-    ----------
-    quality : Quality
-        Of the tokens.
-    sentences : Share
-        Sentences without a mistake.
-    new_words : Share or None
-        Tokens whose words training did not have; None if the tagger does not store words.
-    phrases : PhraseScores or None
-        None if the labels do not mark phrases.
+    words: the words of all tokens, to find `new_words`, which training did not have; None if the tagger does not store
+    words. scheme: of `phrases`, as in `phrase_scores`; these are None if the labels do not mark phrases.
     """
 
     def __init__(
