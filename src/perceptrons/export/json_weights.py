@@ -12,7 +12,15 @@ import scipy.sparse as sp
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.feature_names import ColumnNames
-from perceptrons.export.parts import ColumnInputs, Inputs, ModelParts, TaggerParts, TextInputs, calibration_curves
+from perceptrons.export.parts import (
+    ColumnInputs,
+    Inputs,
+    ModelParts,
+    TaggerParts,
+    TextInputs,
+    VoteUpdates,
+    calibration_curves,
+)
 from perceptrons.features import Columns, HashedText
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
@@ -137,7 +145,7 @@ def _scores(parts: ModelParts) -> dict[str, Any]:
         }
     if parts.kind == "linear":
         return {"intercept": _list(model.intercept_), "weights": _weights(model.coef_, parts.inputs)}
-    votes = parts.votes()
+    votes = VoteUpdates(model)
     updates = zip(votes.support_index, votes.y, votes.y_hat, votes.step, strict=True)
     return {
         "intercept": _list(votes.b),

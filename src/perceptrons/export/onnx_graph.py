@@ -27,6 +27,7 @@ from perceptrons.export.parts import (
     TableInputs,
     TaggerParts,
     TextInputs,
+    VoteUpdates,
     active_steps,
     calibration_curves,
     table_cells,
@@ -345,7 +346,7 @@ def _dense(support: Any) -> np.ndarray:
 
 def _votes(X: Value, parts: ModelParts) -> Value:
     """Return the votes of all versions of the weights, whose scores are running sums over the updates."""
-    nodes, votes = X.nodes, parts.votes()
+    nodes, votes = X.nodes, VoteUpdates(parts.model)
     versions, n_updates, n_rows = X.linear(votes.w, votes.b), len(votes.support_index), len(votes.b)
     duration = max(votes.t, np.finfo(float).tiny)
     steps = np.zeros((n_updates, n_rows))

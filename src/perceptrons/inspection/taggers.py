@@ -1,16 +1,15 @@
 """The quality of a tagger's predictions: of tokens, sentences, words that are new, and phrases."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from perceptrons.engine.wording import in_percent
-from perceptrons.inspection.evaluation import Quality, measure
+from perceptrons.inspection.evaluation import measure
 from perceptrons.inspection.metrics import Facts
-from perceptrons.sequence.phrases import PhraseCounts, PhraseScores, are_phrase_labels, phrase_scores
+from perceptrons.sequence.phrases import PhraseCounts, are_phrase_labels, phrase_scores
 
 if TYPE_CHECKING:
     from perceptrons.sequence import SequencePerceptron
@@ -33,18 +32,30 @@ class Share(NamedTuple):
         return {"total": self.total, "right": self.right, "accuracy": self.share}
 
 
-@dataclass
 class TaggerQuality:
-    """The quality of a tagger.
+    """The quality of a tagger on labelled sentences: `quality` of the tokens, and shares of the `sentences`.
 
-    new_words: of words that training did not have; None if the tagger does not store words. phrases: None if the labels
-    do not mark phrases.
+    words: the words of all tokens, to find `new_words`, which training did not have; None if the tagger does not store
+    words. scheme: of `phrases`, as in `phrase_scores`; these are None if the labels do not mark phrases.
     """
 
-    quality: Quality
-    sentences: Share
-    new_words: Share | None
-    phrases: PhraseScores | None
+    def __init__(
+        self, tagger: "SequencePerceptron", sentences: list[list[object]], labels: list[list[str]],
+        words: Iterable[str], scheme: str | None = None,
+    ):  # fmt: skip
+        predicted = tagged(tagger, sentences)
+        numbers = {str(label): number for number, label in enumerate(tagger.classes_.tolist())}
+        flat, true = list(chain.from_iterable(predicted)), list(chain.from_iterable(labels))
+        codes = np.fromiter(map(numbers.__getitem__, flat), np.intp, len(flat))
+        self.quality = measure(tagger.classes_, np.array(true), codes)
+        n_right = sum(a == b for a, b in zip(predicted, labels, strict=True))
+        self.sentences = Share(n_right, len(predicted))
+        known_words, self.new_words = tagger.known_words(), None
+        if known_words is not None:
+            hits = [a == b for a, b, word in zip(flat, true, words, strict=True) if word not in known_words]
+            self.new_words = Share(sum(hits), len(hits))
+        has_phrases = scheme is not None or are_phrase_labels({*numbers, *true})
+        self.phrases = phrase_scores(labels, predicted, scheme=scheme) if has_phrases else None
 
     @property
     def phrase_f1(self) -> float | None:
@@ -69,35 +80,6 @@ class TaggerQuality:
             "labels": quality.labels,
             "confusion": quality.confusion.tolist(),
         }  # fmt: skip
-
-
-def measure_tagger(
-    tagger: "SequencePerceptron",
-    sentences: list[list[object]],
-    labels: list[list[str]],
-    words: Iterable[str],
-    scheme: str | None = None,
-) -> TaggerQuality:
-    """Tag the sentences and compare with their labels.
-
-    words: the words of all tokens, to find those that training did not have. scheme: of phrases, as in
-    `phrase_scores`.
-    """
-    predicted = tagged(tagger, sentences)
-    numbers = {str(label): number for number, label in enumerate(tagger.classes_.tolist())}
-    flat, true = list(chain.from_iterable(predicted)), list(chain.from_iterable(labels))
-    quality = measure(tagger.classes_, np.array(true), np.fromiter(map(numbers.__getitem__, flat), np.intp, len(flat)))
-    known_words = tagger.known_words()
-    new = None
-    if known_words is not None:
-        hits = [a == b for a, b, word in zip(flat, true, words, strict=True) if word not in known_words]
-        new = Share(sum(hits), len(hits))
-    n_right = sum(a == b for a, b in zip(predicted, labels, strict=True))
-    has_phrases = scheme is not None or are_phrase_labels({*numbers, *true})
-    return TaggerQuality(
-        quality, Share(n_right, len(predicted)), new,
-        phrase_scores(labels, predicted, scheme=scheme) if has_phrases else None,
-    )  # fmt: skip
 
 
 def tagged(tagger: "SequencePerceptron", sentences: list[list[object]]) -> list[list[str]]:

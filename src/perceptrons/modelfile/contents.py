@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike
 
 from perceptrons.engine.passes.log import LOG_COLUMNS
 from perceptrons.engine.streaming.resuming import COUNTED
-from perceptrons.engine.training.base import TUNED, learner_of, set_learner
+from perceptrons.engine.training.base import TUNED, Classifier, learner_of, set_learner
 from perceptrons.engine.training.calibration import METHODS, Calibration
 from perceptrons.engine.training.epochs import new_row
 from perceptrons.engine.training.memory import check_claim
@@ -166,8 +166,21 @@ class Codec(Protocol):
 # ---- writing
 
 
-def header_of(model: Any, /, **replacements: Any) -> Header:
-    """Return the part of the header that all models share. replacements: of parameters that JSON does not know."""
+def content_of(
+    model: Any, header: Header, arrays: dict[str, np.ndarray], /, *, keeps_seconds: bool = False, **replacements: Any
+) -> Content:
+    """Return the content of a file: what all models share, and what this kind of model adds.
+
+    keeps_seconds: of training; without them, the same seed gives the same file. replacements: of parameters that JSON
+    does not know.
+    """
+    shared = _shared_header(model, replacements)
+    shared = shared if keeps_seconds else _without_seconds(shared)
+    more = _classifier_content(model) if isinstance(model, Classifier) else Content({}, {})
+    return Content(shared | header | more.header, arrays | more.arrays)
+
+
+def _shared_header(model: Any, replacements: Header) -> Header:
     learner, parameters = learner_of(model), model.get_params(deep=False) | replacements
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
@@ -193,8 +206,7 @@ def header_of(model: Any, /, **replacements: Any) -> Header:
     }
 
 
-def without_seconds(header: Header) -> Header:
-    """Return a header without the seconds of training, so that the same seed gives the same file."""
+def _without_seconds(header: Header) -> Header:
     report = header["report"]
     history = [row | {"seconds": None} for row in report["history_"]]
     for row in history:
@@ -230,7 +242,7 @@ def strings_array(name: str, strings: list[str]) -> dict[str, np.ndarray]:
     return {name: np.frombuffer(content, np.uint8), f"{name}_bytes": lengths}
 
 
-def classifier_content(model: Any) -> Content:
+def _classifier_content(model: Any) -> Content:
     """Return what the file of a classifier of single examples also has: columns, how files were read, calibration."""
     learner = learner_of(model)
     header: Header = {
@@ -288,8 +300,9 @@ def read_names(names: Any, n: int) -> list[str]:
     return names
 
 
-def resume(model: Any, learner: Any, header: Header) -> None:
-    """Give a model its learner, and both their counters, random numbers and history from the header."""
+def restore(model: Any, learner: Any, content: Content) -> None:
+    """Give a model its learner, and both what `content_of` wrote: counters, random numbers, history and more."""
+    header = content.header
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
     counts = (learner.epochs, learner.mistakes, learner.updates)
     require(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, and not too large")
@@ -301,12 +314,12 @@ def resume(model: Any, learner: Any, header: Header) -> None:
         setattr(model, name, value)
     if "recipe" in header:
         model.recipe_ = _recipe(header["recipe"])
+    if isinstance(model, Classifier):
+        _restore_classifier(model, learner, content)
 
 
-def resume_classifier(model: Any, learner: Any, content: Content) -> None:
-    """Give a classifier of single examples its learner, and all that `header_of` and `classifier_content` wrote."""
+def _restore_classifier(model: Any, learner: Any, content: Content) -> None:
     header = content.header
-    resume(model, learner, header)
     model.n_features_in_ = learner.n_features
     if header["features"] is not None:
         model.feature_names_in_ = read_names(header["features"], model.n_features_in_)

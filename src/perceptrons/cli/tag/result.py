@@ -15,7 +15,7 @@ from perceptrons.cli.training_result import describe_stop, mistakes_table, show_
 from perceptrons.engine.wording import settings
 from perceptrons.inspection.evaluation import describe_accuracy
 from perceptrons.inspection.summary import tagger_facts
-from perceptrons.inspection.taggers import TaggerQuality, measure_tagger
+from perceptrons.inspection.taggers import TaggerQuality
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class TaggerResult:
 def measure(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None = None) -> TaggerQuality:
     """Measure a tagger on labelled sentences. scheme: count only phrases of it."""
     with refusing(ValueError, about=corpus.file.path):
-        return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
+        return TaggerQuality(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
 
 
 def show_quality(result: TaggerQuality, console: "Screen", title: str = "Accuracy", full: bool = False) -> None:
