@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.cli.consoles import Screen
     from perceptrons.cli.files import AnyModel
-    from perceptrons.data.sample import Sample
+    from perceptrons.data.look import Sample
     from perceptrons.explanation import Explanation
     from perceptrons.inspection.weights import Row, ScaledWeights
 
@@ -173,7 +173,7 @@ class DataFindings(NamedTuple):
 
 def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -> DataFindings:
     """Read examples, and compare them with the model."""
-    from perceptrons.data.sample import first_examples
+    from perceptrons.data.look import first_examples
     from perceptrons.inspection.evaluation import columns_matched
     from perceptrons.inspection.weights import ScaledWeights, names_in_files, rows_of
     from perceptrons.theory.scales import largest_values, scaler_for, scales

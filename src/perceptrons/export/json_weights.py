@@ -99,7 +99,7 @@ def _inputs(inputs: Inputs) -> dict[str, Any]:
         "categories": inputs.categories,
         "texts": inputs.texts,
         "text": None if inputs.text is None else _text(inputs.text) | {"prefixes": inputs.prefixes},
-        "missing_numbers": list(preparation.words.numbers),
+        "missing_numbers": list(preparation.missing_values.numbers),
         "fills": preparation.fills.tolist(),
         "centres": preparation.centres.tolist(),
         "scales": preparation.scales.tolist(),

@@ -32,7 +32,7 @@ from perceptrons.export.parts import (
     calibration_curves,
     table_cells,
 )
-from perceptrons.features.text import read_texts
+from perceptrons.features.hashed import text_pieces
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
 from perceptrons.sequence.estimator import tokens_to_label
@@ -485,13 +485,11 @@ def word_rows(words: Value, inputs: TextInputs) -> Value:
 
 def word_input(texts: Any, lowercase: bool) -> np.ndarray:
     """Cut texts into words as `HashedText` does. Returns (n_texts, places), with "" after the last word of a text."""
-    source, letters = read_texts(texts), folded(lowercase)
+    letters = folded(lowercase)
     rows: list[list[str]] = []
-    for k in range(len(source.cuts) - 1):
-        piece = source.piece(k)
-        content = piece.content.tobytes()
-        for begin, end in zip(piece.begin.tolist(), piece.end.tolist(), strict=True):
-            text = content[begin:end].decode("utf-8", "replace").replace("\ufffd", " ")
+    for read in text_pieces(texts):
+        for content in read().texts():
+            text = content.decode("utf-8", "replace").replace("\ufffd", " ")
             points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
             known = np.where(points < len(letters), points, ord(" "))
             rows.append(letters[known].astype(np.uint32).tobytes().decode("utf-32-le").split(chr(SPACE)))
@@ -534,7 +532,7 @@ def _prepared_numbers(graph: Graph, inputs: TableInputs) -> Value:
     """Return the numbers of rows: filled and scaled, with indicators, powers and products."""
     preparation = inputs.preparation
     X = graph.concat([graph.input(name, "number", [None, 1]) for name in inputs.numbers], 1)
-    for number in preparation.words.numbers:
+    for number in preparation.missing_values.numbers:
         X = X.equals(number).where(np.nan, X)
     is_missing = X.do("IsNaN")
     centres, scales = preparation.centres, preparation.scales

@@ -13,7 +13,7 @@ from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.features import Columns, HashedText
 from perceptrons.features.from_memory import preparation_of, read_cells, roles_of
-from perceptrons.features.preparation import Preparation, number_products
+from perceptrons.features.preparation import Preparation
 from perceptrons.features.rows import text_prefixes
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -85,11 +85,10 @@ class TableInputs:
         self.texts = self.roles.texts
         self.text = _hashed_text(source, columns) if self.texts else None
         self.prefixes = text_prefixes(self.texts) if source.get("prefix") else []
-        derived = preparation.derived
-        plain = [name for name in self.roles.categories if name not in {*derived.dates, *derived.flags}]
-        self.numbers, self.categories = list(preparation.names), [*plain, *derived.categories()]
+        self.numbers = list(preparation.names)
+        self.categories = [*preparation.plain_categories(self.roles.categories), *preparation.derived_categories()]
         self.indicators = [self.numbers.index(name) for name in preparation.indicators]
-        self.products = _products(preparation, self.numbers)
+        self.products = preparation.product_factors
         named = [] if self.is_hashed else columns.names(np.arange(n_columns))
         column_of = {name: j for j, name in enumerate(named)}
         # -1 for a number without a column; empty if columns are hashed
@@ -276,17 +275,6 @@ SCALERS: dict[str, Any] = {  # what is subtracted, and what multiplies the diffe
 # ---- tables
 
 
-def _products(preparation: Preparation, numbers: list[str]) -> list[tuple[int, ...]]:
-    """Return the indices of the factors of every power and product, in the order of `number_products`."""
-    index = {name: k for k, name in enumerate(numbers)}
-    bases, products = preparation.columns_with_powers(), preparation.products
-    powers = [(index[name],) * power for power in range(2, products.powers + 1) for name in bases]
-    pairs = [(index[a], index[b]) for a, b in products.pairs if a in index and b in index]
-    _, names = number_products(np.empty((0, len(numbers))), numbers, bases, products)
-    assert len(names) == len(powers) + len(pairs)
-    return powers + pairs
-
-
 def _category_features(
     preparation: Preparation, numbers: list[str], categories: list[str], column_of: dict[str, int]
 ) -> list[CategoryFeatures]:
@@ -296,7 +284,7 @@ def _category_features(
     features = [
         CategoryFeatures(-1, k, -1, _by_value(f"{name}=", column_of), (f"{name}=",)) for name, k in index.items()
     ]
-    for first, second in preparation.products.pairs:
+    for first, second in preparation.pairs:
         if first in index and second in index:
             prefixes = f"{first}=", f"*{second}="
             columns = _by_two_values(*prefixes, column_of)

@@ -10,7 +10,7 @@ import scipy
 import sklearn
 
 import perceptrons
-from perceptrons.data import TABLES
+from perceptrons.data.options import TABLES
 from perceptrons.engine.wording import changed
 from perceptrons.inspection.summary import categories_of
 from perceptrons.report.page import Section, user_text

@@ -21,7 +21,7 @@ from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.cli.consoles import Screen
-    from perceptrons.data.corpus import Corpus
+    from perceptrons.data.conll import Corpus
 
 DATA_OPTIONS = (
     "comments", "label", "columns", "format", "separator", "encoding", "test", "test_share", "seed",

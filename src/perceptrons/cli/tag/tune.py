@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from perceptrons import SequencePerceptron
-    from perceptrons.data.corpus import Corpus
+    from perceptrons.data.conll import Corpus
 
 FIXED = ("allowed", "combine", "cost", "min_count", "hash_bits")  # the same for all settings
 
