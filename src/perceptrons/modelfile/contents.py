@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.passes.voting import LOG_COLUMNS
 from perceptrons.engine.streaming.resuming import COUNTED
 from perceptrons.engine.training.base import TUNED, learner_of, set_learner
 from perceptrons.engine.training.calibration import METHODS, Calibration

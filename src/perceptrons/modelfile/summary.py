@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from perceptrons.engine.passes.average import TOTAL
-from perceptrons.engine.passes.following import LEAD
 from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.wording import apart, count, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
@@ -136,10 +134,10 @@ def following_facts(model: "Perceptron | KernelPerceptron") -> dict[str, Any] | 
     if isinstance(model, KernelPerceptron):
         return None
     weights = learner_of(model).weights
-    record, totals = weights.record, weights.arrays["clock"][:, TOTAL]
+    record, totals = weights.record, weights.arrays["state"]["total"]
     if record is None:
         return None
-    return {"predicts_with": model.combine_, "lead_of_last": float(record[LEAD]), "memory": float(totals.max())}
+    return {"predicts_with": model.combine_, "lead_of_last": float(record["lead"][0]), "memory": float(totals.max())}
 
 
 def following_in_words(model: "Perceptron | KernelPerceptron") -> str | None:

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
+from perceptrons.engine.passes.steps import Examples
 from perceptrons.engine.rows import Rows, Sparse
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
@@ -25,7 +26,6 @@ from perceptrons.engine.training.memory import Size, check_room
 from perceptrons.engine.training.one_pass import (
     MANY_EXAMPLES,
     PIECE,
-    Examples,
     at_rest,
     check_overflow,
     judge_last,
@@ -103,7 +103,7 @@ class LinearLearner:
         one = (units.constant if scaling is None else scaling) ** 2 if e.fit_intercept else 0.0
         weights = Weights(w, b, one=one, pocket=has_pocket, start=has_votes, sigma=has_sigma)
         if scheme == "ovo" and n_classes > 2:
-            weights.own_clocks()
+            weights.separate_states()
         learner = cls(weights, Votes() if has_votes else None, target.classes, scheme, target.form, e.init, seed)
         learner.spread = units.spread
         return learner
@@ -154,7 +154,7 @@ class LinearLearner:
         if target.indicator is not None:
             codes, problems = label_problems(target.indicator)
             if by_label is not None:
-                self.weights.own_clocks()
+                self.weights.separate_states()
             return Examples(rows, read_only(codes), weight, problems, by_label)
         if self.has_problems:
             codes, problems = target.codes, class_problems(self.scheme, len(self.classes))
@@ -430,7 +430,7 @@ class LinearFit(LinearTrainee):
         self.held_out = held_out
         self.judged_on = np.arange(len(examples.y)) if train is None else train
         self.support_of_row = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting
-        duels = examples.problems is not None and examples.problems.duels
+        duels = examples.problems is not None and examples.problems.is_one_vs_one
         learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
         self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
 

@@ -117,7 +117,7 @@ class FastPath:
         learner.changed()
         result = self._pass(
             values, columns, row_bounds(len(columns)), label, FIRST, self._rule, self._general, method.cost,
-            a["w"], a["b"], a["late_w"], a["late_b"], a["clock"], a["t"], *sigma, weights.one,
+            a["w"], a["b"], a["lazy_sum_w"], a["lazy_sum_b"], a["state"], a["t"], *sigma, weights.one,
             learner.begin_to_follow(method),
         )  # fmt: skip
         if result == OVERFLOWED:

@@ -52,7 +52,7 @@ class Method:
         bound = bound / float(np.sqrt(floor)) if self.decay else bound  # as `largest` values are smaller then
         anchor = keep / self.decay if self.decay >= FAST and not self.window and not self.l1 else 0.0
         growth = self.window / (self.window - 1.0) if self.window else 1.0
-        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, growth, bound, self.l1)
+        return Rule(kind, self.eta, cap, slack, zero, self.margin, keep, anchor, floor, growth, bound, self.l1, 1)
 
     def in_epoch(self, epoch: int) -> "Method":
         """How to learn in this epoch, counted from 1."""
