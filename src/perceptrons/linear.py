@@ -295,6 +295,34 @@ class Perceptron(Classifier[LinearLearner]):
         self.keep_learning = keep_learning
 
     @classmethod
+    def rosenblatt(cls, **changes: Any) -> Self:
+        """Make a perceptron with the conventions of most lectures, which are Rosenblatt's.
+
+        It learns from mistakes only (margin=0), its bias is the weight of a feature that is always 1
+        (intercept_scaling=1), and the last weights predict (combine="last").
+
+        When to use it: to follow a lecture or a proof, or to compare with one. When not: for the best accuracy, where
+        the defaults demand a margin and average the weights.
+
+        Parameters
+        ----------
+        **changes
+            Other parameters of the `Perceptron`; these three too, such as combine="average".
+
+        Returns
+        -------
+        Perceptron
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> model = Perceptron.rosenblatt(eta0=0.1).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])  # AND
+        >>> model.predict([[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
+        [0, 0, 0, 1]
+        """
+        return cls(**{"margin": 0, "intercept_scaling": 1, "combine": "last"} | changes)
+
+    @classmethod
     def from_weights(
         cls, coef: Any, intercept: Any = 0.0, classes: Any = None, *, feature_names: Any = None, **params: Any
     ) -> Self:
