@@ -26,8 +26,7 @@ from perceptrons.engine.training.inputs import (
 )
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, answer, check_order, merge, read_target, warn_if_sorted
-from perceptrons.engine.training.learner import LinearFit, LinearLearner, shaped
-from perceptrons.engine.training.one_example import LABEL_TYPES, FastPath
+from perceptrons.engine.training.learner import LABEL_TYPES, FastPath, LinearFit, LinearLearner, shaped
 from perceptrons.engine.training.parameters import (
     ALPHA,
     L1_RATIO,
@@ -37,6 +36,7 @@ from perceptrons.engine.training.parameters import (
     Combine,
     Init,
     KeepLearning,
+    Method,
     Multiclass,
     Penalty,
     Step,
@@ -45,10 +45,10 @@ from perceptrons.engine.training.parameters import (
     check_choices,
     check_start,
     check_unchanged,
+    grown,
     margin_of,
     method_of,
 )
-from perceptrons.engine.training.rule import Method, grown
 from perceptrons.engine.training.schemes import n_rows
 from perceptrons.engine.training.units import Units, moments
 from perceptrons.engine.training.votes import class_shares

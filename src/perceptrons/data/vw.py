@@ -36,7 +36,7 @@ from perceptrons.engine.scan.interactions import (
 from perceptrons.engine.scan.name_table import key_names, power_of_two
 from perceptrons.engine.scan.numbers import SPACE
 from perceptrons.engine.scan.vw import BAR, LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
-from perceptrons.engine.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from perceptrons.engine.training.labels import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
 from perceptrons.features.named_rows import (

@@ -12,8 +12,7 @@ from perceptrons.engine.training.inputs import Growth, largest
 from perceptrons.engine.training.labels import FORMS
 from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.memory import check_claim
-from perceptrons.engine.training.parameters import check_choices, check_several
-from perceptrons.engine.training.rule import FAST, cost_matrix
+from perceptrons.engine.training.parameters import FAST, check_choices, check_several, cost_matrix
 from perceptrons.engine.training.schemes import n_rows
 from perceptrons.engine.training.votes import Votes
 from perceptrons.engine.training.weights import MATRICES, VECTORS, Weights

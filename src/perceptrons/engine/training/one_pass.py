@@ -1,7 +1,7 @@
 """One call of a pass: the same for `fit`, `partial_fit` and `learn_one`. The loop over epochs is in `epochs.py`."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -25,7 +25,7 @@ from perceptrons.engine.passes.steps import Examples, Training
 from perceptrons.engine.passes.voting import LOG_COLUMNS
 from perceptrons.engine.rows import Dense, Rows
 from perceptrons.engine.training.epochs import Counts
-from perceptrons.engine.training.rule import ZERO_WHEN_LEARNING, Method
+from perceptrons.engine.training.parameters import ZERO_WHEN_LEARNING, Method
 from perceptrons.engine.training.schemes import TWO_CLASSES
 from perceptrons.engine.training.votes import Votes
 from perceptrons.engine.training.weights import Weights
@@ -152,12 +152,6 @@ def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> i
     if batch == 0 or examples.weight is not None:  # repetitions count in a batch: where one ends is not known here
         return max(1, len(examples.y))
     return -(-size // batch) * batch
-
-
-def pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Yield the order in consecutive pieces."""
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
 
 
 def judge_last(weights: Weights, examples: Examples, judged_on: np.ndarray, zero_score: str) -> None:
