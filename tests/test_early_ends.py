@@ -46,8 +46,8 @@ def fail(*arguments, **named):
 CONSUMERS = {
     "writing a cache": (Cache, "append", lambda model, svm: model.fit_stream(stream(svm), epochs=2)),
     "learning": (perceptrons.Perceptron, "_meet_block", lambda model, svm: model.fit_stream(stream(svm), epochs=1)),
-    "measuring": (evaluation, "answered", lambda model, svm: files.measured_blocks(model, stream(svm))),
-    "testing": (evaluation, "answered", lambda model, svm: measure_held_out(model, svm)),
+    "measuring": (evaluation, "predicted_with_scores", lambda model, svm: files.measured_blocks(model, stream(svm))),
+    "testing": (evaluation, "predicted_with_scores", lambda model, svm: measure_held_out(model, svm)),
     "holding out": (ByHash, "held_out", lambda model, svm: hold_out(model, svm)),
     "a threshold": (thresholds, "codes_and_scores", lambda model, svm: choose_threshold(model, svm)),
     "calibrating": (thresholds, "codes_and_scores", lambda model, svm: calibrate(model, svm)),

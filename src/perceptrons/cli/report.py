@@ -22,7 +22,7 @@ def report(options: ReportOptions) -> None:
 
     The page is a single file without external resources. Use data that the model was not trained on.
     """
-    from perceptrons.inspection.names import names_as_files
+    from perceptrons.inspection.weights import names_as_files
 
     model, data, output = options.model, options.data, options.output
     files.check_seconds(options.max_seconds)

@@ -254,7 +254,7 @@ def trace_first_visits(model: "AnyModel", table: "Table", options: TrainOptions)
     """Return the first visits of `model.fit` on a table, with the names of the data, if --trace wants them."""
     if options.trace is None:
         return None
-    from perceptrons.inspection.names import names_of_table
+    from perceptrons.inspection.weights import names_of_table
     from perceptrons.theory import trace
 
     if table.several:
@@ -452,12 +452,12 @@ def _check_cluster(options: TrainOptions) -> None:
 
 
 def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Quality | LabelQuality":
-    from perceptrons.inspection.evaluation import answered, measure, measure_sets, probabilities
+    from perceptrons.inspection.evaluation import measure, measure_sets, predicted_with_scores, probabilities
 
     with refusing(ValueError):
         if table.classes is not None:
             return measure_sets(model, table.X, table.y, table.classes)
-        labels, scores = answered(model, table.X)
+        labels, scores = predicted_with_scores(model, table.X)
         more = (scores, probabilities(model, scores)) if with_scores else ()
         return measure(model.classes_, table.y, labels, *more)
 
