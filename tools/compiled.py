@@ -10,7 +10,7 @@ PACKAGE = ROOT / "src/perceptrons"
 def sources() -> list[Path]:
     """The files with compiled functions."""
     alone = [PACKAGE / "engine" / name for name in ("compiling.py", "rows.py", "hashing.py")]
-    formats = [PACKAGE / "data" / name for name in ("svmlight.py", "text.py", "vw.py")]
+    formats = [PACKAGE / "data" / name for name in ("csv.py", "svmlight.py", "text.py", "vw.py")]
     folders = (PACKAGE / "engine/passes", PACKAGE / "engine/scan")
     return sorted([*alone, *formats, *(path for folder in folders for path in folder.glob("*.py"))])
 

@@ -21,7 +21,7 @@ import atheris
 if os.environ.get("NUMBA_DISABLE_JIT") != "1":  # numba cannot compile what atheris has instrumented
     for module in iter_modules(import_module("perceptrons.engine.scan").__path__, "perceptrons.engine.scan."):
         import_module(module.name)
-    for name in ("svmlight", "vw", "text"):
+    for name in ("csv", "svmlight", "vw", "text"):
         import_module(f"perceptrons.data.{name}")
 
 with atheris.instrument_imports(include=["perceptrons"]):

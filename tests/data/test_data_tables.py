@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, source, stream
-from perceptrons.data import json as json_reader
-from perceptrons.data.sample import first_examples
+from perceptrons.data import arrow as json_reader
+from perceptrons.data.look import first_examples
 from perceptrons.features import Columns, HashedText
 
 SHARED = {"on_error": "raise", "text_labels": False, "need_labels": True, "many_classes": True}

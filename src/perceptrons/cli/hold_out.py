@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from perceptrons.data import Table
-    from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
-    from perceptrons.data.splitting import SplitMethod
+    from perceptrons.data.splitting import Split, SplitMethod
     from perceptrons.data.table import Block
 
 FOLDS = 5  # where the examples are too few for a test set
@@ -85,7 +84,7 @@ class HoldOut:
         """Split a table into a training and a test set, with a sentence about both."""
         import numpy as np
 
-        from perceptrons.data.held_out import Split
+        from perceptrons.data.splitting import Split
 
         n = table.X.shape[0]
         y = np.zeros(n) if table.several else table.y

@@ -17,8 +17,7 @@ from perceptrons.data.reader import Reader, bad_records, read_labels
 from perceptrons.data.source import Inputs, Piece
 from perceptrons.data.table import ParsedPiece, describe_decoding_error
 from perceptrons.engine.compiling import compiled, inlined
-from perceptrons.engine.scan.bytes import leading_digits, load, value_of_digits
-from perceptrons.engine.scan.numbers import BAD, OPEN, ZERO, is_digit, number
+from perceptrons.engine.scan.bytes import BAD, OPEN, ZERO, is_digit, leading_digits, load, number, value_of_digits
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.cells import CodedColumn
 from perceptrons.features.values import LARGEST, NUMBER, Recipe, is_label, shown, what_is_wrong

@@ -40,7 +40,7 @@ from perceptrons.features.values import Recipe, did_you_mean, is_label, listed, 
 
 TABLE_FORMATS = {
     "csv": "csv.CsvTable", "tsv": "csv.CsvTable", "whitespace": "csv.WhitespaceTable", "arff": "arff.ArffTable",
-    "jsonl": "json.JsonTable", "parquet": "arrow.ArrowTable", "arrow": "arrow.ArrowTable", "xlsx": "xlsx.XlsxTable",
+    "jsonl": "arrow.JsonTable", "parquet": "arrow.ArrowTable", "arrow": "arrow.ArrowTable", "xlsx": "xlsx.XlsxTable",
     "frame": "records.FrameTable", "records": "records.RecordTable",
 }  # fmt: skip
 BY_ARROW = ("jsonl", "parquet", "arrow")  # formats that pyarrow reads
@@ -53,17 +53,13 @@ LABEL_CELLS = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false":
 
 
 class Plan(NamedTuple):
-    """What the columns of a file are, where they stand, and how they are prepared; threads parse a piece by it alone.
+    """What the columns of a file are, and how they are prepared; threads parse a piece by it alone.
 
-    Places count from 0. Records have no places: their schema says what their keys are.
+    Records have no columns: their schema says what their keys are.
     """
 
     roles: Roles | None  # None until the first row has been seen
-    names: list[str]
-    label: int | None
-    numbers: list[int]
-    categories: list[int]
-    texts: list[int]
+    names: list[str]  # of all columns of the file, in order; empty for records
     labels: Sequence[str] = ()  # the label columns that are there, if there are several; they are the last categories
     schema: RecordSchema | None = None  # of cells that are values of Python
     form: Any = None  # the format's own
@@ -74,21 +70,34 @@ class Plan(NamedTuple):
         """Do records lack most of the features that others have?"""
         return self.schema is not None and self.schema.sparse
 
-    def used(self) -> list[int]:
-        """Return all places that are looked at."""
-        return sorted({*self.numbers, *self.categories, *self.texts, *([] if self.label is None else [self.label])})
+    @property
+    def read(self) -> Roles:
+        """The roles by which columns are read: several label columns are read like categories."""
+        assert self.roles is not None
+        return self.roles.with_label_columns(self.labels)
+
+    @property
+    def label(self) -> str | None:
+        """The column of labels, if the file has one."""
+        label = None if self.roles is None else self.roles.label
+        return None if self.names and label not in self.names else label
+
+    def used(self) -> list[str]:
+        """Return the columns that are looked at, in their order."""
+        used = {*self.read.features, self.label}
+        return [name for name in self.names if name in used]
+
+    def column_number(self, name: str | None) -> int:
+        """Return the number of a column, from 1; 1 for keys of records."""
+        return self.names.index(name) + 1 if name in self.names else 1
 
     def with_roles(self, roles: Roles, ignore: Sequence[str] = ()) -> "Plan":
         """Return the plan for these roles, whose columns are in the file; ignore: keys of records to leave out."""
-        place_of = {name: place for place, name in enumerate(self.names)}
-        read = roles.with_label_columns(self.labels)
-        numbers, categories, texts = (
-            [place_of[name] for name in names if self.names] for names in (read.numbers, read.categories, read.texts)
-        )
-        schema = None if self.schema is None else self.schema._replace(roles=read)
-        if schema is not None and not self.names:
-            schema = schema._replace(ignore=frozenset(ignore))
-        return self._replace(roles=roles, numbers=numbers, categories=categories, texts=texts, schema=schema)
+        plan = self._replace(roles=roles)
+        if self.schema is None:
+            return plan
+        schema = self.schema._replace(roles=plan.read)
+        return plan._replace(schema=schema if self.names else schema._replace(ignore=frozenset(ignore)))
 
 
 class Origin(NamedTuple):
@@ -219,8 +228,7 @@ def locate_columns(origin: Origin, names: list[str], roles: Roles, options: Colu
         raise origin.error(f"there is no column {listed(missing)}, which {source}{hint}: add the missing columns")
     if not features:
         raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
-    label = names.index(str(roles.label)) if has_label else None
-    return Plan(roles, names, label, [], [], [], [] if lacking else roles.labels, form=form).with_roles(roles)
+    return Plan(roles, names, [] if lacking else roles.labels, form=form)
 
 
 def text_columns(names: list[str], options: ColumnOptions) -> list[str]:
@@ -275,12 +283,18 @@ def _label(origin: Origin, names: list[str], options: ColumnOptions, label: str)
 class Faults:
     """What is wrong with the rows of a piece: of each row the first cell that is."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan | None = None) -> None:
         self.rows: dict[int, tuple[int, str]] = {}
+        self._plan = plan
 
     def add(self, row: int, column: int, message: str) -> None:
         if row not in self.rows or column < self.rows[row][0]:
             self.rows[row] = column, message
+
+    def add_cell(self, row: int, name: str, message: str) -> None:
+        """Add what is wrong with the cell of a column."""
+        column = 1 if self._plan is None else self._plan.column_number(name)
+        self.add(row, column, f"column {shown(name)}: {message}")
 
 
 class Cells(NamedTuple):
@@ -312,8 +326,11 @@ def with_label_sets(cells: Cells, plan: Plan, need_labels: bool) -> Cells:
         is_known &= values >= 0
         for row in np.flatnonzero(values < 0).tolist() if need_labels else ():
             cell = shown(distinct[codes[row]] if codes[row] >= 0 else "")
-            column = plan.names.index(name) + 1 if name in plan.names else 1
-            cells.faults.add(row, column, f"label column {shown(name)}: {cell} is neither 1 nor 0: correct the cell")
+            cells.faults.add(
+                row,
+                plan.column_number(name),
+                f"label column {shown(name)}: {cell} is neither 1 nor 0: correct the cell",
+            )
     cells = cells._replace(contents=cells.contents._replace(categories=categories))
     if not need_labels and not is_known.all():
         return cells
@@ -330,7 +347,7 @@ def check_cells(
 
     several: may an example have several labels, or none? separator: what stands between several labels in one text.
     """
-    column, faults, labels = (plan.label or 0) + 1, cells.faults, cells.labels
+    column, faults, labels = plan.column_number(plan.label), cells.faults, cells.labels
     if labels is not None:
         labels = _strip_labels(labels, several, separator)
         missing = [code for code, text in enumerate(labels.distinct) if isinstance(text, str) and not is_label(text)]
@@ -349,8 +366,7 @@ def check_cells(
         _find_large(cells, plan)
     contents, invalid = preparation.derive(cells.contents)
     for row, name, message in invalid:
-        place = plan.names.index(name) if name in plan.names else 0
-        faults.add(row, place + 1, f"column {shown(name)}: {message}")
+        faults.add(row, plan.column_number(name), f"column {shown(name)}: {message}")
     keep = np.ones(len(cells.lines), bool)
     keep[list(faults.rows)] = False
     if labels is not None:  # of the distinct ones only those that are left
@@ -369,8 +385,9 @@ def _find_large(cells: Cells, plan: Plan) -> None:
     message = f"is too large (at most {LARGEST_NARROW:.0e} for hashed features and words): scale the values"
     numbers = cells.contents.numbers
     for row, place in np.argwhere(np.abs(numbers) > LARGEST_NARROW).tolist():
-        column = plan.numbers[place] + 1 if plan.numbers else 1
-        cells.faults.add(row, column, f"{shown(str(numbers[row, place]))} {message}")
+        cells.faults.add(
+            row, plan.column_number(plan.read.numbers[place]), f"{shown(str(numbers[row, place]))} {message}"
+        )
     for part in cells.contents.lists:
         for at in np.flatnonzero(np.abs(part.amounts) > LARGEST_NARROW).tolist():
             cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {message}")

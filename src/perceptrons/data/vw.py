@@ -25,6 +25,7 @@ from perceptrons.data.source import Inputs, Piece
 from perceptrons.data.table import ParsedPiece
 from perceptrons.engine.compiling import compiled, inlined, inner
 from perceptrons.engine.hashing import murmur3_32
+from perceptrons.engine.scan.bytes import BAD, CASE, LETTER_E, MINUS, READ, SPACE, ZERO, is_digit, number
 from perceptrons.engine.scan.interactions import (
     BAR,
     CARET,
@@ -44,8 +45,7 @@ from perceptrons.engine.scan.interactions import (
     place_of,
     spaces_of,
 )  # fmt: skip
-from perceptrons.engine.scan.numbers import BAD, CASE, LETTER_E, MINUS, READ, SPACE, ZERO, is_digit, number
-from perceptrons.engine.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from perceptrons.engine.training.labels import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
 from perceptrons.features.columns import NamedRows, Names, assemble, local_names

@@ -12,7 +12,7 @@ import sklearn
 import perceptrons
 from perceptrons.data.options import TABLES
 from perceptrons.engine.wording import changed
-from perceptrons.inspection.units import categories_of
+from perceptrons.inspection.summary import categories_of
 from perceptrons.report.page import Section, user_text
 from perceptrons.report.subject import Model, Subject
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined
-from perceptrons.engine.scan.numbers import SPACE, TAB
+from perceptrons.engine.scan.bytes import SPACE, TAB
 
 U0, U1 = np.uint64(0), np.uint64(1)
 NEWLINE, COLON, CARET, BAR = 10, 58, 94, 124
