@@ -801,7 +801,7 @@ class TableReader(Reader):
             if rows.words is not None and rows.word_columns is not None
         )
         n_others = preparation.n_beside_texts(self._roles.categories)
-        weights = TermWeights.measured(texts, self.columns.n_columns, n_others)
+        weights = TermWeights.measure(texts, self.columns.n_columns, n_others)
         self._prepare(replace(preparation, term_weights=weights, weigh_terms=False))
 
 

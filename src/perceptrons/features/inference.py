@@ -252,9 +252,13 @@ def measure_preparation(
     else:
         powers, pairs = learned.powers, learned.pairs
         place_of = {name: place for place, name in enumerate(learned.names)}
-        known = [name in place_of for name in names]
+        is_known = [name in place_of for name in names]
         old = [place_of[name] for name in names if name in place_of]
-        fills[known], centres[known], scales[known] = learned.fills[old], learned.centres[old], learned.scales[old]
+        fills[is_known], centres[is_known], scales[is_known] = (
+            learned.fills[old],
+            learned.centres[old],
+            learned.scales[old],
+        )
         old_indicators, new_indicators = {*learned.indicators}, {*indicators}
         indicators = [name for name in names if name in (old_indicators if name in place_of else new_indicators)]
     n_rows = sum(part.n for part in parts)
@@ -283,12 +287,12 @@ def _with_scaled_products(
         moments = measure_moments(_product_chunks(preparation, parts, factors), len(factors))
         scalings.append(moments.scaling(preparation.scale, np.zeros(len(factors))))
     centres, scales = (np.concatenate(arrays) for arrays in zip(*scalings, strict=True))
-    known = {} if learned is None else {name: k for k, name in enumerate(learned.product_names)}
+    learned_places = {} if learned is None else {name: k for k, name in enumerate(learned.product_names)}
     for place, name in enumerate(preparation.product_names):
-        if learned is not None and name in known:
+        if learned is not None and name in learned_places:
             has_scales = len(learned.product_scales) > 0
-            centres[place] = learned.product_centres[known[name]] if has_scales else 0.0
-            scales[place] = learned.product_scales[known[name]] if has_scales else 1.0
+            centres[place] = learned.product_centres[learned_places[name]] if has_scales else 0.0
+            scales[place] = learned.product_scales[learned_places[name]] if has_scales else 1.0
     return replace(preparation, product_centres=centres, product_scales=scales)
 
 

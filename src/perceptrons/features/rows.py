@@ -210,17 +210,16 @@ def _float64_matrix(rows: NamedRows, places: ColumnPlaces, n_columns: int) -> sp
 
 # ---- examples in memory
 
-NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
-KINDS: dict[str, tuple[type, ...]] = {
+RECIPE_TYPES: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int, list), "text_column": (str, list),
     "text": (dict,), "preparation": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,),
     "decimal": (str,), "text_labels": (bool,), "multilabel": (bool,), "label_separator": (str,),
-    "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
-    **dict.fromkeys(NAMED, (list,)),
+    "hash_bits": (int,), "quadratic": (list,), "cubic": (list,), "numbers": (list,), "categories": (list,),
+    "ignore": (list,), "optional": (list,), "names": (list,),
 }  # fmt: skip
 
 
-def given_rows(X: Any, source: Recipe, columns: Columns) -> Any:
+def rows_of_examples(X: Any, source: Recipe, columns: Columns) -> Any:
     """Return examples as the matrix that the reader of the files would make of them.
 
     X: a frame (pandas, polars, pyarrow) or a list of records for tables, a list of texts for texts. columns: those of
@@ -342,16 +341,16 @@ def check_recipe(recipe: Any) -> None:
     """Raise ValueError for a recipe of reading that no reader wrote."""
     require(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
     for name, value in recipe.items():
-        require(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
+        require(value is None or isinstance(value, RECIPE_TYPES.get(name, (object,))), f"a recipe with a sound {name}")
         if isinstance(value, list):
             require(all(isinstance(column, str) for column in value), f"columns in {name}")
     if recipe.get("text") is not None:
         HashedText(**recipe["text"])._check()
     if recipe.get("preparation") is not None:
         preparation = Preparation.from_dict(recipe["preparation"])
-        there = [*(recipe.get("numbers") or []), *preparation.derived_numbers()]
-        require(list(preparation.names) == there, "the numbers of the table in its preparation")
-        used = {*(recipe.get("categories") or [])}
-        require({*preparation.dates, *preparation.flags} <= used, "columns of the table in its preparation")
-        column_names = {*there, *used, *preparation.derived_categories()}
+        numbers = [*(recipe.get("numbers") or []), *preparation.derived_numbers()]
+        require(list(preparation.names) == numbers, "the numbers of the table in its preparation")
+        categories = {*(recipe.get("categories") or [])}
+        require({*preparation.dates, *preparation.flags} <= categories, "columns of the table in its preparation")
+        column_names = {*numbers, *categories, *preparation.derived_categories()}
         require({name for pair in preparation.pairs for name in pair} <= column_names, "products of its columns")
