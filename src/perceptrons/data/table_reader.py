@@ -35,7 +35,7 @@ from perceptrons.features.inference import (
     select_columns,
 )
 from perceptrons.features.preparation import Preparation
-from perceptrons.features.rows import RowBuilder, TableRows, unnamed_keys
+from perceptrons.features.rows import RowBuilder, TablePlan, TableRows, unnamed_keys
 from perceptrons.features.values import Recipe, did_you_mean, is_label, listed, no_label, shown
 
 TABLE_FORMATS = {
@@ -713,7 +713,8 @@ class TableReader(Reader):
         if preparation.hash_bits and self._given_bits is None and not self.hash_bits and self._given_columns is None:
             self._hash(preparation.hash_bits)
         self._preparation = preparation
-        self._builder = RowBuilder(preparation, self._roles, self.columns, self._text, self._options.prefix)
+        plan = TablePlan(self._roles, preparation, self._text, self._options.prefix)
+        self._builder = RowBuilder(plan, self.columns)
 
     def _hash(self, bits: int) -> None:
         self.hash_bits = bits

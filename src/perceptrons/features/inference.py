@@ -223,12 +223,9 @@ def preparation_without_data(roles: Roles, derived: Preparation, options: Column
     """Return the preparation, if nothing of the data has to be measured for it. derived: the dates and flags."""
     if options.scale != "none" or options.on_missing == "fill" or options.interactions or derived.dates:
         return None
-    names = (*roles.numbers, *derived.flags)
-    zeros = np.zeros(len(names))
-    return Preparation(
-        "none", options.missing_values, flags=derived.flags, names=names, fills=zeros, centres=zeros, scales=zeros + 1,
-        powers=check_powers(options.powers), beside_words=bool(roles.texts),
-    )  # fmt: skip
+    powers = check_powers(options.powers)
+    missing_values, has_texts = options.missing_values, bool(roles.texts)
+    return Preparation.without_scaling(roles.numbers, has_texts, missing_values, derived.flags, powers)
 
 
 def measure_preparation(

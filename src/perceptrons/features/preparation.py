@@ -115,6 +115,19 @@ class Preparation:
     weigh_terms: bool = False  # are they still to be measured?
     hash_bits: int | None = None  # where products are too many to be remembered
 
+    @classmethod
+    def without_scaling(
+        cls, numbers: Sequence[str], beside_words: bool, missing_values: Missing = NEVER, flags: Sequence[str] = (),
+        powers: int = 1,
+    ) -> "Preparation":  # fmt: skip
+        """Return the preparation that leaves numbers as they are."""
+        names = (*numbers, *flags)
+        zeros = np.zeros(len(names))
+        return cls(
+            "none", missing_values, flags=tuple(flags), names=names, fills=zeros, centres=zeros, scales=zeros + 1,
+            powers=powers, beside_words=beside_words,
+        )  # fmt: skip
+
     # ---- what there is
 
     def plus_derived(self, more: "Preparation") -> "Preparation":
