@@ -6,6 +6,7 @@ model files hold: anybody may have written those, so it is checked.
 
 import warnings
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -53,11 +54,13 @@ class RowBuilder:
         self.preparation, self._columns, self._text = preparation, columns, text
         self._rule = None if text is None else text.rule()
         self._prefixes = text_prefixes(roles.texts) if prefix else []
-        self._number_names = local_names(*TextColumn.of(names))[1]
-        has_same_names = columns.n_columns == len(names) and {*columns.names()} == {*names}
-        self.is_dense = (
-            preparation.only_numbers(roles) and columns.bits is None and (not columns.frozen or has_same_names)
-        )
+        self.is_dense = preparation.only_numbers(roles) and columns.bits is None
+        if self.is_dense and columns.frozen:  # are these the features of the model, and no others?
+            self.is_dense = columns.n_columns == len(names) and {*columns.names()} == {*names}
+
+    @cached_property
+    def _number_names(self) -> Names:
+        return local_names(*TextColumn.of(self.preparation.number_names))[1]
 
     def features(self, contents: Contents, into: np.ndarray | None = None) -> TableRows:
         """Return the features of a batch whose cells are derived, without their columns. into: room for the numbers."""
