@@ -5,7 +5,6 @@ import sys
 from collections import UserDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -148,12 +147,16 @@ app = typer.Typer(
 
 
 def make_command(name: str) -> Any:
-    """Return a command, from the module of the same name."""
-    module = import_module(f"perceptrons.cli.{name}")
-    if isinstance(group := getattr(module, "group", None), typer.Typer):
+    """Return a command. Its options are the class NameOptions; its function is in the module of the same name."""
+    if name == "tag":
+        from perceptrons.cli.tag import group
+
         return get_command(group)
+    from perceptrons.cli import options
+
+    options_class = vars(options)[f"{name.capitalize()}Options"]
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name)(vars(module)[name])
+    alone.command(name)(options.as_function(options_class, f"perceptrons.cli.{name}", name))
     return get_command(alone)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from perceptrons.cli import hold_out
 from perceptrons.cli.files import check_seconds, name_of
-from perceptrons.cli.options import CompareOptions, command
+from perceptrons.cli.options import CompareOptions
 from perceptrons.cli.screen import (
     BadInputError,
     bar,
@@ -27,14 +27,8 @@ if TYPE_CHECKING:
 MAX_BAR_WIDTH = 10  # characters
 
 
-@command
 def compare(options: CompareOptions) -> None:
-    """Compare the perceptron's variants with naive Bayes, logistic regression, linear SVM, least squares and ridge.
-
-    All learners get the same training, validation and test sets. Each is tuned on the validation set and tested once.
-    The table shows the test score with its confidence interval, significance, time and size. A second use of the same
-    test set is refused unless you give --force; the result then says so. Running the same command again is allowed.
-    """
+    """Run `perceptrons compare`."""
     from perceptrons import selection
 
     if options.demo is not None:

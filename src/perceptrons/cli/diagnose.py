@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from perceptrons.cli import files
 from perceptrons.cli.files import refusing, refusing_data
-from perceptrons.cli.options import DiagnoseOptions, command
+from perceptrons.cli.options import DiagnoseOptions
 from perceptrons.cli.screen import Waiting, count, grid, heading, percent, plain, print_result, show_more
 
 if TYPE_CHECKING:
@@ -23,13 +23,8 @@ LONG_NUMBER = re.compile(rb"[0-9.]{17}")  # 16 digits and a point; whole numbers
 LARGE = 0.3  # of R^2: below, no feature is worth naming
 
 
-@command
 def diagnose(options: DiagnoseOptions) -> None:
-    """Decide whether the classes of DATA are linearly separable, with a proof, and show what makes training hard.
-
-    Shows the margin, the radius, the mistake bound, the scales of the features, and identical rows with different
-    labels.
-    """
+    """Run `perceptrons diagnose`."""
     from perceptrons import theory
     from perceptrons.data.table import check_classes, named_lines
     from perceptrons.inspection.names import names_of_table

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.files import json_paths, load_model, measured_blocks, no_examples_error, opened, say_skipped
-from perceptrons.cli.options import EvaluateOptions, command
+from perceptrons.cli.options import EvaluateOptions
 from perceptrons.cli.screen import (
     PROBABILITY_METRICS,
     RANKING_METRICS,
@@ -26,14 +26,8 @@ MAX_CLASSES_SHOWN = 20  # of more, the tables show the worst
 LABEL_METRICS = ("balanced_accuracy", "f1", "matthews")
 
 
-@command
 def evaluate(options: EvaluateOptions) -> None:
-    """Compare the predictions for DATA with its labels: accuracy, precision, recall, F1 and confusion matrix.
-
-    For several labels per example, it shows micro and macro F1, Hamming loss, subset accuracy and precision at k.
-
-    Data of any size are read block by block, in the same way as for training.
-    """
+    """Run `perceptrons evaluate`."""
     from perceptrons.inspection.evaluation import several_labels
 
     data = options.data

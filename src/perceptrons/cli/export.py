@@ -1,7 +1,7 @@
 """`perceptrons export`: a model for other programs, as an ONNX graph or JSON."""
 
 from perceptrons.cli.files import check_output, load_any, refusing, save_bytes
-from perceptrons.cli.options import ExportOptions, command
+from perceptrons.cli.options import ExportOptions
 from perceptrons.cli.screen import BadInputError, as_json, visible
 
 FORMAT_NAMES = {
@@ -10,9 +10,8 @@ FORMAT_NAMES = {
 }
 
 
-@command
 def export(options: ExportOptions) -> None:
-    """Export MODEL for other programs: FILE.onnx (an ONNX graph) or FILE.json (weights by name)."""
+    """Run `perceptrons export`."""
     ending = options.exported.suffix.lower()
     if ending not in FORMAT_NAMES:
         raise BadInputError(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perceptrons.cli.files import is_kernel, is_tagger, load_any, no_examples_error, opened, refusing, refusing_data
-from perceptrons.cli.options import READING, InspectOptions, command, given, typed
+from perceptrons.cli.options import READING, InspectOptions, given, typed
 from perceptrons.cli.screen import (
     BadInputError,
     as_json,
@@ -43,13 +43,8 @@ in Python with examples X and y that it was not trained on:
     perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 
-@command
 def inspect(options: InspectOptions) -> None:
-    """Show how a model was trained, why training stopped, and its most important weights.
-
-    For a kernel model, it shows the support vectors with the largest coefficients; for a tagger, also transitions. With
-    --data, it also says whether weights can be compared, and --example N explains one prediction.
-    """
+    """Run `perceptrons inspect`."""
     from perceptrons.inspection.audit import hashing_audit
     from perceptrons.inspection.evaluation import is_calibrated, several_labels
     from perceptrons.inspection.weights import rows_of

@@ -7,17 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from perceptrons.cli.files import check_output, opened, read_all, refusing, save_bytes
-from perceptrons.cli.options import LabOptions, command
+from perceptrons.cli.options import LabOptions
 from perceptrons.cli.screen import Waiting, visible
 
 
-@command
 def lab(options: LabOptions) -> None:
-    """Write a page on which a perceptron learns step by step, and open it in the browser.
-
-    The page is one HTML file with everything inside, to try rules and data, and to hand out. With DATA it starts with
-    these examples, in two features or two principal components; their units stay as they are.
-    """
+    """Run `perceptrons lab`."""
     check_output(options.output, *(options.data or []))
     with Waiting("Writing the page ...", options):
         from perceptrons.lab import show

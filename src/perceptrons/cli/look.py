@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.files import describe_skipped, json_paths, name_of, no_examples_error, opened, refusing_data
-from perceptrons.cli.options import READING, LookOptions, command, command_text
+from perceptrons.cli.options import READING, LookOptions, command_text
 from perceptrons.cli.screen import (
     Waiting,
     bar,
@@ -31,13 +31,8 @@ COLUMNS, CLASSES, FEW = 40, 20, 3  # shown at most; few of labels that are not c
 LOOKS = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
 
 
-@command
 def look(options: LookOptions) -> None:
-    """Show what is in DATA before you train: columns, missing values, classes and likely problems.
-
-    It reads tables as train does. It says which columns train leaves out, which columns give the label away, which rows
-    are duplicates, and which command to try next.
-    """
+    """Run `perceptrons look`."""
     from perceptrons.data.look import look as looked_at
 
     with Waiting("Reading ...", options):

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from perceptrons.cli import files
 from perceptrons.cli.files import STDIN, refusing, refusing_data
-from perceptrons.cli.options import PredictOptions, command
+from perceptrons.cli.options import PredictOptions
 from perceptrons.cli.screen import BadInputError, label_word
 
 if TYPE_CHECKING:
@@ -19,15 +19,8 @@ if TYPE_CHECKING:
     from perceptrons.data.table import Skipped
 
 
-@command
 def predict(options: PredictOptions) -> None:
-    """Print the predicted class of every example in DATA, one per line. DATA needs no labels.
-
-    Several labels of one example are separated by commas, or as in the training data; with --json they are a list.
-
-    Predictions are written while DATA is read, in constant memory. There is one output line per record; a record that
-    --on-error skip leaves out has an empty label. For a folder of texts, the file name follows each label.
-    """
+    """Run `perceptrons predict`."""
     from perceptrons.data.table import HasPlaces
     from perceptrons.inspection.evaluation import is_calibrated
 

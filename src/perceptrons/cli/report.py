@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli import files
 from perceptrons.cli.files import refusing, refusing_data
-from perceptrons.cli.options import READING, ReportOptions, command, command_text
+from perceptrons.cli.options import READING, ReportOptions, command_text
 from perceptrons.cli.screen import BadInputError, Waiting, visible
 
 if TYPE_CHECKING:
@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 REPEATED = (*READING, "features", "image_shape", "no_images", "title", "max_seconds", "max_examples")
 
 
-@command
 def report(options: ReportOptions) -> None:
-    """Write one HTML page about a model and labelled DATA: scores, mistakes, features, margins and a proof.
-
-    The page is a single file without external resources. Use data that the model was not trained on.
-    """
+    """Run `perceptrons report`."""
     from perceptrons.inspection.names import names_as_files
 
     model, data, output = options.model, options.data, options.output

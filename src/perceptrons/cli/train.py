@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli import files, models
 from perceptrons.cli.cluster import check_cluster_options, cluster_option
 from perceptrons.cli.files import SHARE, STDIN, is_kernel, refusing, refusing_data
-from perceptrons.cli.options import NOT_WITH_FROM, ReadingOptions, TrainOptions, command, given, typed
+from perceptrons.cli.options import NOT_WITH_FROM, ReadingOptions, TrainOptions, given, typed
 from perceptrons.cli.screen import BadInputError, Waiting, metric_text, plain, print_result
 
 if TYPE_CHECKING:
@@ -27,15 +27,8 @@ if TYPE_CHECKING:
     from perceptrons.theory import Trace
 
 
-@command
 def train(options: TrainOptions) -> None:
-    """Train a perceptron, test it on examples it has not seen, and show the results.
-
-    Without DATA, it trains on scikit-learn's handwritten digits. Data that fit in memory are loaded; larger data are
-    used for training while they are read, with the same options.
-
-    With --workers or --dask, it trains on shards of the files in several processes or machines, and averages.
-    """
+    """Run `perceptrons train`."""
     check(options)
     run = TrainingRun(models.new_model(options), options) if options.from_model is None else resume(options)
     if cluster_option(options) is not None:

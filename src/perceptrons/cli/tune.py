@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli import hold_out, models
 from perceptrons.cli.files import SHARE, check_folder, check_output, name_of, save_model
 from perceptrons.cli.hold_out import FOLDS, HoldOut
-from perceptrons.cli.options import TuneOptions, command, given, typed
+from perceptrons.cli.options import TuneOptions, given, typed
 from perceptrons.cli.screen import (
     BadInputError,
     Waiting,
@@ -34,14 +34,8 @@ MAX_SETTINGS_SHOWN = 12
 MAX_BAR_WIDTH = 24  # characters
 
 
-@command
 def tune(options: TuneOptions) -> None:
-    """Tune hyperparameters on a validation set, train with the best ones, and test the model once.
-
-    The data are split into a training set, a validation set to choose hyperparameters by, and a test set that is used
-    once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
-    unless you give --force; the results and the model then say so. Running the same command again is allowed.
-    """
+    """Run `perceptrons tune`."""
     from perceptrons.theory.scales import scaler_for
 
     hold_out.check_split(options)

@@ -9,7 +9,7 @@ import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from perceptrons.cli.options import JsonOption, command
+from perceptrons.cli.options import WarmupOptions
 from perceptrons.cli.screen import BadInputError, as_json
 
 MESSAGES = 300  # of those that come with the package, in the files that the commands are given
@@ -38,13 +38,8 @@ RUNS = (
 WHAT_TO_SET = "set NUMBA_CACHE_DIR to a folder that you can write to, now and in later runs."
 
 
-@command
-def warmup(options: JsonOption) -> None:
-    """Compile the code that the usual commands need, so that their first run is as fast as later ones.
-
-    It runs train, predict, evaluate, diagnose and tag on small files with example data.
-    The compiled code is saved where later runs look for it: in NUMBA_CACHE_DIR if it is set.
-    """
+def warmup(options: WarmupOptions) -> None:
+    """Run `perceptrons warmup`."""
     from perceptrons.engine.compiling import IS_CACHED
 
     start, cache_folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")

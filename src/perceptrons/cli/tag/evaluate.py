@@ -2,19 +2,13 @@
 
 from perceptrons.cli.evaluate import refuse_strange
 from perceptrons.cli.files import load_tagger
-from perceptrons.cli.options import command
 from perceptrons.cli.screen import print_result
 from perceptrons.cli.tag.corpora import corpus_for
 from perceptrons.cli.tag.options import TagEvaluateOptions
 
 
-@command
 def evaluate(options: TagEvaluateOptions) -> None:
-    """Compare a tagger's labels with those of FILE: accuracy, also on new words, precision, recall, F1, confusions.
-
-    Chunks and names, labelled as B-NP, I-NP and O, are counted as phrases: as conlleval does, or strictly with
-    --scheme.
-    """
+    """Run `perceptrons tag evaluate`."""
     from perceptrons.cli.tag.result import measure, show_quality
 
     tagger = load_tagger(options.model, instead="evaluate")

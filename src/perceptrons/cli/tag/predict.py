@@ -4,19 +4,13 @@ import sys
 from typing import Any
 
 from perceptrons.cli.files import check_output, load_tagger, refusing, save_bytes
-from perceptrons.cli.options import command
 from perceptrons.cli.screen import BadInputError, as_json
 from perceptrons.cli.tag.corpora import corpus_to_tag, output_column
 from perceptrons.cli.tag.options import TagPredictOptions
 
 
-@command
 def predict(options: TagPredictOptions) -> None:
-    """Write FILE again with a label for every token. FILE needs only the columns that the tagger was trained on.
-
-    With --confidence, another last column holds the lead of each label over the second best label. Everything else
-    stays as it is, byte for byte. OUTPUT is compressed if its name ends in .gz, .xz or .bz2.
-    """
+    """Run `perceptrons tag predict`."""
     output = options.output
     check_output(output, options.model, options.file)
     tagger = load_tagger(options.model, instead="predict")

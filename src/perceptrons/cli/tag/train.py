@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli.cluster import check_cluster_options, cluster_option
 from perceptrons.cli.files import check_output, check_test, load_tagger, refusing, save_model
-from perceptrons.cli.options import command, given, typed
+from perceptrons.cli.options import given, typed
 from perceptrons.cli.screen import BadInputError, Waiting, print_result
 from perceptrons.cli.tag import corpora
 from perceptrons.cli.tag.options import TagTrainOptions
@@ -20,16 +20,8 @@ FIXED_BY_TAGGER = ("templates", "min_count", "hash_bits")
 TAGGER_PARAMETERS = ("allowed", "combine", "step", "C", "margin", "cost", "min_count", "hash_bits")
 
 
-@command
 def train(options: TagTrainOptions) -> None:
-    """Train a tagger, test it on sentences it has not seen, and show the results.
-
-    FILE has a format like CoNLL-2000, CoNLL-2003, CoNLL-U or WNUT. The label is in the last column, unless you give
-    --label.
-
-    With --workers or --dask, it trains on shards of the sentences in several processes or machines, and averages their
-    weights.
-    """
+    """Run `perceptrons tag train`."""
     check(options)
     tagger, sentences = read(options)
     facts = fit(tagger, sentences, options)

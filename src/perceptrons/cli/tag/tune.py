@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.cli.files import check_folder, check_output, refusing, save_model
 from perceptrons.cli.hold_out import check_split, find_ledger, make_parts
 from perceptrons.cli.models import read_grid
-from perceptrons.cli.options import command, given
+from perceptrons.cli.options import given
 from perceptrons.cli.screen import BadInputError, count, plain, print_result
 from perceptrons.cli.tag import corpora
 from perceptrons.cli.tag.options import TagTuneOptions
@@ -20,14 +20,8 @@ if TYPE_CHECKING:
 FIXED = ("allowed", "combine", "cost", "min_count", "hash_bits")  # the same for all settings
 
 
-@command
 def tune(options: TagTuneOptions) -> None:
-    """Tune the hyperparameters of a tagger on a validation set, train it with the best ones, and test it once.
-
-    The sentences are split into a training set, a validation set to choose hyperparameters by, and a test set that is
-    used once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
-    unless you give --force; the results and the tagger then say so.
-    """
+    """Run `perceptrons tag tune`."""
     check_split(options)
     check_output(options.output, options.file, options.dev, options.test, corpora.templates_file(options.templates))
     check_folder(options.output)
