@@ -5,6 +5,7 @@ import sys
 from collections import UserDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from typer.main import get_command
 
 import perceptrons
 from perceptrons.cli.libraries import prepare_process
-from perceptrons.cli.screen import BadInputError, say, saying_warnings
+from perceptrons.cli.messages import BadInputError, say, saying_warnings
 
 # The first sentence of each command; kept here so that --help does not load all modules.
 COMMANDS = {
@@ -149,11 +150,8 @@ app = typer.Typer(
 def make_command(name: str) -> Any:
     """Return a command. Its options are the class NameOptions; its function is in the module of the same name."""
     if name == "tag":
-        from perceptrons.cli.tag import group
-
-        return get_command(group)
-    from perceptrons.cli import options
-
+        return get_command(import_module("perceptrons.cli.tag").group)
+    options = import_module("perceptrons.cli.options")
     options_class = vars(options)[f"{name.capitalize()}Options"]
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(name)(options.as_function(options_class, f"perceptrons.cli.{name}", name))

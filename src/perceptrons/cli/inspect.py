@@ -2,37 +2,29 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from perceptrons.cli.files import is_kernel, is_tagger, load_any, no_examples_error, opened, refusing, refusing_data
+import numpy as np
+
+from perceptrons.cli.files import AnyModel, load_any, no_examples_error, open_data, refusing, refusing_data
+from perceptrons.cli.messages import BadInputError, plain, print_json
 from perceptrons.cli.options import READING, InspectOptions, given, typed
-from perceptrons.cli.screen import (
-    BadInputError,
-    as_json,
-    bar,
-    count,
-    facts_grid,
-    grid,
-    heading,
-    listed,
-    percent,
-    plain,
-    print_result,
-    screen,
-    show_rows,
-    signed,
-)
-from perceptrons.engine.wording import NOT_PROBABILITIES
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from perceptrons import SequencePerceptron
-    from perceptrons.cli.consoles import Screen
-    from perceptrons.cli.files import AnyModel
-    from perceptrons.data.sample import Sample
-    from perceptrons.explanation import Explanation
-    from perceptrons.inspection.weights import Row, ScaledWeights
+from perceptrons.cli.screen import Screen, facts_grid, grid, heading, print_result, show_rows, signed
+from perceptrons.data.sample import Sample, first_examples
+from perceptrons.engine.training.feature_names import ColumnNames, units_of
+from perceptrons.engine.wording import NOT_PROBABILITIES, count, in_percent, listed
+from perceptrons.explanation import Explanation
+from perceptrons.inspection import taggers
+from perceptrons.inspection.audit import hashing_audit
+from perceptrons.inspection.evaluation import HISTOGRAM_BINS, columns_matched, histogram, is_calibrated, several_labels
+from perceptrons.inspection.kernel_summary import support_names
+from perceptrons.inspection.names import name_of, names_in_files
+from perceptrons.inspection.units import step_of, unit_in_words
+from perceptrons.inspection.weights import Row, ScaledWeights, rows_of
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.modelfile.summary import facts_in_words, model_summary
+from perceptrons.sequence import SequencePerceptron
+from perceptrons.theory.scales import largest_values, scaler_for, scales
 
 MAX_ROWS = 20
 MAX_SHARING_SHOWN = 5  # features of a shared column
@@ -45,17 +37,12 @@ in Python with examples X and y that it was not trained on:
 
 def inspect(options: InspectOptions) -> None:
     """Run `perceptrons inspect`."""
-    from perceptrons.inspection.audit import hashing_audit
-    from perceptrons.inspection.evaluation import is_calibrated, several_labels
-    from perceptrons.inspection.weights import rows_of
-
     model, top, label = load_any(options.model), options.top, options.label
     for name in given(options, ("example", *READING)) if not options.data else ():
         raise BadInputError(f"{typed(name)} needs examples: also give --data DATA.")
-    if is_tagger(model):
+    if isinstance(model, SequencePerceptron):
         inspect_tagger(model, options)
         return
-    from perceptrons.modelfile.summary import facts_in_words, model_summary
 
     mirrored = options.json or label is not None
     rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
@@ -70,15 +57,15 @@ def inspect(options: InspectOptions) -> None:
     findings = examine_data(model, options.data, options) if options.data else None
     if options.json:
         data = {} if findings is None else {"on_data": findings.to_dict(top)}
-        print(as_json({"model": str(options.model), **model_summary(model, top, label), **data}), end="")
+        print_json({"model": str(options.model), **model_summary(model, top, label), **data})
         return
-    console = screen()
+    console = Screen()
     console.print(facts_grid(facts_in_words(model, hashing, rows)))
     if options.collisions:
         assert hashing is not None
         _show_collisions(hashing, console)
         return
-    (_show_support if is_kernel(model) else _show_weights)(model, rows, top, console)
+    (_show_support if isinstance(model, KernelPerceptron) else _show_weights)(model, rows, top, console)
     if findings is not None:
         _show_findings(findings, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
@@ -89,11 +76,7 @@ def inspect(options: InspectOptions) -> None:
 # ---- what is in the model
 
 
-def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Screen") -> None:
-    from perceptrons.engine.training.feature_names import units_of
-    from perceptrons.inspection.names import names_in_files
-    from perceptrons.inspection.units import step_of
-
+def _show_weights(model: AnyModel, rows: list[Row], top: int, console: Screen) -> None:
     weights = getattr(model, "combine_", model.combine)
     kind = "averaged weights, shown instead of the votes" if model.combine == "vote" else f"{weights} weights"
     if len(rows) == 1:
@@ -109,10 +92,8 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Scre
         console.print(f"Weights of numbers are per {step}, so that they can be compared{per_unit}.", style="dim")
 
 
-def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Screen") -> None:
-    from perceptrons.inspection.kernel_summary import support_names
-
-    assert is_kernel(model)
+def _show_support(model: AnyModel, rows: list[Row], top: int, console: Screen) -> None:
+    assert isinstance(model, KernelPerceptron)
     kind = "averaged, shown instead of the votes" if model.combine == "vote" else model.combine
     of_one = f" for {rows[0].title()}" if len(rows) == 1 else ""
     console.print(heading(f"Support vectors with the largest coefficients{of_one} ({kind})"))
@@ -123,7 +104,7 @@ def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Scre
     show_rows(rows, support_names(model), top, MAX_ROWS, console, ("example", "coefficient"), MORE_OPTIONS)
 
 
-def _show_collisions(hashing: dict[str, Any], console: "Screen") -> None:
+def _show_collisions(hashing: dict[str, Any], console: Screen) -> None:
     """Print the shared columns with a weight, their features and the signs of these."""
     entries = hashing["heaviest"]
     if not entries:
@@ -151,10 +132,10 @@ class DataFindings(NamedTuple):
 
     data: Path
     number: int | None  # of the example to explain
-    sample: "Sample"
-    scales: "ScaledWeights"
-    vote_shares: "np.ndarray | None"  # of the predicted class, for every example
-    explanation: "Explanation | None"
+    sample: Sample
+    scales: ScaledWeights
+    vote_shares: np.ndarray | None  # of the predicted class, for every example
+    explanation: Explanation | None
 
     def to_dict(self, n: int) -> dict[str, Any]:
         """For JSON."""
@@ -172,15 +153,9 @@ class DataFindings(NamedTuple):
         }  # fmt: skip
 
 
-def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -> DataFindings:
+def examine_data(model: AnyModel, data: list[Path], options: InspectOptions) -> DataFindings:
     """Read examples, and compare them with the model."""
-    from perceptrons.data.sample import first_examples
-    from perceptrons.inspection.evaluation import columns_matched
-    from perceptrons.inspection.names import names_in_files
-    from perceptrons.inspection.weights import ScaledWeights, rows_of
-    from perceptrons.theory.scales import largest_values, scaler_for, scales
-
-    reader = opened(data, options, like=model, need_labels=False)
+    reader = open_data(data, options, like=model, need_labels=False)
     with refusing_data():
         sample = first_examples(reader, model.n_features_in_, SAMPLE, options.example)
     if sample is None:
@@ -194,24 +169,20 @@ def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -
             shares = model.vote_shares(X).max(axis=1)
         if sample.one is not None:
             explanation = _name_features(model, model.explain(sample.one[0]))
-    rows = [] if is_kernel(model) else rows_of(model, mirrored=False)
+    rows = [] if isinstance(model, KernelPerceptron) else rows_of(model, mirrored=False)
     weights = ScaledWeights(scaler, largest_values(X), deviations, rows, names_in_files(model))
     return DataFindings(data[0], options.example, sample, weights, shares, explanation)
 
 
-def _name_features(model: "AnyModel", explanation: "Explanation") -> "Explanation":
+def _name_features(model: AnyModel, explanation: Explanation) -> Explanation:
     """Name features or support examples as commands do: by numbers from 1 if they have no names."""
-    from perceptrons.engine.training.feature_names import ColumnNames
-    from perceptrons.inspection.kernel_summary import support_names
-    from perceptrons.inspection.names import name_of, names_in_files
-
-    names = support_names(model) if is_kernel(model) else names_in_files(model)
+    names = support_names(model) if isinstance(model, KernelPerceptron) else names_in_files(model)
     if isinstance(names, ColumnNames):
         return explanation
     return replace(explanation, features=tuple(name_of(names, column) for column in explanation.columns.tolist()))
 
 
-def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "Screen") -> None:
+def _show_findings(findings: DataFindings, model: AnyModel, n: int, console: Screen) -> None:
     sample = findings.sample
     first = "the first " if sample.more else ""
     console.print(heading(f"On {first}{count(sample.X.shape[0], 'example')} of {findings.data}"))
@@ -225,14 +196,16 @@ def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "
         console.print(str(findings.explanation), soft_wrap=True)
 
 
-def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Screen") -> None:
+def _show_scales(scales: ScaledWeights, model: AnyModel, n: int, console: Screen) -> None:
     """Print whether weights can be compared, and those that can."""
-    from perceptrons.inspection.units import step_of, unit_in_words
-
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
         (largest, maximum), (smallest, minimum) = ends
-        consequence = "the largest ones dominate the kernel" if is_kernel(model) else "their weights cannot be compared"
+        consequence = (
+            "the largest ones dominate the kernel"
+            if isinstance(model, KernelPerceptron)
+            else "their weights cannot be compared"
+        )
         console.warn(
             f"The features differ widely in scale, so {consequence}: {plain(largest)} reaches {maximum:.4g}, "
             f"{plain(smallest)} only {minimum:.4g}. Scale them before training, for instance with "
@@ -258,15 +231,13 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "S
     console.print("The product is the effect of a typical change of the feature, so it can be compared.", style="dim")
 
 
-def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
+def _show_votes(shares: np.ndarray, console: Screen) -> None:
     """Print a histogram of the votes for the predicted class."""
-    from perceptrons.inspection.evaluation import HISTOGRAM_BINS, histogram
-
-    console.print(heading(f"Share of votes for the predicted class: {percent(float(shares.mean()))} on average"))
+    console.print(heading(f"Share of votes for the predicted class: {in_percent(float(shares.mean()))} on average"))
     counts = histogram(shares).tolist()
     first = next(place for place, number in enumerate(counts) if number)
     rows = (
-        (f"{100 * k // HISTOGRAM_BINS}-{100 * (k + 1) // HISTOGRAM_BINS}%", f"{n:,}", bar(n / max(counts), 32, console))
+        (f"{100 * k // HISTOGRAM_BINS}-{100 * (k + 1) // HISTOGRAM_BINS}%", f"{n:,}", console.bar(n / max(counts), 32))
         for k, n in list(enumerate(counts))[first:]
     )
     console.print(grid(">share", ">examples", "", rows=rows))
@@ -275,30 +246,27 @@ def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
 # ---- taggers
 
 
-def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> None:
+def inspect_tagger(tagger: SequencePerceptron, options: InspectOptions) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.inspection.taggers import facts_in_words, feature_names, label_rows, transitions
-    from perceptrons.modelfile.summary import model_summary
-
     if options.data:
         raise BadInputError(
             f"{options.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
         )
     label, n = options.label, options.top
-    rows = label_rows(tagger, label)
+    rows = taggers.label_rows(tagger, label)
     if not rows:
         raise BadInputError(
             f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
         )
 
-    def show(console: "Screen") -> None:
+    def show(console: Screen) -> None:
         kind = f"{tagger.combine} weights"
         of_one = f"of each label ({kind}); for one label: --class LABEL"
         if label is not None:
             of_one = f"for {plain(label)} ({kind})"
-        console.print(facts_grid(facts_in_words(tagger)), heading(f"Most important features {of_one}"))
-        show_rows(rows, feature_names(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
-        if steps := transitions(tagger, n, label):
+        console.print(facts_grid(taggers.facts_in_words(tagger)), heading(f"Most important features {of_one}"))
+        show_rows(rows, taggers.feature_names(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
+        if steps := taggers.transitions(tagger, n, label):
             about = "" if label is None else f" from and to {plain(label)}"
             cells = ((plain(source), plain(target), signed(weight)) for source, target, weight in steps)
             table = grid("from", "to", ">weight", rows=cells)

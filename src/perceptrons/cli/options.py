@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple, dataclass_transform, get
 import typer
 
 from perceptrons.cli.libraries import import_sklearn
-from perceptrons.cli.screen import plain
+from perceptrons.cli.messages import BadInputError, plain
 
 # The groups of options in --help, in this order.
 READ, COLUMNS, SPLIT, LEARN = "Reading data", "Columns of FILE", "Splitting and testing", "Training"
@@ -214,6 +214,12 @@ def given(options: Any, names: Iterable[str]) -> dict[str, Any]:
 def typed(name: str) -> str:
     """Return an option as the command line spells it."""
     return "--" + name.replace("_", "-")
+
+
+def refuse_both(options: Any, name: str, others: Iterable[str], advice: str) -> None:
+    """Refuse an option together with any of the others."""
+    for other in given(options, others) if given(options, (name,)) else ():
+        raise BadInputError(f"{typed(name)} and {typed(other)} cannot be combined: {advice}.")
 
 
 def command_text(first_words: Iterable[Any], options: Any, names: Iterable[str], without: Iterable[str] = ()) -> str:

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perceptrons.cli.files import load_any, refusing, refusing_data, refusing_to_open
+from perceptrons.cli.messages import BadInputError, say
 from perceptrons.cli.models import change_learning
 from perceptrons.cli.options import KEPT_LEARNING, ServeOptions, given, typed
-from perceptrons.cli.screen import BadInputError, say
 
 if TYPE_CHECKING:
     from perceptrons.serve.server import Address
