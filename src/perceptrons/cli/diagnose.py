@@ -52,7 +52,7 @@ def diagnose(options: DiagnoseOptions) -> None:
 
 
 def are_short_decimals(files: list[DataPath], encoding: str | None) -> bool:
-    """Are the files text without a number of more than 15 digits, so that float64 distinguishes any two decimals?"""
+    """Return whether the files have no number of more than 15 digits, so that float64 distinguishes any two."""
     for path in files:
         if not isinstance(path, Path) or not path.is_file():
             return False  # standard input cannot be read twice

@@ -1,7 +1,5 @@
 """`perceptrons evaluate`: how good a model is on labelled data."""
 
-from typing import Any
-
 from rich.text import Text
 
 from perceptrons.cli.files import json_paths, load_model, measured_blocks, no_examples_error, open_data, say_skipped
@@ -47,7 +45,7 @@ def evaluate(options: EvaluateOptions) -> None:
     skipped = {"skipped": reader.skipped, "complaints": reader.complaints, "notices": reader.notices}
     print_result(
         options,
-        lambda: about | to_dict(quality, model.threshold_) | skipped,
+        lambda: about | quality.to_dict() | {"threshold": model.threshold_} | skipped,
         lambda console: show_quality(quality, console),
     )
 
@@ -60,20 +58,6 @@ def refuse_strange(quality: Quality | LabelQuality, about: object, thing: str, o
             f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({classes}): "
             f"name the right column with {option}, or correct the labels."
         )
-
-
-def to_dict(quality: Quality | LabelQuality, threshold: float | None) -> dict[str, Any]:
-    """Return everything, for JSON."""
-    content = {"examples": quality.total, "right": quality.right, **quality.metrics(), "threshold": threshold}
-    labels = {"by_class": quality.by_class(), "labels": quality.labels, "unknown_labels": quality.unknown}
-    if isinstance(quality, LabelQuality):
-        return content | labels
-    curve = None
-    if quality.reliability is not None:
-        names = ("probability", "share", "examples")
-        curve = [dict(zip(names, point, strict=True)) for point in quality.reliability.curve()]
-    share = {"reliability": curve, "commonest_class_share": quality.commonest[1]}
-    return content | share | labels | {"confusion": quality.confusion.tolist()}
 
 
 def show_quality(quality: Quality | LabelQuality, console: Screen) -> None:

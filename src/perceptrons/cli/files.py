@@ -35,7 +35,6 @@ from perceptrons.structured import StructuredPerceptron
 AnyModel = Perceptron | KernelPerceptron
 
 STDIN = Path("-")
-HELD_OUT_SHARE = 0.2  # of the examples, by default
 DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

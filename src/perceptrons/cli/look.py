@@ -1,11 +1,7 @@
 """`perceptrons look`: shows what is in data before training: columns, missing values, classes, and likely problems."""
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
-import scipy.sparse as sp
 
 from perceptrons.cli.files import describe_skipped, json_paths, name_of, no_examples_error, open_data, refusing_data
 from perceptrons.cli.messages import plain
@@ -15,13 +11,11 @@ from perceptrons.data import look as data_look
 from perceptrons.data.labels import not_classes
 from perceptrons.data.look import Column, DataSummary
 from perceptrons.data.reader import Reader
-from perceptrons.data.table_reader import KIND_ROWS
 from perceptrons.engine.wording import count, in_percent
 from perceptrons.engine.wording import percent as nearly
 from perceptrons.theory.scales import UNEVEN, scaler_for
 
 COLUMNS, CLASSES, FEW = 40, 20, 3  # shown at most; few of labels that are not classes
-LOOKS = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
 
 
 def look(options: LookOptions) -> None:
@@ -43,33 +37,15 @@ def look(options: LookOptions) -> None:
 
 def to_dict(overview: DataSummary, reader: Reader, options: LookOptions) -> dict[str, Any]:
     """Return everything, for JSON."""
-    columns = None if overview.columns is None else [column.to_dict() for column in overview.columns]
     return {
         "format": reader.format,
-        "examples": overview.n,
-        "more_examples": overview.more,
-        "columns": columns,
-        "features": None if overview.X is None else features(overview.X),
-        "classes": [{"class": label, "examples": n, "share": n / overview.n} for label, n in overview.class_counts()],
-        "duplicates": overview.duplicates(),
-        "contradictions": len(overview.contradicting()),
-        "leaks": [{**leak._asdict(), "what": leak.in_words()} for leak in overview.leaks],
+        **overview.to_dict(),
         "skipped": reader.skipped,
         "complaints": reader.complaints,
         "notices": reader.notices,
         "warnings": warnings(overview, reader, options),
         "next": [{"command": command, "why": why} for command, why in suggestions(overview, reader, options)],
     }
-
-
-def features(X: Any) -> dict[str, Any]:
-    """Return the numbers of features of examples that are not a table."""
-    each = np.diff(X.indptr) if sp.issparse(X) else np.count_nonzero(X, axis=1)
-    used = np.count_nonzero(np.bincount(X.indices, minlength=X.shape[1]) if sp.issparse(X) else X.any(axis=0))
-    return {
-        "features": X.shape[1], "occurring": int(used), "nonzeros_mean": float(each.mean()),
-        "nonzeros_least": int(each.min()), "nonzeros_most": int(each.max()), "empty": int((each == 0).sum()),
-    }  # fmt: skip
 
 
 # ---- warnings and suggestions
@@ -79,7 +55,7 @@ def warnings(overview: DataSummary, reader: Reader, options: LookOptions) -> lis
     """Return what may be wrong with the data, with what to do."""
     advice = "If it is not known before the label, leave it out: --ignore"
     messages = [f"{leak.in_words()}. {advice} {leak.column}" for leak in overview.leaks]
-    messages += _misfits(overview)
+    messages += overview.misfits()
     label = next((column.facts.name for column in overview.columns or () if column.kind == "label"), None)
     counts = overview.class_counts()
     problem = not_classes(overview.classes, overview.n, label)
@@ -94,39 +70,14 @@ def warnings(overview: DataSummary, reader: Reader, options: LookOptions) -> lis
     if len(contradicting):
         messages.append(
             f"{count(len(contradicting), 'row equals', 'rows equal')} another row with a different label: no model "
-            f"can be right on all of them, so the best possible accuracy is {nearly(_best_accuracy(overview))}"
+            f"can be right on all of them, so the best possible accuracy is {nearly(overview.best_accuracy())}"
         )
     return [f"{capitalized(message)}." for message in messages] + _scales(overview, options)
 
 
 def _accepts_many_classes(overview: DataSummary, options: LookOptions) -> bool:
-    """Is any number of labels accepted?"""
+    """Return whether any number of labels is accepted."""
     return options.many_classes or overview.by_label is not None
-
-
-def _misfits(overview: DataSummary) -> list[str]:
-    """Return warnings about columns whose type in the first rows is not that of all rows."""
-    n_invalid_of = Counter(value.column for value in overview.invalid)
-    first = {value.column: value for value in reversed(overview.invalid)}
-    misfit = "not fit the type that train infers from the first rows. The first:"
-    messages = [
-        f"column {name!r}: {count(n, 'value does', 'values do')} {misfit} {first[name].message}"
-        for name, n in n_invalid_of.items()
-    ]
-    for column in overview.columns or ():
-        if column.changes and column.facts.name not in n_invalid_of:
-            first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
-            difference = f"looks like {first_rows} in the first {KIND_ROWS:,} rows, from which train infers its type"
-            messages.append(f"column {column.facts.name!r} {difference}, but like {all_rows} in all rows")
-    return messages
-
-
-def _best_accuracy(overview: DataSummary) -> float:
-    """Return the best accuracy that any function of the features can have on these rows."""
-    pairs, times = np.unique(np.stack([overview.equal, overview.labels]), axis=1, return_counts=True)
-    best = np.zeros(overview.equal.max() + 1, np.int64)
-    np.maximum.at(best, pairs[0], times)
-    return float(best.sum() / overview.n)
 
 
 def _scales(overview: DataSummary, options: LookOptions) -> list[str]:
@@ -135,8 +86,7 @@ def _scales(overview: DataSummary, options: LookOptions) -> list[str]:
         scaler = scaler_for(overview.X)
         advice = f"scale them before training, for instance with scikit-learn's {scaler}"
         return [f"The features differ widely in scale: {advice}."] if scaler else []
-    used = [column.facts for column in overview.columns if column.used and column.facts.low is not None]
-    sizes = [(size, facts.name) for facts in used if (size := max(abs(facts.low or 0), abs(facts.high or 0))) > 0]
+    sizes = overview.largest_values()
     if not sizes or max(sizes)[0] <= UNEVEN * min(sizes)[0]:
         return []
     (maximum, largest), (minimum, smallest) = max(sizes), min(sizes)
@@ -248,7 +198,8 @@ def number(value: float) -> str:
 
 def show_features(overview: DataSummary, console: Screen) -> None:
     """Print the numbers of features of examples that are not a table."""
-    facts = features(overview.X)
+    facts = overview.feature_counts()
+    assert facts is not None
     console.print(
         f"{facts['occurring']:,} of the features occur; an example has {facts['nonzeros_least']:,} to "
         f"{facts['nonzeros_most']:,} that are not 0, {number(facts['nonzeros_mean'])} on average"

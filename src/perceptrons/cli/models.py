@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.cli.files import HELD_OUT_SHARE, AnyModel, refusing
+from perceptrons.cli.files import AnyModel, refusing
 from perceptrons.cli.messages import BadInputError, plain
 from perceptrons.cli.options import (
     CLUSTER_PARAMETERS,
@@ -21,6 +21,7 @@ from perceptrons.cli.options import (
     typed,
 )
 from perceptrons.data import Table
+from perceptrons.data.held_out import HELD_OUT_SHARE
 from perceptrons.data.labels import as_labels
 from perceptrons.data.splitting import parts_of
 from perceptrons.engine.training.base import learner_of
@@ -111,42 +112,43 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def read_by_class(option: str, value: str) -> dict[str, Any]:
-    """Read the values of an option by class, or by the keys of JSON: classes may be numbers."""
+def _read_json(option: str, value: str, **settings: Any) -> Any:
+    """Read the JSON of an option, or of the file that it names. settings: of `json.loads`."""
     path = json_file(value)
     try:
-        text = value if path is None else path.read_text("utf-8-sig")
-        # whole numbers as floats: one of a thousand digits is infinite then, and refused as such
-        content = json.loads(text, parse_int=float, object_pairs_hook=_refuse_repeated_keys)
-        if isinstance(content, dict):
-            return content
-        problem = "not a JSON object"
+        return json.loads(value if path is None else path.read_text("utf-8-sig"), **settings)
     except json.JSONDecodeError as error:
         problem = f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
     except OSError as error:
         problem = (error.strerror or str(error)).lower()
     except (ValueError, RecursionError) as error:
         problem = str(error)
-    raise BadInputError(
-        f"{option} {plain(value, 60)}: {problem}: give {JSON_EXAMPLES[option]}, or a file that contains it."
-    )
+    raise _json_error(option, value, problem)
+
+
+def _json_error(option: str, value: str, problem: str) -> BadInputError:
+    hint = f"give {JSON_EXAMPLES[option]}, or a file that contains it"
+    return BadInputError(f"{option} {plain(value, 60)}: {problem}: {hint}.")
+
+
+def read_by_class(option: str, value: str) -> dict[str, Any]:
+    """Read the values of an option by class, or by the keys of JSON: classes may be numbers."""
+    # whole numbers as floats: one of a thousand digits is infinite then, and refused as such
+    content = _read_json(option, value, parse_int=float, object_pairs_hook=_refuse_repeated_keys)
+    if not isinstance(content, dict):
+        raise _json_error(option, value, "not a JSON object")
+    return content
 
 
 def read_grid(text: str | None, model: Any) -> Any:
     """Return the settings to try: the usual ones, or those of JSON, checked by name."""
     if text is None:
         return "usual"
-    path, about = json_file(text), f"--grid {plain(text, 60)}"
-    try:
-        content = json.loads(text if path is None else path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise BadInputError(f"{about}: {(error.strerror or str(error)).lower()}.") from error
-    except (ValueError, RecursionError) as error:
-        raise BadInputError(f"{about}: not JSON ({error}): give {JSON_EXAMPLES['--grid']}.") from error
+    content = _read_json("--grid", text)
     grids, parameters = content if isinstance(content, list) else [content], model.get_params()
     for item in grids or [None]:
         if not isinstance(item, dict) or not all(isinstance(values, list) and values for values in item.values()):
-            raise BadInputError(f"{about}: give a list of values per parameter, {JSON_EXAMPLES['--grid']}.")
+            raise _json_error("--grid", text, "not a list of values per parameter")
         for name in item:
             if name not in parameters:
                 raise BadInputError(f"--grid: {plain(name)} is not a parameter of {type(model).__name__}.")

@@ -11,8 +11,8 @@ from typing import Any
 
 from perceptrons.cli import cluster, files, models
 from perceptrons.cli.cluster import check_cluster_options, cluster_option
-from perceptrons.cli.files import HELD_OUT_SHARE, STDIN, AnyModel, refusing, refusing_data
-from perceptrons.cli.hold_out import FOLDS, HoldOut, has_enough_for_folds, test_set_warnings
+from perceptrons.cli.files import STDIN, AnyModel, refusing, refusing_data
+from perceptrons.cli.hold_out import FOLDS
 from perceptrons.cli.messages import BadInputError, plain
 from perceptrons.cli.options import NOT_WITH_FROM, ReadingOptions, TrainOptions, given, refuse_both, typed
 from perceptrons.cli.progress import (
@@ -26,7 +26,15 @@ from perceptrons.cli.screen import Waiting, print_result
 from perceptrons.cli.training_result import TrainingResult
 from perceptrons.data import Table
 from perceptrons.data.bundled import DIGITS, SMS, SMS_NAME, digits, split_messages
-from perceptrons.data.held_out import Split, TableStream, without_test
+from perceptrons.data.held_out import (
+    HELD_OUT_SHARE,
+    HoldOut,
+    Split,
+    TableStream,
+    has_enough_for_folds,
+    test_set_warnings,
+    without_test,
+)
 from perceptrons.data.reader import Reader
 from perceptrons.data.table import HasPlaces, check_classes
 from perceptrons.engine.wording import in_percent
@@ -83,6 +91,17 @@ class Run:
         threshold = models.calibrate_model(self.model, held_out, self.options)
         files.save_model(self.model, self.options.output)
         return threshold
+
+    def fit_blocks(self, source: Any, progress: StreamProgress, cache: Any) -> ReportedCheckpoint | None:
+        """Fit the model on blocks of examples, with checkpoints if they are wanted."""
+        model, options, checkpoint = self.model, self.options, reported_checkpoint(self.options, progress)
+        assert not isinstance(model, KernelPerceptron)
+        classes = models.parse_classes(model, options)
+        with watching(progress, checkpoint):
+            model.fit_stream(
+                source, options.epochs, classes=classes, cache=cache, checkpoint=checkpoint, watch=progress
+            )
+        return checkpoint
 
     def test_on_file(self) -> dict[str, Any]:
         """Test the model on the file of --test, block by block."""
@@ -225,9 +244,10 @@ def fit_table(run: Run, table: Table, reader: Reader | None) -> TrainingResult:
 
 def _split(run: Run, table: Table) -> tuple[Split, int | None]:
     """Hold out a test set, or return a number of folds: too few examples are tested by cross-validation."""
-    split, options = run.hold_out.split(table), run.options
+    options = run.options
+    split = run.hold_out.split(table, f"--folds {FOLDS} tests on all examples")
     is_possible = not (table.several or models.needs_held_out_examples(options) or options.from_model)
-    if split.test is None and run.hold_out.share is None and is_possible and has_enough_for_folds(table.y):
+    if split.test is None and run.hold_out.share is None and is_possible and has_enough_for_folds(table.y, FOLDS):
         description = f"{split.description},\nso {FOLDS}-fold cross-validation tests the model"
         return split._replace(description=description), FOLDS
     return split, options.folds
@@ -290,16 +310,10 @@ def _fit_resumably(run: Run, table: Table, reader: Reader | None) -> ReportedChe
     model, options = run.model, run.options
     if isinstance(model, KernelPerceptron) or reader is None:
         raise BadInputError("--checkpoint and --classes are for training on files without a kernel: leave them out.")
-    progress = StreamProgress(model, options, None, has_live_line=False)
-    checkpoint = reported_checkpoint(options, progress)
     settings = [options.threshold] if models.is_threshold_chosen(options) else []
     settings += [] if options.probabilities is None else [f"--probabilities {options.probabilities}"]
-    source: Any = TableStream(
-        table, reader, str(options.test), run.test_share, options.seed, options.time_order, *settings
-    )
-    classes = models.parse_classes(model, options)
-    with watching(progress, checkpoint):
-        model.fit_stream(source, options.epochs, classes=classes, cache=False, checkpoint=checkpoint, watch=progress)
+    source = TableStream(table, reader, str(options.test), run.test_share, options.seed, options.time_order, *settings)
+    checkpoint = run.fit_blocks(source, StreamProgress(model, options, None, has_live_line=False), cache=False)
     del model.progress_  # as after fit: they were not read while it learned
     return checkpoint
 
@@ -323,13 +337,10 @@ def fit_stream(run: Run, reader: Reader | None) -> TrainingResult:
     limit = f"{options.in_memory / 2**30:.3g} GiB (--in-memory)"
     reason = f"more than {limit} of parsed data" if options.in_memory else "requested by --in-memory 0"
     _check_stream(run, f"and there are {reason}" if options.in_memory else "which --in-memory 0 forbids")
-    assert not isinstance(model, KernelPerceptron)
     share = run.test_share if options.test is None else 0.0
     title = [f"Trained while {'they are' if len(reader.files) > 1 else 'it is'} read ({reason})"]
     title += [f"about {share:.0%} held out for testing (seed {options.seed})"] * bool(share)
     progress = StreamProgress(model, options, options.epochs, run.title(reader, *title))
-    checkpoint = reported_checkpoint(options, progress)
-    classes = models.parse_classes(model, options)
     tested: dict[str, Any] = {}
     to_calibrate = HELD_OUT_SHARE if models.needs_held_out_examples(options) else 0.0
     with (
@@ -338,11 +349,7 @@ def fit_stream(run: Run, reader: Reader | None) -> TrainingResult:
         without_test(source, to_calibrate, options.seed + 1, measured=True) as train_stream,
     ):
         start = time.perf_counter()
-        with watching(progress, checkpoint):
-            model.fit_stream(
-                train_stream, options.epochs, classes=classes, cache=options.cache, checkpoint=checkpoint,
-                watch=progress,
-            )  # fmt: skip
+        checkpoint = run.fit_blocks(train_stream, progress, options.cache)
         seconds = time.perf_counter() - start
         threshold = run.finish(train_stream)
         progress.check_read()

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from perceptrons.cli import hold_out, models
-from perceptrons.cli.files import HELD_OUT_SHARE, AnyModel, check_folder, check_output, name_of, save_model
-from perceptrons.cli.hold_out import FOLDS, HoldOut
+from perceptrons.cli.files import AnyModel, check_folder, check_output, name_of, save_model
+from perceptrons.cli.hold_out import FOLDS
 from perceptrons.cli.messages import BadInputError, plain
 from perceptrons.cli.options import TuneOptions, given, refuse_both
 from perceptrons.cli.screen import Grid, Screen, Waiting, grid, heading, print_result
 from perceptrons.data import Table
+from perceptrons.data.held_out import HELD_OUT_SHARE, HoldOut, has_enough_for_folds
 from perceptrons.engine.wording import count, shown_epochs
 from perceptrons.inspection.metrics import shown
 from perceptrons.kernel import KernelPerceptron
@@ -96,7 +97,7 @@ def _parts(table: Table, method: HoldOut, options: TuneOptions) -> tuple[dict[st
         return parts, options.folds, []
     reason = f"The examples are too few to hold out {HELD_OUT_SHARE:.0%} for testing"
     needs_split = options.folds or options.dev or options.dev_share or options.no_retrain
-    if needs_split or models.needs_held_out_examples(options) or not hold_out.has_enough_for_folds(table.y):
+    if needs_split or models.needs_held_out_examples(options) or not has_enough_for_folds(table.y, FOLDS):
         return {**parts, "test": 0}, options.folds, [f"{reason}: give more, or another file with --test."]
     return {**parts, "test": 0}, FOLDS, [f"{reason}, so hyperparameters are chosen by {FOLDS}-fold cross-validation."]
 

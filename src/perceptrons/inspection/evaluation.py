@@ -84,6 +84,17 @@ class Quality:
         """Return the number of examples with such labels, which count as mistakes."""
         return int(self.confusion[self.known :].sum())
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        curve, names = None, ("probability", "share", "examples")
+        if self.reliability is not None:
+            curve = [dict(zip(names, point, strict=True)) for point in self.reliability.curve()]
+        return {
+            "examples": self.total, "right": self.right, **self.metrics(), "reliability": curve,
+            "commonest_class_share": self.commonest[1], "by_class": self.by_class(), "labels": self.labels,
+            "unknown_labels": self.unknown, "confusion": self.confusion.tolist(),
+        }  # fmt: skip
+
     def by_class(self) -> list[dict[str, Any]]:
         """Return a row per class with precision, recall and F1, which are None for 0/0."""
         counts = (self.confusion.diagonal(), self.confusion.sum(axis=1), self.confusion.sum(axis=0))
@@ -326,6 +337,13 @@ class LabelQuality:
         return dict.fromkeys(METRICS) | {
             name: metric.of(self.counts) for name, metric in LABEL_METRICS.items() if metric.of
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        return {
+            "examples": self.total, "right": self.right, **self.metrics(), "by_class": self.by_class(),
+            "labels": self.labels, "unknown_labels": self.unknown,
+        }  # fmt: skip
 
     def by_class(self) -> list[dict[str, Any]]:
         """Return a row per label with precision, recall and F1, which are None for 0/0."""
