@@ -15,7 +15,7 @@ from perceptrons.cli.messages import BadInputError, plain, say
 from perceptrons.cli.options import ClusterOptions, ReadingOptions, refuse_both
 from perceptrons.cli.progress import MixingProgress, ReportedCheckpoint, watching
 from perceptrons.cli.screen import shows_text
-from perceptrons.data import stream_format
+from perceptrons.data.sniffing import stream_format
 from perceptrons.data.source import find_files
 from perceptrons.data.table import DataPath
 from perceptrons.engine.wording import count

@@ -10,7 +10,7 @@ from perceptrons.cli.messages import BadInputError, plain, say
 from perceptrons.cli.options import CompareOptions
 from perceptrons.cli.screen import Screen, grid, heading, print_result, shows_text
 from perceptrons.data import Table
-from perceptrons.inspection.metrics import shown
+from perceptrons.inspection.metrics import format_metric
 from perceptrons.selection import LEARNERS, Compared, Demonstration
 from perceptrons.selection.demonstrations import HEAD
 
@@ -80,9 +80,9 @@ def show(result: Compared, table: Table, is_scaled: bool, warnings: Sequence[str
     console.print(heading(f"Test set, by {metric}"))
     lines = grid("", f">{metric[:8]}", "", "95% interval", "p", "prob.")
     for row in result.rows:
-        interval = " to ".join(shown(metric, end) for end in (row.interval.low, row.interval.high))
+        interval = " to ".join(format_metric(metric, end) for end in (row.interval.low, row.interval.high))
         lines.row(
-            plain(row.what, 24), shown(metric, row.score, 2), console.bar(row.score, BAR_WIDTH), interval,
+            plain(row.what, 24), format_metric(metric, row.score, 2), console.bar(row.score, BAR_WIDTH), interval,
             result.p_in_words(row), "yes" if row.probabilistic else "no",
             style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip

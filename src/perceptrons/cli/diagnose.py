@@ -13,7 +13,7 @@ from perceptrons.data import Table
 from perceptrons.data.source import decoded_from, opened
 from perceptrons.data.table import DataPath, check_classes, named_lines
 from perceptrons.engine.wording import count, in_percent
-from perceptrons.inspection.names import names_of_table
+from perceptrons.inspection.weights import names_of_table
 from perceptrons.theory.certificate import format_fraction
 from perceptrons.theory.diagnose import Diagnosis
 

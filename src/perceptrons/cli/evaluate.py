@@ -12,10 +12,9 @@ from perceptrons.inspection.evaluation import (
     PRECISIONS_AT_K,
     LabelQuality,
     Quality,
-    beside,
+    describe_accuracy,
+    describe_metrics,
     is_no_better_than_majority,
-    metrics_in_words,
-    sets_in_words,
     unranked,
 )
 
@@ -53,7 +52,7 @@ def evaluate(options: EvaluateOptions) -> None:
 def refuse_strange(quality: Quality | LabelQuality, about: object, thing: str, option: str) -> None:
     """Refuse data none of whose labels the model knows: it would be the wrong column."""
     if quality.n_unknown == getattr(quality, "n_labels", quality.total):
-        classes = listed(quality.labels[: quality.known], 3)
+        classes = listed(quality.labels[: quality.n_known], 3)
         raise BadInputError(
             f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({classes}): "
             f"name the right column with {option}, or correct the labels."
@@ -66,21 +65,21 @@ def show_quality(quality: Quality | LabelQuality, console: Screen) -> None:
     if isinstance(quality, LabelQuality):
         thing = "label"
         for names in (LABEL_SET_METRICS, PRECISIONS_AT_K):
-            if metrics := sets_in_words(quality, *names):
+            if metrics := describe_metrics(quality, *names):
                 console.print(capitalized(metrics))
         per_example = f"{quality.n_labels / quality.total:.2f} per example"
         console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}")
         unknown = f"{count(quality.n_unknown, 'label')} that the model does not know"
     else:
-        console.print(f"Accuracy {in_percent(quality.accuracy)} ({beside(quality)})")
+        console.print(f"Accuracy {in_percent(quality.accuracy)} ({describe_accuracy(quality)})")
         if is_no_better_than_majority([quality]):
             console.warn(
                 f"This is no better than always predicting {plain(quality.commonest[0], 30)}. Look at the columns of "
                 "the training data (perceptrons look), or train with --class-weight balanced or --kernel rbf."
             )
-        of_classes = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
+        of_classes = " (one-vs-rest, the mean of the classes)" * (quality.n_known > 2)
         for names, note in ((LABEL_METRICS, ""), (RANKING_METRICS, of_classes), (PROBABILITY_METRICS, "")):
-            if metrics := metrics_in_words(quality, *names):
+            if metrics := describe_metrics(quality, *names):
                 console.print(f"{capitalized(metrics)}{note}")
         if quality.too_many:
             console.print(unranked(quality))

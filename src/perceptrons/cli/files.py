@@ -23,12 +23,10 @@ from perceptrons.inspection.evaluation import (
     LabelQuality,
     Quality,
     measure_blocks,
-    measure_set_blocks,
-    several_labels,
 )
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.modelfile import ModelFileError, check_ordinary, load, save, write_whole
+from perceptrons.modelfile import ModelFileError, check_regular_file, load, save, write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
 
@@ -84,7 +82,7 @@ def no_examples_error(about: object) -> BadInputError:
 def load_any(path: Path, *, pipelines: bool = False) -> Any:
     """Load a model or a tagger. pipelines: also a pipeline of scikit-learn."""
     with refusing(ModelFileError), refusing_to_open(path):
-        check_ordinary(path)
+        check_regular_file(path)
         path.open("rb").close()
         model = load(path)
     if isinstance(model, StructuredPerceptron):
@@ -249,7 +247,7 @@ def like_table(table: Table, path: Path, options: ReadingOptions, reports: bool 
 def measured_blocks(model: AnyModel, blocks: Iterable[Block]) -> Quality | LabelQuality | None:
     """Measure a model block by block; return None if there are no examples."""
     with refusing_data():
-        return (measure_set_blocks if several_labels(model) else measure_blocks)(model, blocks)
+        return measure_blocks(model, blocks)
 
 
 def check_seconds(seconds: float | None) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from perceptrons.cli.files import STDIN, like_table, name_of, open_data, read_all, refusing_data
 from perceptrons.cli.messages import BadInputError, plain, say
 from perceptrons.cli.options import ExampleSplitOptions, ReadingOptions, SplitOptions, refuse_both
-from perceptrons.data import NAMED, Table
-from perceptrons.data.held_out import HELD_OUT_SHARE, HoldOut, count_by_class, test_set_warnings
+from perceptrons.data import Table
+from perceptrons.data.options import NAMED
+from perceptrons.data.splitting import HELD_OUT_SHARE, HoldOut, count_by_class, test_set_warnings
 from perceptrons.data.table import check_classes
 from perceptrons.engine.wording import count, in_percent
 

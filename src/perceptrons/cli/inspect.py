@@ -10,19 +10,24 @@ from perceptrons.cli.files import AnyModel, load_any, no_examples_error, open_da
 from perceptrons.cli.messages import BadInputError, plain, print_json
 from perceptrons.cli.options import READING, InspectOptions, given, typed
 from perceptrons.cli.screen import Screen, facts_grid, grid, heading, print_result, show_rows, signed
-from perceptrons.data.sample import Sample, first_examples
-from perceptrons.engine.training.feature_names import ColumnNames, units_of
+from perceptrons.data.look import Sample, first_examples
+from perceptrons.engine.training.feature_names import units_of
 from perceptrons.engine.wording import NOT_PROBABILITIES, count, in_percent, listed
 from perceptrons.explanation import Explanation
-from perceptrons.inspection import taggers
-from perceptrons.inspection.audit import hashing_audit
 from perceptrons.inspection.evaluation import HISTOGRAM_BINS, columns_matched, histogram, is_calibrated, several_labels
-from perceptrons.inspection.kernel_summary import support_names
-from perceptrons.inspection.names import name_of, names_in_files
-from perceptrons.inspection.units import step_of, unit_in_words
-from perceptrons.inspection.weights import Row, ScaledWeights, rows_of
+from perceptrons.inspection.summary import ModelSummary
+from perceptrons.inspection.weights import (
+    Row,
+    ScaledWeights,
+    names_as_files,
+    names_in_files,
+    rows_of,
+    step_of,
+    support_names,
+    transitions,
+    unit_with_article,
+)
 from perceptrons.kernel import KernelPerceptron
-from perceptrons.modelfile.summary import facts_in_words, model_summary
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.theory.scales import largest_values, scaler_for, scales
 
@@ -43,29 +48,26 @@ def inspect(options: InspectOptions) -> None:
     if isinstance(model, SequencePerceptron):
         inspect_tagger(model, options)
         return
-
-    mirrored = options.json or label is not None
-    rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
-    if not rows:
+    summary = ModelSummary(model, top, label, mirrored=options.json or label is not None)
+    if not summary.rows:
         classes = listed(model.classes_.tolist())
         raise BadInputError(f"--class {label}: the model does not have this class. Its classes are {classes}.")
-    hashing = hashing_audit(model, rows, top)
-    if options.collisions and hashing is None:
+    if options.collisions and summary.hashing is None:
         raise BadInputError(
             f"{options.model}: its features are not hashed, so no features share a column: leave --collisions out."
         )
     findings = examine_data(model, options.data, options) if options.data else None
     if options.json:
         data = {} if findings is None else {"on_data": findings.to_dict(top)}
-        print_json({"model": str(options.model), **model_summary(model, top, label), **data})
+        print_json({"model": str(options.model), **summary.to_dict(), **data})
         return
     console = Screen()
-    console.print(facts_grid(facts_in_words(model, hashing, rows)))
+    console.print(facts_grid(summary.lines()))
     if options.collisions:
-        assert hashing is not None
-        _show_collisions(hashing, console)
+        assert summary.hashing is not None
+        _show_collisions(summary.hashing, console)
         return
-    (_show_support if isinstance(model, KernelPerceptron) else _show_weights)(model, rows, top, console)
+    (_show_support if isinstance(model, KernelPerceptron) else _show_weights)(model, summary.rows, top, console)
     if findings is not None:
         _show_findings(findings, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
@@ -176,10 +178,10 @@ def examine_data(model: AnyModel, data: list[Path], options: InspectOptions) -> 
 
 def _name_features(model: AnyModel, explanation: Explanation) -> Explanation:
     """Name features or support examples as commands do: by numbers from 1 if they have no names."""
-    names = support_names(model) if isinstance(model, KernelPerceptron) else names_in_files(model)
-    if isinstance(names, ColumnNames):
+    names = support_names(model) if isinstance(model, KernelPerceptron) else names_as_files(model)
+    if names is None:
         return explanation
-    return replace(explanation, features=tuple(name_of(names, column) for column in explanation.columns.tolist()))
+    return replace(explanation, features=tuple(names[column] for column in explanation.columns.tolist()))
 
 
 def _show_findings(findings: DataFindings, model: AnyModel, n: int, console: Screen) -> None:
@@ -212,7 +214,7 @@ def _show_scales(scales: ScaledWeights, model: AnyModel, n: int, console: Screen
             f"scikit-learn's {scales.scaler}."
         )
     elif (step := step_of(model)) is not None:
-        console.print(f"Numbers are scaled as in training: one unit is {unit_in_words(step)}.", style="dim")
+        console.print(f"Numbers are scaled as in training: one unit is {unit_with_article(step)}.", style="dim")
     elif ends:
         console.print("The features have similar scales.", style="dim")
     heavy = scales.heaviest(n)
@@ -253,8 +255,8 @@ def inspect_tagger(tagger: SequencePerceptron, options: InspectOptions) -> None:
             f"{options.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
         )
     label, n = options.label, options.top
-    rows = taggers.label_rows(tagger, label)
-    if not rows:
+    summary = ModelSummary(tagger, n, label)
+    if not summary.rows:
         raise BadInputError(
             f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
         )
@@ -264,13 +266,13 @@ def inspect_tagger(tagger: SequencePerceptron, options: InspectOptions) -> None:
         of_one = f"of each label ({kind}); for one label: --class LABEL"
         if label is not None:
             of_one = f"for {plain(label)} ({kind})"
-        console.print(facts_grid(taggers.facts_in_words(tagger)), heading(f"Most important features {of_one}"))
-        show_rows(rows, taggers.feature_names(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
-        if steps := taggers.transitions(tagger, n, label):
+        console.print(facts_grid(summary.lines()), heading(f"Most important features {of_one}"))
+        show_rows(summary.rows, names_in_files(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
+        if steps := transitions(tagger, n, label):
             about = "" if label is None else f" from and to {plain(label)}"
             cells = ((plain(source), plain(target), signed(weight)) for source, target, weight in steps)
             table = grid("from", "to", ">weight", rows=cells)
             console.print(heading(f"Largest transition weights{about}"), table)
         console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")
 
-    print_result(options, lambda: {"model": str(options.model), **model_summary(tagger, n, label)}, show)
+    print_result(options, lambda: {"model": str(options.model), **summary.to_dict()}, show)

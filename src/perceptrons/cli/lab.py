@@ -10,7 +10,7 @@ from perceptrons.cli.files import check_output, open_data, read_all, refusing, s
 from perceptrons.cli.messages import visible
 from perceptrons.cli.options import LabOptions
 from perceptrons.cli.screen import Waiting
-from perceptrons.inspection.names import names_of_table
+from perceptrons.inspection.weights import names_of_table
 from perceptrons.lab import show
 
 

@@ -21,18 +21,16 @@ from perceptrons.cli.options import (
     typed,
 )
 from perceptrons.data import Table
-from perceptrons.data.held_out import HELD_OUT_SHARE
 from perceptrons.data.labels import as_labels
-from perceptrons.data.splitting import parts_of
+from perceptrons.data.splitting import HELD_OUT_SHARE, parts_of
 from perceptrons.engine.training.base import learner_of
-from perceptrons.engine.training.example_weights import check_weights
-from perceptrons.engine.training.parameters import check_choices
-from perceptrons.engine.training.rule import cost_matrix
-from perceptrons.inspection.metrics import shown
+from perceptrons.engine.training.labels import check_weights
+from perceptrons.engine.training.parameters import check_choices, cost_matrix
+from perceptrons.inspection.metrics import format_metric
+from perceptrons.inspection.summary import describe_threshold as threshold_text
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.choices import check_choices as check_kernel_choices
 from perceptrons.linear import Perceptron
-from perceptrons.modelfile.summary import threshold_in_words
 
 COST = "cost:"
 JSON_EXAMPLES = {
@@ -304,8 +302,8 @@ def _calibration_option(options: CalibrationOptions) -> str:
 
 def describe_threshold(model: AnyModel, threshold: Any) -> str:
     """Return "Threshold 0.25: spam at or above it. Chosen by f1 on 200 held-out examples: 71.2% (60.1% without it)"."""
-    text = f"Threshold {threshold_in_words(model)}"
+    text = f"Threshold {threshold_text(model)}"
     if threshold is None:
         return text
-    score, before = (shown(threshold.metric, value) for value in (threshold.score, threshold.before))
+    score, before = (format_metric(threshold.metric, value) for value in (threshold.score, threshold.before))
     return f"{text}. Chosen by {threshold.metric} on {threshold.n:,} held-out examples: {score} ({before} without it)"

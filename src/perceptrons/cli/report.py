@@ -10,10 +10,10 @@ from perceptrons.cli.files import refusing, refusing_data
 from perceptrons.cli.messages import BadInputError, visible
 from perceptrons.cli.options import READING, ReportOptions, command_text, refuse_both
 from perceptrons.cli.screen import Waiting
-from perceptrons.data.sample import first_examples
+from perceptrons.data.look import first_examples
 from perceptrons.data.table import DataPath, named_lines
 from perceptrons.data.text import Folder
-from perceptrons.inspection.names import names_as_files
+from perceptrons.inspection.weights import names_as_files
 
 REPEATED = (*READING, "features", "image_shape", "no_images", "title", "max_seconds", "max_examples")
 

@@ -15,8 +15,7 @@ from rich.text import Text
 from perceptrons.cli.messages import plain, print_json, visible
 from perceptrons.engine.training.feature_names import Units
 from perceptrons.engine.wording import count
-from perceptrons.inspection.names import Names
-from perceptrons.inspection.weights import Row, Weight, top
+from perceptrons.inspection.weights import DisplayNames, Row, Weight, top
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 HEIGHTS, ASCII_HEIGHTS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
@@ -167,7 +166,7 @@ def facts_grid(facts: Iterable[tuple[str, str]]) -> Grid:
 
 
 def show_rows(
-    rows: list[Row], names: Names, n: int, max_rows: int, console: Screen,
+    rows: list[Row], names: DisplayNames, n: int, max_rows: int, console: Screen,
     titles: tuple[str, str] = ("feature", "weight"), where_more: str = "", units: Units | None = None,
 ) -> None:  # fmt: skip
     """Print the top weights: of one row with bars, of several a line for each. names: of the features or examples.

@@ -26,7 +26,8 @@ from perceptrons.cli.screen import Waiting, print_result
 from perceptrons.cli.training_result import TrainingResult
 from perceptrons.data import Table
 from perceptrons.data.bundled import DIGITS, SMS, SMS_NAME, digits, split_messages
-from perceptrons.data.held_out import (
+from perceptrons.data.reader import Reader
+from perceptrons.data.splitting import (
     HELD_OUT_SHARE,
     HoldOut,
     Split,
@@ -35,11 +36,17 @@ from perceptrons.data.held_out import (
     test_set_warnings,
     without_test,
 )
-from perceptrons.data.reader import Reader
 from perceptrons.data.table import HasPlaces, check_classes
 from perceptrons.engine.wording import in_percent
-from perceptrons.inspection.evaluation import LabelQuality, Quality, answered, measure, measure_sets, probabilities
-from perceptrons.inspection.metrics import shown
+from perceptrons.inspection.evaluation import (
+    LabelQuality,
+    Quality,
+    measure,
+    measure_sets,
+    predicted_with_scores,
+    probabilities,
+)
+from perceptrons.inspection.metrics import format_metric
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.theory.scales import scaler_for
 
@@ -268,7 +275,9 @@ def cross_validate_folds(model: AnyModel, table: Table, options: TrainOptions, n
             model, table.X, table.y, n_folds, seed=options.seed, weight=table.weight, threshold=threshold
         ):
             qualities.append(quality)
-            waiting.say(f"Fold {len(qualities)} of {n_folds}: accuracy {shown('accuracy', quality.accuracy)} ...")
+            waiting.say(
+                f"Fold {len(qualities)} of {n_folds}: accuracy {format_metric('accuracy', quality.accuracy)} ..."
+            )
     return qualities
 
 
@@ -276,7 +285,7 @@ def trace_first_visits(model: AnyModel, table: Table, options: TrainOptions) -> 
     """Return the first visits of `model.fit` on a table, with the names of the data, if --trace wants them."""
     if options.trace is None:
         return None
-    from perceptrons.inspection.names import names_of_table
+    from perceptrons.inspection.weights import names_of_table
     from perceptrons.theory import trace
 
     if table.several:
@@ -322,7 +331,7 @@ def _measure(model: AnyModel, table: Table, with_scores: bool = True) -> Quality
     with refusing(ValueError):
         if table.classes is not None:
             return measure_sets(model, table.X, table.y, table.classes)
-        labels, scores = answered(model, table.X)
+        labels, scores = predicted_with_scores(model, table.X)
         more = (scores, probabilities(model, scores)) if with_scores else ()
         return measure(model.classes_, table.y, labels, *more)
 

@@ -29,24 +29,27 @@ from perceptrons.engine.wording import (
     shown_epochs,
     why_it_stopped,
 )
-from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import (
     LABEL_SET_METRICS,
     PRECISIONS_AT_K,
     LabelQuality,
     Quality,
-    beside,
+    describe_accuracy,
+    describe_metrics,
     is_no_better_than_majority,
-    metrics_in_words,
-    sets_in_words,
     unranked,
 )
-from perceptrons.inspection.kernel_summary import kernel_in_words, support_in_words, support_names
-from perceptrons.inspection.metrics import METRICS, shown
-from perceptrons.inspection.names import names_in_files
-from perceptrons.inspection.weights import rows_of
+from perceptrons.inspection.metrics import METRICS, format_metric
+from perceptrons.inspection.summary import (
+    describe_calibration,
+    describe_following,
+    describe_hashing,
+    describe_kernel,
+    describe_support,
+    training_facts,
+)
+from perceptrons.inspection.weights import hashing_audit, most_important, names_in_files, rows_of, support_names
 from perceptrons.kernel import KernelPerceptron
-from perceptrons.modelfile.summary import calibration_in_words, following_in_words, most_important, training_facts
 from perceptrons.sequence import SequencePerceptron
 
 MAX_ROWS = 12  # of important weights
@@ -181,7 +184,7 @@ class TrainingResult:
         if changes := settings(model):
             console.print(f"Settings: {changes}")
         if isinstance(model, KernelPerceptron):
-            console.print(f"Kernel: {kernel_in_words(model)}")
+            console.print(f"Kernel: {describe_kernel(model)}")
         if self.trace is not None:
             n = len(self.trace)
             console.print(heading(f"The first {count(n, 'visit')}" if n > 1 else "The first visit"))
@@ -192,10 +195,10 @@ class TrainingResult:
         if self.cluster:
             show_cluster(self.cluster, console)
         if isinstance(model, KernelPerceptron):
-            console.print(f"It has {support_in_words(model, model.history_[0]['examples'])}.")
+            console.print(f"It has {describe_support(model, model.history_[0]['examples'])}.")
         if self.how != "whole" or self.hashing is not None:
             features = count(model.n_features_in_, "feature")
-            features = features if self.hashing is None else hashing_in_words(self.hashing)
+            features = features if self.hashing is None else describe_hashing(self.hashing)
             labels = model.classes_.tolist()
             console.print(f"{capitalized(features)}; {len(labels)} classes: {listed(labels, 6)}")
         if self.how != "whole":
@@ -208,9 +211,9 @@ class TrainingResult:
         show_skipped(self.reader, console)
         if model.threshold_ is not None:
             console.print(describe_threshold(model, self.threshold))
-        if (following := following_in_words(model)) is not None:
+        if (following := describe_following(model)) is not None:
             console.print(f"Keeps learning: {following}", soft_wrap=True)
-        if (calibration := calibration_in_words(model)) is not None:
+        if (calibration := describe_calibration(model)) is not None:
             console.print(f"Probabilities {calibration}")
 
     def _show_quality(self, console: Screen) -> None:
@@ -221,9 +224,9 @@ class TrainingResult:
         if isinstance(test, LabelQuality):
             _show_sets("Test", test, console)
         elif test is not None:
-            console.print(f"Test accuracy {in_percent(test.accuracy)} ({beside(test)})", style="bold")
+            console.print(f"Test accuracy {in_percent(test.accuracy)} ({describe_accuracy(test)})", style="bold")
             for names in ((*RANKING_METRICS, "balanced_accuracy"), PROBABILITY_METRICS):
-                if metrics := metrics_in_words(test, *names):
+                if metrics := describe_metrics(test, *names):
                     console.print(f"Test {metrics}")
             if test.too_many:
                 console.print(unranked(test))
@@ -242,7 +245,7 @@ class TrainingResult:
         if isinstance(train, LabelQuality):
             _show_sets("Training", train, console)
         elif train is not None:
-            compared = beside(train) if test is None else f"{train.right:,} of {train.total:,}"
+            compared = describe_accuracy(train) if test is None else f"{train.right:,} of {train.total:,}"
             console.print(f"Training accuracy {in_percent(train.accuracy)} ({compared})")
         if self.majority:
             label = plain(self.majority[0], 30)
@@ -378,7 +381,7 @@ def describe_folds(folds: list[Quality], metric: str, console: Screen) -> str:
         values = [value for quality in folds if (value := quality.metrics()[name]) is not None]
         spread = "not defined on these folds"
         if len(values) > 1:
-            spread = f"{shown(name, mean(values))} {plus_minus} {shown(name, stdev(values))}"
+            spread = f"{format_metric(name, mean(values))} {plus_minus} {format_metric(name, stdev(values))}"
         parts.append(f"{METRICS[name].title} {spread}")
     return f"{len(folds)} folds, mean {plus_minus} standard deviation: {', '.join(parts)}"
 
@@ -386,9 +389,9 @@ def describe_folds(folds: list[Quality], metric: str, console: Screen) -> str:
 def _show_sets(of: str, quality: LabelQuality, console: Screen) -> None:
     """Print the quality of a model whose examples may have several labels."""
     labels = f"{count(quality.n_labels, 'label')} of {count(quality.total, 'example')}"
-    text = f"{of} {sets_in_words(quality, *LABEL_SET_METRICS)} ({labels})"
+    text = f"{of} {describe_metrics(quality, *LABEL_SET_METRICS)} ({labels})"
     console.print(text, style="bold" if of == "Test" else None)
-    if of == "Test" and (best := sets_in_words(quality, *PRECISIONS_AT_K)):
+    if of == "Test" and (best := describe_metrics(quality, *PRECISIONS_AT_K)):
         console.print(f"Test {best}")
 
 

@@ -12,12 +12,12 @@ from perceptrons.cli.messages import BadInputError, plain
 from perceptrons.cli.options import TuneOptions, given, refuse_both
 from perceptrons.cli.screen import Grid, Screen, Waiting, grid, heading, print_result
 from perceptrons.data import Table
-from perceptrons.data.held_out import HELD_OUT_SHARE, HoldOut, has_enough_for_folds
+from perceptrons.data.splitting import HELD_OUT_SHARE, HoldOut, has_enough_for_folds
 from perceptrons.engine.wording import count, shown_epochs
-from perceptrons.inspection.metrics import shown
+from perceptrons.inspection.metrics import format_metric
+from perceptrons.inspection.summary import describe_calibration
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.modelfile.summary import calibration_in_words
 from perceptrons.selection import Recipe, recipe
 from perceptrons.selection.test_set_ledger import RERUN
 from perceptrons.theory.scales import scaler_for
@@ -157,7 +157,7 @@ def show(
     if getattr(result.model, "threshold_", None) is not None:
         console.print(models.describe_threshold(result.model, result.threshold))
     if result.calibrated is not None:
-        console.print(f"Probabilities {calibration_in_words(result.model)}")
+        console.print(f"Probabilities {describe_calibration(result.model)}")
     console.warn(*warnings)
     for line, style in _outcome(result, thing):
         console.print(line, style=style)
@@ -176,7 +176,7 @@ def _outcome(result: Recipe, thing: str) -> Iterator[tuple[str, str | None]]:
     else:
         low, high, level, _ = result.test_interval
         digits = 1 if thing == "example" else 2  # a test set has many more tokens than sentences
-        score, lower, upper = (shown(result.metric, value, digits) for value in (result.test_score, low, high))
+        score, lower, upper = (format_metric(result.metric, value, digits) for value in (result.test_score, low, high))
         tested = f"{count(result.sizes['test'], thing)}{', used once' * (result.looks == 1)}"
         confidence = f"with {level:.0%} confidence from {lower} to {upper}"
         yield f"Test {result.metric} {score}, {confidence} ({tested})", "bold"
@@ -195,7 +195,7 @@ def _settings(result: Recipe, console: Screen) -> Grid:
     for setting in rows[:MAX_SETTINGS_SHOWN]:
         name = plain(setting.describe(), max(12, min(44, console.width - 36)))
         length = console.bar(setting.score, BAR_WIDTH // 2)
-        cells = [name, shown(result.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
+        cells = [name, format_metric(result.metric, setting.score, 2), length, f"{setting.seconds:.2f}"]
         table.row(*cells, style="bold" if setting is result.best else None)
     if len(rows) > MAX_SETTINGS_SHOWN:
         table.row(f"and {len(rows) - MAX_SETTINGS_SHOWN} more (--json has all)", "", "", "")
@@ -206,6 +206,6 @@ def _curve(result: Recipe, console: Screen) -> Grid:
     curve, best = result.best.curve, (result.best.epochs or 1) - 1
     table = grid(">epoch", f">{result.metric}", "")
     for place in sorted({*shown_epochs(len(curve)), min(best, len(curve) - 1)}):
-        cells = [f"{place + 1}", shown(result.metric, curve[place], 2), console.bar(curve[place], BAR_WIDTH)]
+        cells = [f"{place + 1}", format_metric(result.metric, curve[place], 2), console.bar(curve[place], BAR_WIDTH)]
         table.row(*cells, style="bold" if place == best else None)
     return table

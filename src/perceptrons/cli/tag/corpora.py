@@ -15,8 +15,7 @@ from perceptrons.cli.tag.options import (
     TokenFileOptions,
 )
 from perceptrons.data import DataFileError
-from perceptrons.data.conll import CONLLU, ColumnFile, read_conll
-from perceptrons.data.corpus import Corpus, column_names, column_places
+from perceptrons.data.conll import CONLLU, ColumnFile, Corpus, column_names, column_places, read_conll
 from perceptrons.engine.wording import count, listed
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 from perceptrons.sequence.allowed import Healed, check_way, heal_lists

@@ -12,10 +12,10 @@ from perceptrons.cli.messages import plain
 from perceptrons.cli.screen import Screen, grid, heading, print_result
 from perceptrons.cli.tag.corpora import corpus_for
 from perceptrons.cli.tag.options import TagEvaluateOptions
-from perceptrons.data.corpus import Corpus
+from perceptrons.data.conll import Corpus
 from perceptrons.engine.wording import count, in_percent, listed
-from perceptrons.inspection.evaluation import beside
-from perceptrons.inspection.taggers import TaggerQuality, measure_tagger
+from perceptrons.inspection.evaluation import describe_accuracy
+from perceptrons.inspection.taggers import TaggerQuality
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 
@@ -33,16 +33,16 @@ def evaluate(options: TagEvaluateOptions) -> None:
 def measure(tagger: SequencePerceptron, corpus: Corpus, scheme: str | None = None) -> TaggerQuality:
     """Measure a tagger on labelled sentences. scheme: count only phrases of it."""
     with refusing(ValueError, about=corpus.file.path):
-        return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
+        return TaggerQuality(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
 
 
 def show_quality(result: TaggerQuality, console: Screen, title: str = "Accuracy", full: bool = False) -> None:
     """Print the quality: with phrases, or else the most frequent confusions; full: with both, or all labels."""
-    accuracy = f"{title} {in_percent(result.quality.accuracy, 2)} ({beside(result.quality)})"
+    accuracy = f"{title} {in_percent(result.quality.accuracy, 2)} ({describe_accuracy(result.quality)})"
     console.print(accuracy, style="bold")
     if result.new_words is not None and result.new_words.total:
-        console.print(f"Words not seen in training {result.new_words.in_words('tokens')}")
-    console.print(f"Sentences without a mistake {result.sentences.in_words('sentences')}")
+        console.print(f"Words not seen in training {result.new_words.describe('tokens')}")
+    console.print(f"Sentences without a mistake {result.sentences.describe('sentences')}")
     if result.quality.n_unknown:
         unknown = f"{count(result.quality.n_unknown, 'token')} with labels that the tagger does not know"
         console.print(f"{unknown}, counted as mistakes: {listed(result.quality.unknown, 5)}")

@@ -15,10 +15,11 @@ from perceptrons.cli.tag import corpora
 from perceptrons.cli.tag.evaluate import measure, show_quality
 from perceptrons.cli.tag.options import TagTrainOptions
 from perceptrons.cli.training_result import Suggestion, describe_stop, mistakes_table, show_cluster
-from perceptrons.data.corpus import Corpus, split_corpus
+from perceptrons.data.conll import Corpus, split_corpus
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.wording import count, in_percent, listed, settings
-from perceptrons.inspection.taggers import TaggerQuality, facts
+from perceptrons.inspection.summary import tagger_facts
+from perceptrons.inspection.taggers import TaggerQuality
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.allowed import Healed
 from perceptrons.sequence.choices import check_choices
@@ -161,7 +162,7 @@ class TaggerResult:
             "test_sentences": 0 if sentences.test is None else len(sentences.test.sentences),
             "skipped_sentences": 0 if sentences.healed is None else sentences.healed.skipped,
             "repaired_labels": 0 if sentences.healed is None else sentences.healed.repaired,
-            **facts(self.tagger),
+            **tagger_facts(self.tagger),
             "label_column": sentences.train.label_name,
             **{name: value for name, value in self.cluster.items() if name != "bound"},
             "history": self.tagger.history_,

@@ -12,9 +12,9 @@ from perceptrons.cli.screen import print_result
 from perceptrons.cli.tag import corpora
 from perceptrons.cli.tag.options import TagTuneOptions
 from perceptrons.cli.tune import find_best, show
-from perceptrons.data.corpus import Corpus
+from perceptrons.data.conll import Corpus
 from perceptrons.engine.wording import count
-from perceptrons.inspection.taggers import facts
+from perceptrons.inspection.summary import tagger_facts
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.choices import check_choices
 
@@ -45,7 +45,7 @@ def tune(options: TagTuneOptions) -> None:
     saved = {"data": str(options.file), "model": None if options.output is None else str(options.output)}
     print_result(
         options,
-        lambda: {**saved, **result.to_dict(), **facts(result.model)},
+        lambda: {**saved, **result.to_dict(), **tagger_facts(result.model)},
         lambda console: show(result, "\n".join(about), options.output, console, "sentence"),
     )
 
