@@ -61,29 +61,27 @@ def refuse_strange(quality: Quality | LabelQuality, about: object, thing: str, o
 
 def show_quality(quality: Quality | LabelQuality, console: Screen) -> None:
     """Print the quality of a model."""
-    unknown, thing = "", "class"
     if isinstance(quality, LabelQuality):
-        thing = "label"
-        for names in (LABEL_SET_METRICS, PRECISIONS_AT_K):
-            if metrics := describe_metrics(quality, *names):
-                console.print(capitalized(metrics))
-        per_example = f"{quality.n_labels / quality.total:.2f} per example"
-        console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}")
-        unknown = f"{count(quality.n_unknown, 'label')} that the model does not know"
+        thing, unknown = "label", f"{count(quality.n_unknown, 'label')} that the model does not know"
+        metrics = [(LABEL_SET_METRICS, ""), (PRECISIONS_AT_K, "")]
     else:
+        thing, unknown = "class", f"{count(quality.n_unknown, 'example')} with labels that the model does not know"
+        of_classes = " (one-vs-rest, the mean of the classes)" * (quality.n_known > 2)
+        metrics = [(LABEL_METRICS, ""), (RANKING_METRICS, of_classes), (PROBABILITY_METRICS, "")]
         console.print(f"Accuracy {in_percent(quality.accuracy)} ({describe_accuracy(quality)})")
         if is_no_better_than_majority([quality]):
             console.warn(
                 f"This is no better than always predicting {plain(quality.commonest[0], 30)}. Look at the columns of "
                 "the training data (perceptrons look), or train with --class-weight balanced or --kernel rbf."
             )
-        of_classes = " (one-vs-rest, the mean of the classes)" * (quality.n_known > 2)
-        for names, note in ((LABEL_METRICS, ""), (RANKING_METRICS, of_classes), (PROBABILITY_METRICS, "")):
-            if metrics := describe_metrics(quality, *names):
-                console.print(f"{capitalized(metrics)}{note}")
-        if quality.too_many:
-            console.print(unranked(quality))
-        unknown = f"{count(quality.n_unknown, 'example')} with labels that the model does not know"
+    for names, note in metrics:
+        if text := describe_metrics(quality, *names):
+            console.print(f"{capitalized(text)}{note}")
+    if isinstance(quality, LabelQuality):
+        per_example = f"{quality.n_labels / quality.total:.2f} per example"
+        console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}")
+    elif quality.too_many:
+        console.print(unranked(quality))
     if quality.n_unknown:
         console.print(f"{unknown}: {listed(quality.unknown, 5)}")
     show_classes(quality, console, thing)

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from perceptrons.inspection.summary import describe_threshold as threshold_text
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.choices import check_choices as check_kernel_choices
 from perceptrons.linear import Perceptron
+
+if TYPE_CHECKING:  # imported where it is used: it takes longer than the rest of a short training
+    from perceptrons.selection import Threshold
 
 COST = "cost:"
 JSON_EXAMPLES = {
@@ -263,7 +266,7 @@ def split_for_calibration(
     return table.part(parts.train.rows), table.part(parts.dev.rows)
 
 
-def calibrate_model(model: AnyModel, held_out: Any, options: CalibrationOptions) -> Any:
+def calibrate_model(model: AnyModel, held_out: Any, options: CalibrationOptions) -> "Threshold | None":
     """Set the threshold and the probabilities that the options want; return how the threshold was chosen.
 
     held_out: a table, a stream with a method `test` that yields the examples to calibrate on, or None.
@@ -300,7 +303,7 @@ def _calibration_option(options: CalibrationOptions) -> str:
     return f"--probabilities {options.probabilities}"
 
 
-def describe_threshold(model: AnyModel, threshold: Any) -> str:
+def describe_threshold(model: AnyModel, threshold: "Threshold | None") -> str:
     """Return "Threshold 0.25: spam at or above it. Chosen by f1 on 200 held-out examples: 71.2% (60.1% without it)"."""
     text = f"Threshold {threshold_text(model)}"
     if threshold is None:

@@ -7,7 +7,7 @@ import copy
 import time
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perceptrons.cli import cluster, files, models
 from perceptrons.cli.cluster import check_cluster_options, cluster_option
@@ -47,8 +47,13 @@ from perceptrons.inspection.evaluation import (
     probabilities,
 )
 from perceptrons.inspection.metrics import format_metric
+from perceptrons.inspection.weights import names_of_table
 from perceptrons.kernel import KernelPerceptron
+from perceptrons.theory import Trace, trace
 from perceptrons.theory.scales import scaler_for
+
+if TYPE_CHECKING:
+    from perceptrons.selection import Threshold
 
 NOT_ON_A_CLUSTER = {  # options, and what to do instead
     "trace": "it follows one run, not one per shard",
@@ -92,7 +97,7 @@ class Run:
         share = self.hold_out.share
         return HELD_OUT_SHARE if share is None else share
 
-    def finish(self, held_out: Any) -> Any:
+    def finish(self, held_out: Any) -> "Threshold | None":
         """Calibrate and save the model; return how the threshold was chosen. held_out: see `calibrate_model`."""
         self.model.set_params(**self.parameters)
         threshold = models.calibrate_model(self.model, held_out, self.options)
@@ -224,7 +229,7 @@ def fit_table(run: Run, table: Table, reader: Reader | None) -> TrainingResult:
     models.name_labels(model, split.train, options)
     folds = cross_validate_folds(model, split.train, options, n_folds)
     train_set, held_out = models.split_for_calibration(split.train, options, options.seed, options.time_order)
-    checkpoint, trace = None, trace_first_visits(model, train_set, options)
+    checkpoint, first_visits = None, trace_first_visits(model, train_set, options)
     is_kernel = isinstance(model, KernelPerceptron)
     start = time.perf_counter()
     # columns and classes may be new to a model that keeps training
@@ -245,7 +250,7 @@ def fit_table(run: Run, table: Table, reader: Reader | None) -> TrainingResult:
         train=None if is_slow else _measure(model, train_set, with_scores=False),
         test=None if split.test is None else _measure(model, split.test), test_reader=test_reader,
         lines=None if isinstance(table.path, HasPlaces) else train_set.lines, scaler=scaler_for(train_set.X, model),
-        checkpoint=checkpoint, folds=folds, threshold=threshold, trace=trace,
+        checkpoint=checkpoint, folds=folds, threshold=threshold, trace=first_visits,
     )  # fmt: skip
 
 
@@ -281,13 +286,10 @@ def cross_validate_folds(model: AnyModel, table: Table, options: TrainOptions, n
     return qualities
 
 
-def trace_first_visits(model: AnyModel, table: Table, options: TrainOptions) -> Any:
+def trace_first_visits(model: AnyModel, table: Table, options: TrainOptions) -> Trace | None:
     """Return the first visits of `model.fit` on a table, with the names of the data, if --trace wants them."""
     if options.trace is None:
         return None
-    from perceptrons.inspection.weights import names_of_table
-    from perceptrons.theory import trace
-
     if table.several:
         raise BadInputError("--trace is for one label per example, and the data have several: leave it out.")
     classes, like = models.parse_classes(model, options), copy.deepcopy(model)

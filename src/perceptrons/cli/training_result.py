@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from rich.text import Text
@@ -51,6 +51,10 @@ from perceptrons.inspection.summary import (
 from perceptrons.inspection.weights import hashing_audit, most_important, names_in_files, rows_of, support_names
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.sequence import SequencePerceptron
+from perceptrons.theory import Trace
+
+if TYPE_CHECKING:
+    from perceptrons.selection import Threshold
 
 MAX_ROWS = 12  # of important weights
 MAX_COMPLAINTS = 3  # shown to people
@@ -95,8 +99,8 @@ class TrainingResult:
     checkpoint: ReportedCheckpoint | None = None
     cluster: dict[str, Any] = field(default_factory=dict)
     folds: list[Quality] = field(default_factory=list)
-    threshold: Any = None
-    trace: Any = None
+    threshold: "Threshold | None" = None
+    trace: Trace | None = None
 
     # ---- numbers
 
