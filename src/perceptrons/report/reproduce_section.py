@@ -31,7 +31,8 @@ def reproduce_section(subject: Subject) -> Section:
     command, missing = as_command(subject.model)
     steps = None
     if subject.transformer is not None:
-        steps = " → ".join(type(step).__name__ for _, step in subject.estimator.steps)
+        steps_before = [step for _, step in subject.transformer.steps]
+        steps = " → ".join(type(step).__name__ for step in (*steps_before, subject.model))
     return Section("reproduce", "How to reproduce it", {
         "page_command": origin.command,
         "files": [(kind, user_text(name, 200), digest or "not known") for kind, name, digest in origin.files],
