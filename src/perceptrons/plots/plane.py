@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import csc_median_axis_0
 
-from perceptrons.plots.model_facts import check_nonempty_rows, require_rows, to_dense
+from perceptrons.plots.model_facts import require_rows, to_dense
+from perceptrons.theory.examples import check_rows
 
 BLOCK_VALUES = 2**22
 MAX_GRID_VALUES = 2**28  # with very many features the grid becomes coarser
@@ -25,10 +27,22 @@ class Plane:
         if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or not 2 <= resolution <= 2000:
             raise ValueError(f"resolution={resolution!r}: give a whole number of 2 to 2000.")
         self.features, names = _choose_features(X, features, names)
+        require_rows(X)
+        self._constants: Any  # a row with the constant values; of a frame, values by column
         self._frame_type = type(X) if hasattr(X, "columns") else None
-        self._template: Any  # a row with the constant values; of a frame, values by column
-        find_template = _array_template if self._frame_type is None else _frame_template
-        self._template, self.points = find_template(X, self.features, held)
+        if self._frame_type is None:
+            rows = check_rows(X)
+            self._constants = _middle(rows, held).astype(rows.dtype)
+            self.points = to_dense(rows[:, list(self.features)]).astype(np.float64)
+        else:
+            self._constants = {name: _middle_of_column(np.asarray(X[name]), held) for name in X.columns}
+            self._pair = [list(X.columns)[i] for i in self.features]
+            for name in self._pair:
+                if np.asarray(X[name]).dtype.kind not in "biuf":
+                    raise ValueError(
+                        f"The feature {name!r} does not contain numbers and cannot be an axis: choose another."
+                    )
+            self.points = np.stack([np.asarray(X[name], np.float64) for name in self._pair], axis=1)
         if not np.isfinite(self.points).all():
             raise ValueError("The two features contain NaN or infinity: impute or drop these examples first.")
         n_side = int(np.clip(resolution, 2, max(20, (MAX_GRID_VALUES / len(names)) ** 0.5)))
@@ -50,14 +64,12 @@ class Plane:
         for start in range(0, len(points), size):
             block = points[start : start + size]
             if self._frame_type is None:
-                rows = np.repeat(self._template[None, :], len(block), axis=0)
+                rows = np.repeat(self._constants[None, :], len(block), axis=0)
                 rows[:, self.features] = block
                 yield rows
             else:
-                columns = {name: np.repeat(np.array([value]), len(block)) for name, value in self._template.items()}
-                for i, values in zip(self.features, block.T, strict=True):
-                    columns[list(columns)[i]] = values
-                yield self._frame_type(columns)
+                columns = {name: np.repeat(np.array([value]), len(block)) for name, value in self._constants.items()}
+                yield self._frame_type(columns | dict(zip(self._pair, block.T, strict=True)))
 
 
 def _choose_features(X: Any, features: Any, names: list[str] | None) -> tuple[tuple[int, int], list[str]]:
@@ -93,36 +105,19 @@ def _column(feature: Any, names: list[str]) -> int:
     return int(feature)
 
 
-def _array_template(X: Any, features: tuple[int, int], held: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a row of the held values, and the examples as points of the plane."""
-    rows = check_nonempty_rows(X)
-    points = to_dense(rows[:, list(features)]).astype(np.float64)
-    if rows.shape[1] == 2:
-        return np.zeros(2, rows.dtype), points
+def _middle(rows: Any, held: str) -> np.ndarray:
+    """Return the mean or the median of every column of an array or a CSR matrix."""
     if held == "mean":
-        middle = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
-    else:
-        columns = rows.tocsc() if sp.issparse(rows) else rows
-        middle = np.array([np.median(to_dense(columns[:, [j]])) for j in range(rows.shape[1])])
-    return middle.astype(rows.dtype), points
+        return np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+    return csc_median_axis_0(rows.tocsc()) if sp.issparse(rows) else np.median(rows, axis=0)
 
 
-def _frame_template(X: Any, features: tuple[int, int], held: str) -> tuple[dict[Any, Any], np.ndarray]:
-    """Return the held value of every column, and the examples as points of the plane."""
-    require_rows(X)
-    template: dict[Any, Any] = {}
-    for name in X.columns:
-        values = np.asarray(X[name])
-        if values.dtype.kind in "biuf":
-            template[name] = np.nanmean(values) if held == "mean" else np.nanmedian(values)
-        else:
-            categories, counts = np.unique(values.astype(object), return_counts=True)
-            template[name] = categories[counts.argmax()]
-    pair = [(name := list(X.columns)[i], np.asarray(X[name])) for i in features]
-    for name, values in pair:
-        if values.dtype.kind not in "biuf":
-            raise ValueError(f"The feature {name!r} does not contain numbers and cannot be an axis: choose another.")
-    return template, np.stack([values.astype(np.float64) for _, values in pair], axis=1)
+def _middle_of_column(values: np.ndarray, held: str) -> Any:
+    """Return the mean or the median of numbers, or the most frequent of other values."""
+    if values.dtype.kind in "biuf":
+        return np.nanmean(values) if held == "mean" else np.nanmedian(values)
+    categories, counts = np.unique(values.astype(object), return_counts=True)
+    return categories[counts.argmax()]
 
 
 def grid_axis(values: np.ndarray, n_points: int) -> np.ndarray:
