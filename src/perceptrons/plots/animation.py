@@ -240,7 +240,8 @@ class BoundaryAnimation:
             figure = Figure(figsize=self._size, dpi=dpi, layout="constrained")
             FigureCanvasAgg(figure)
             ax = figure.add_subplot()
-            self._draw_frame(ax, len(self.frames) - 1)
+            longest_title = max(range(len(self.frames)), key=lambda number: len(self._title(number)))
+            self._draw_frame(ax, longest_title)
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # nothing but the boundary is to move
             with writer.saving(figure, str(path), dpi):
@@ -323,9 +324,12 @@ class BoundaryAnimation:
         ax.set(xlim=view[0], ylim=view[1], ylabel=style.shorten(self.names[1], 40))
         style.set_xlabel(ax, style.shorten(self.names[0], 40))
         style.add_legend(ax, handles)
-        names = [style.shorten(label, 12) for label in self.labels]
+        style.set_title(ax, self._title(number))
+
+    def _title(self, number: int) -> str:
+        frame, names = self.frames[number], [style.shorten(label, 12) for label in self.labels]
         text = f"{frame.text(self.updates, names)}; {count(frame.mistakes, 'mistake')} so far"
-        style.set_title(ax, "\n".join(filter(None, [text, frame.numbers(names), self.note()])))
+        return "\n".join(filter(None, [text, frame.numbers(names), self.note()]))
 
 
 def _check_max_frames(most_frames: Any) -> None:
