@@ -128,15 +128,15 @@ def _plane(X: Any, names: list[str] | None) -> tuple[np.ndarray, list[str], str]
         raise ValueError(f"feature_names has {len(names)} names, but X has {n_features} features: give one for each.")
     if n_features == 2:
         return dense, [visible(name) for name in names or ("x₁", "x₂")], ""
-    centred = dense - dense.mean(axis=0)
-    _, spread, directions = np.linalg.svd(centred, full_matrices=False)
-    directions = directions[:2] * np.sign(directions[[0, 1], np.abs(directions[:2]).argmax(axis=1)])[:, None]
-    total = float((spread**2).sum())
-    share = float((spread[:2] ** 2).sum()) / total if total > 0 else 1.0
+    from sklearn.decomposition import PCA  # imported here because that takes long
+
+    with np.errstate(invalid="ignore"):  # all examples are equal
+        pca = PCA(2, svd_solver="full").fit(dense)
+    share = np.nan_to_num(pca.explained_variance_ratio_.sum(), nan=1.0)
     note = (
         f"The axes are the first two principal components of {n_features:,} features, with {share:.1%} of the variance."
     )
-    return centred @ directions.T, ["component 1", "component 2"], note
+    return pca.transform(dense), ["component 1", "component 2"], note
 
 
 def _page(data: dict[str, Any]) -> str:
