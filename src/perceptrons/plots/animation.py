@@ -304,7 +304,8 @@ class BoundaryAnimation:
         handles: list[Any] = style.scatter_classes(ax, self.points, self.codes, self.labels, 30)
         if frame.example is not None:
             line_style = "-" if frame.is_update else ":"
-            ax.scatter(*frame.example, s=170, fc="none", ec=style.INK, lw=2.0, ls=line_style, zorder=4)
+            x, y = frame.example
+            ax.scatter(x, y, s=170, fc="none", ec=style.INK, lw=2.0, ls=line_style, zorder=4)
         handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="its example"))
         arrow = self.surface.arrow(frame.w, frame.b, view)
         if arrow is not None:

@@ -33,7 +33,7 @@ CHECK_EVERY = 37  # every 37th point of the grid is also predicted, to check wha
 MIN_LABEL_FRACTION = 0.7  # of a label that must lie in its region
 
 
-class BoundaryDisplay:
+class BoundaryDisplay(style.Display):
     """A plot of the decision boundary of a classifier over two features, with margin, mistakes and support vectors.
 
     Use it to see what a classifier with two features learned, or how it depends on two of its features. For many
@@ -144,9 +144,7 @@ class BoundaryDisplay:
         legend, labels : bool, default=True
             Whether to draw a legend beside the axes, and the names of the classes in their regions.
         """
-        with style.style_context(ax):
-            self.figure_, ax = style.get_axes(ax, (6.4 if len(self.classes) <= 12 else 8.4, 4.4))
-            self.ax_ = ax
+        with self._single_axes(ax, (6.4 if len(self.classes) <= 12 else 8.4, 4.4)) as ax:
             self._draw_regions()
             boundary_handles = self._draw_boundary(margin)
             handles = self._draw_points(mistakes, support) + boundary_handles

@@ -16,7 +16,7 @@ from perceptrons.plots.model_facts import feature_names, require_two_classes, sp
 COLORMAP = "RdBu_r"  # white at 0; red and blue are distinguished by all but the very few who see no colour at all
 
 
-class WeightsDisplay:
+class WeightsDisplay(style.Display):
     """A plot of the most important weights of every class by feature name, or of all weights as one image per class.
 
     Use it to see the most important features of a linear model. If features have very different scales, standardise

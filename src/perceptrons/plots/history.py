@@ -17,7 +17,7 @@ MAX_MARKED_EPOCHS = 40  # more are drawn as a line without markers
 LOG_SCALE_RATIO = 5.0  # of the bound to the updates; beyond it everything else would look flat
 
 
-class HistoryDisplay:
+class HistoryDisplay(style.Display):
     """A plot of the training history: mistakes, loss and held-out accuracy by epoch, and the mistake bound.
 
     Use it to see whether training stopped too early, overfitted or could not converge, and how far it stayed below the
@@ -119,13 +119,11 @@ class HistoryDisplay:
         draw_functions = [self._draw_epochs, self._draw_total]
         draw_functions += [self._draw_loss] if self.loss is not None and np.isfinite(self.loss).any() else []
         draw_functions += [self._draw_accuracy] if self.accuracy is not None else []
-        with style.style_context(ax):
-            n_panels = len(draw_functions)
-            self.figure_, panels = style.get_panels(ax, n_panels, 1, (6.4, 1.1 + 1.4 * n_panels), sharex=True)
-            self.axes_, self.ax_ = panels[:, 0], panels[0, 0]
-            for panel, draw in zip(self.axes_, draw_functions, strict=True):
+        n_panels = len(draw_functions)
+        with self._panels(ax, n_panels, (6.4, 1.1 + 1.4 * n_panels)) as panels:
+            for panel, draw in zip(panels, draw_functions, strict=True):
                 draw(panel)
-            bottom = self.axes_[-1]
+            bottom = panels[-1]
             bottom.set_xlabel("epoch")
             is_wide = style.available_width(bottom) > style.NARROW_PANEL_INCHES * self.figure_.dpi
             bottom.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8 if is_wide else 4, min_n_ticks=1))
@@ -159,7 +157,7 @@ class HistoryDisplay:
             ax.set_yscale("symlog", linthresh=1.0, linscale=0.5)
             ax.set_ylim(0, 2.0 * values.max())
         else:
-            _use_counts(ax, values.max())
+            style.use_counts(ax, values.max())
         ax.set_ylabel("mistakes,\nupdates" if self._has_other_updates else "mistakes")
 
     def _draw_total(self, ax: Axes) -> None:
@@ -168,7 +166,7 @@ class HistoryDisplay:
         total = np.cumsum(self.updates)
         self._draw_line(ax, total, 0, "o", f"{name} so far")
         if self.bound is None:
-            _use_counts(ax, total[-1])
+            style.use_counts(ax, total[-1])
         else:
             label = f"bound: {style.format_number(self.bound)}"
             ax.axhline(self.bound, color=style.MISTAKE_COLOR, ls="--", lw=1.4, label=label)
@@ -178,7 +176,7 @@ class HistoryDisplay:
                 if self.bound < 1e6:
                     ax.yaxis.set_major_formatter("{x:,.0f}")
             else:
-                _use_counts(ax, max(self.bound, total[-1]))
+                style.use_counts(ax, max(self.bound, total[-1]))
             style.add_legend(ax)
         ax.set_ylabel(f"{name}\nso far")
 
@@ -209,13 +207,6 @@ class HistoryDisplay:
     def _draw_line(self, ax: Axes, values: np.ndarray, k: int, marker: str, label: str) -> None:
         marker = marker if len(self.epochs) <= MAX_MARKED_EPOCHS else ""
         ax.plot(self.epochs, values, color=style.class_color(k), lw=1.4, marker=marker, ms=4.5, label=label)
-
-
-def _use_counts(ax: Axes, largest: float) -> None:
-    """Scale the vertical axis from 0 to the largest count, with whole numbers."""
-    ax.set_ylim(0, 1.12 * float(largest) if largest else 1)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4, min_n_ticks=1))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(value):,}"))
 
 
 def _check_bound(bound: Any) -> int | None:

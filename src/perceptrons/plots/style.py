@@ -23,6 +23,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine, PlaceHolderLayoutE
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator
 
 # Okabe and Ito (2008), safe for the colour-blind; dark and light in turn, so that neighbours differ in grey too
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6BB1", "#B8A800", "#4D4D4D", "#999999")
@@ -65,10 +66,36 @@ CHARACTER_WIDTH = 0.58  # of the font size
 MAX_TITLE_CHARACTERS = 76  # of a line
 
 
-class Display(Protocol):
+class Drawable(Protocol):
     """Anything that can be drawn: `plot` returns an object with `figure_`."""
 
     def plot(self) -> Any: ...
+
+
+class Display:
+    """The base of our displays: `plot` sets the figure, all axes that it drew on, and the first of them."""
+
+    figure_: Any  # a Figure or a SubFigure
+    axes_: np.ndarray
+    ax_: Axes
+
+    @contextmanager
+    def _single_axes(self, ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
+        """Draw in our style on the given axes, or on those of a new figure of this size in inches."""
+        with style_context(ax):
+            self.figure_, self.ax_ = get_axes(ax, size)
+            self.axes_ = np.array([self.ax_])
+            yield self.ax_
+
+    @contextmanager
+    def _panels(
+        self, ax: Axes | None, n_panels: int, size: tuple[float, float], heights: Sequence[float] | None = None
+    ) -> Iterator[np.ndarray]:
+        """Draw in our style on panels below each other with one horizontal axis, in place of the given axes if any."""
+        with style_context(ax):
+            self.figure_, grid = get_panels(ax, n_panels, 1, size, sharex=True, heights=heights)
+            self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
+            yield self.axes_
 
 
 # ---- settings and files
@@ -123,7 +150,7 @@ def picture(figure: Figure, format: str = "png", dpi: float = 100) -> bytes:
     return buffer.getvalue()
 
 
-def render(display: Display, *, max_width: float | None = None, **plot_options: Any) -> tuple[bytes, str]:
+def render(display: Drawable, *, max_width: float | None = None, **plot_options: Any) -> tuple[bytes, str]:
     """Plot a display and return the picture's bytes and media type: SVG, or PNG where that would be large.
 
     max_width: in inches; narrower pictures can be read on phones. The figure is closed. Characters that the font lacks
@@ -236,7 +263,13 @@ def get_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Any, Axes]:
 
 
 def get_panels(
-    ax: Axes | None, rows: int, columns: int, size: tuple[float, float], *, sharex: bool = False, heights: Any = None
+    ax: Axes | None,
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
+    *,
+    sharex: bool = False,
+    heights: Sequence[float] | None = None,
 ) -> tuple[Any, np.ndarray]:
     """Return a figure and a grid of axes: in a new figure of this size, or in place of the given axes."""
     if ax is None:
@@ -251,6 +284,13 @@ def get_panels(
         ax.set_axis_off()
         grid = spec.subgridspec(rows, columns, height_ratios=heights)
     return figure, grid.subplots(sharex="col" if sharex else False, squeeze=False)
+
+
+def use_counts(ax: Axes, largest: float) -> None:
+    """Scale the vertical axis from 0 to the largest count, with whole numbers."""
+    ax.set_ylim(0, 1.12 * float(largest) if largest else 1)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4, min_n_ticks=1))
+    ax.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, max_rows: int = 12) -> Legend | None:

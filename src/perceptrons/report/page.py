@@ -14,7 +14,7 @@ from PIL import Image
 from perceptrons.engine.html import visible
 from perceptrons.engine.wording import count, percent
 from perceptrons.plots.pages import read_asset, template_environment
-from perceptrons.plots.style import Display, render
+from perceptrons.plots.style import Drawable, render
 
 MAX_ROWS = 1000  # of a table
 LONG_NAME = 25  # characters of HTML after which a name needs room
@@ -62,7 +62,7 @@ class Table:
 class Picture:
     """A plot, with a text for those who cannot see it. options: of the display's `plot`."""
 
-    display: Display
+    display: Drawable
     alt: str
     caption: str | None = None
     max_width: float | None = PHONE_WIDTH

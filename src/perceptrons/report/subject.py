@@ -1,7 +1,7 @@
 """The subject of a report: a model, examples, predictions, the names of features, and whether they are pixels."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import suppress
 from functools import cached_property
 from types import SimpleNamespace
@@ -67,7 +67,7 @@ class FeatureNames:
 
     def __init__(self, names: Sequence[Any] | None, transformer: Any, model: Any, n_features: int):
         self._names, self._source = names, model
-        if names is not None and hasattr(names, "__len__") and len(names) != n_features:
+        if isinstance(names, Sized) and len(names) != n_features:
             raise ValueError(
                 f"There are {len(names):,} feature_names for {n_features:,} features: give one per feature."
             )
@@ -133,7 +133,7 @@ class Subject:
         if examples is None and isinstance(X.iloc[0] if hasattr(X, "iloc") else X[0], str):
             examples = X.tolist() if hasattr(X, "tolist") else X
         for name, values in (("examples", examples), ("lines", lines)):
-            if values is not None and hasattr(values, "__len__") and len(values) != n:
+            if isinstance(values, Sized) and len(values) != n:
                 raise ValueError(f"There are {len(values):,} {name} for {n:,} rows of X: give one per row.")
         self.given, self.examples, self.lines = X, examples, lines
         self.is_kernel = isinstance(model, KernelPerceptron)
