@@ -19,9 +19,9 @@ from matplotlib.ticker import MaxNLocator
 from perceptrons.engine.html import iframe
 from perceptrons.engine.wording import count
 from perceptrons.plots import style
+from perceptrons.plots.boundary import grid_axis
 from perceptrons.plots.model_facts import check_nonempty_rows, feature_names, split_pipeline, to_dense
 from perceptrons.plots.pages import read_asset, template_environment
-from perceptrons.plots.plane import grid_axis
 from perceptrons.plots.regions import (
     Rings,
     Surface,
