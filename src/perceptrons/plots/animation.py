@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
 from matplotlib.patches import PathPatch
@@ -37,6 +38,13 @@ from perceptrons.theory.examples import codes_among
 MAX_POINTS = 1500
 DEFAULT_SECONDS = 15
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 480, 58, 632, 8, 432  # pixels of the page; the last four of the axes
+
+
+class SettledLayout(ConstrainedLayoutEngine):
+    """Keeps the axes where they are, so that nothing but the boundary moves from frame to frame."""
+
+    def execute(self, fig: Figure) -> None:
+        pass
 
 
 class BoundaryAnimation:
@@ -243,7 +251,7 @@ class BoundaryAnimation:
             longest_title = max(range(len(self.frames)), key=lambda number: len(self._title(number)))
             self._draw_frame(ax, longest_title)
             figure.draw_without_rendering()
-            figure.set_layout_engine("none")  # nothing but the boundary is to move
+            figure.set_layout_engine(SettledLayout())
             with writer.saving(figure, str(path), dpi):
                 for number in range(len(self.frames)):
                     ax.clear()

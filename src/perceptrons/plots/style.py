@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
-from matplotlib.layout_engine import ConstrainedLayoutEngine, PlaceHolderLayoutEngine, TightLayoutEngine
+from matplotlib.layout_engine import ConstrainedLayoutEngine, TightLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
@@ -335,9 +335,9 @@ def _shorten_label(label: str, max_length: int) -> str:
 
 
 def has_layout_engine(ax: Axes) -> bool:
-    """Return whether the figure moves these axes, or has moved them, to make room for what is beside them."""
-    engines = (ConstrainedLayoutEngine, TightLayoutEngine, PlaceHolderLayoutEngine)
-    return ax.get_subplotspec() is not None and isinstance(ax.figure.get_layout_engine(), engines)
+    """Return whether the figure moves these axes, so that there is room for what is beside them."""
+    engine = ax.figure.get_layout_engine()
+    return ax.get_subplotspec() is not None and isinstance(engine, ConstrainedLayoutEngine | TightLayoutEngine)
 
 
 def available_width(ax: Axes) -> float:
