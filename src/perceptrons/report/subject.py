@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence, Sized
 from contextlib import suppress
-from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
@@ -27,8 +26,6 @@ from perceptrons.inspection.evaluation import (
     several_labels,
     winners,
 )
-from perceptrons.inspection.metrics import ranking_of
-from perceptrons.inspection.reliability import Reliability
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.plots.model_facts import split_pipeline, to_dense
@@ -108,8 +105,9 @@ class Subject:
     codes, predicted : the index of the true label of each example, and that of the predicted class
     scores : of shape (n,) for two classes, else (n, n_classes)
     counts : the number of examples with each label
+    quality, probabilities : the predictions, measured, and the probability of every class if the model is calibrated
     is_correct, is_known : of each example, whether the prediction is right, and whether the model knows the label
-    label_quality : of a model that predicts label sets, else None; then codes and is_correct mean nothing
+    label_quality : of a model that predicts label sets, else None; then there are no codes, quality and so on
     hashed : the number of columns to which features were hashed; None if they were not
     feature_space : what equal rows of X are equal in; None if the model gets the examples as they were given
     has_training_size : whether there are as many examples as the model learned from in each epoch
@@ -152,13 +150,15 @@ class Subject:
             self.labels, self.codes = self.label_quality.labels, np.zeros(n, np.intp)
             self.counts = self.label_quality.counts.true
         else:
-            self.labels, self.codes = _read_labels(y, n, model.classes_)
-            self.counts = np.bincount(self.codes, minlength=len(self.labels))
-            self.is_correct = self.codes == self.predicted
+            self.probabilities = probabilities(model, self.scores)
+            self.quality, self.codes = _measure(model, y, self.predicted, self.scores, self.probabilities)
+            self.labels, self.is_correct = self.quality.labels, self.codes == self.predicted
+            self.counts = self.quality.confusion.sum(axis=1)
         self.classes = self.labels[: self.n_known]
         self.is_known = self.codes < self.n_known
         self.n_unknown = int((~self.is_known).sum())
 
+        self.units: Units = units_of(model)  # of the numbers that were scaled, by the names of their features
         self.names = FeatureNames(feature_names, self.transformer, model, self.X.shape[1])
         self.image_shape: tuple[int, int] | None = None
         if examples is None and not self.is_precomputed:
@@ -188,22 +188,6 @@ class Subject:
         have, are = ("has a label", "is") if self.n_unknown == 1 else ("have labels", "are")
         return f"{self.n_unknown:,} of the {self.n:,} examples {have} that the model does not know and {are} left out."
 
-    @cached_property
-    def quality(self) -> Quality:
-        """The predictions, counted and ranked as `perceptrons evaluate` does."""
-        K, reliability = len(self.labels), None
-        confusion = np.bincount(self.codes * K + self.predicted, minlength=K * K).reshape(K, K)
-        ranking = ranking_of(self.codes[self.is_known], self.scores[self.is_known])
-        if self.probabilities is not None:
-            reliability = Reliability()
-            reliability.add(self.codes[self.is_known], self.probabilities[self.is_known])
-        return Quality(self.labels, self.n_known, confusion, ranking, reliability=reliability)
-
-    @property
-    def probabilities(self) -> np.ndarray | None:
-        """The probability of every class, if the model is calibrated."""
-        return probabilities(self.model, self.scores)
-
     @property
     def leads(self) -> np.ndarray:
         """By how much the score of the true class leads its best rival; NaN where the label is not known."""
@@ -227,11 +211,6 @@ class Subject:
         y = np.asarray(self.classes, dtype=self.model.classes_.dtype)
         rows = np.flatnonzero(self.is_known)
         return (self.X if len(rows) == self.n else self.X[rows]), y[self.codes[rows]]
-
-    @cached_property
-    def units(self) -> Units:
-        """The units of the numbers that were scaled, by the names of their features."""
-        return units_of(self.model)
 
     def format_value(self, name: str, value: float) -> str:
         """Return the value of a feature in the unit of the data, if it was scaled."""
@@ -280,18 +259,20 @@ def _measure_label_sets(model: Any, y: Any, n: int, is_predicted: np.ndarray, sc
     return quality
 
 
-def _read_labels(y: Any, n: int, classes: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """Return the classes followed by labels that are none, and the number of every example's label among them."""
-    target = read_target(y, n)
+def _measure(
+    model: Model, y: Any, predicted: np.ndarray, scores: np.ndarray, probabilities: np.ndarray | None
+) -> tuple[Quality, np.ndarray]:
+    """Count the predictions as `perceptrons evaluate` does. Return also the index of each label in `quality.labels`."""
+    target, n_classes = read_target(y, len(predicted)), len(model.classes_)
     if target.several:
         raise ValueError("y has several labels per example, but this model predicts one: give one label per example.")
-    tally = Tally(classes)
-    places = np.array([tally.place(label) for label in target.classes.tolist()], np.intp)
-    codes = places[target.codes]
-    if (codes >= len(classes)).all():
-        unknown, known = _list(tally.labels[len(classes) :]), _list(classes.tolist())
+    tally = Tally(model.classes_)
+    codes = np.array([tally.place(label) for label in target.classes.tolist()], np.intp)[target.codes]
+    if (codes >= n_classes).all():
+        unknown, known = _list(tally.labels[n_classes:]), _list(model.classes_.tolist())
         raise ValueError(f"None of the labels ({unknown}) is a class of the model ({known}).")
-    return tally.labels, codes
+    tally.add(target.classes, target.codes, predicted, scores, probabilities)
+    return tally.quality(), codes
 
 
 def hashed_columns(model: Any, transformer: Any) -> int | None:
