@@ -157,7 +157,7 @@ class HistoryDisplay(style.Display):
             ax.set_yscale("symlog", linthresh=1.0, linscale=0.5)
             ax.set_ylim(0, 2.0 * values.max())
         else:
-            style.use_counts(ax, values.max())
+            _use_counts(ax, values.max())
         ax.set_ylabel("mistakes,\nupdates" if self._has_other_updates else "mistakes")
 
     def _draw_total(self, ax: Axes) -> None:
@@ -166,7 +166,7 @@ class HistoryDisplay(style.Display):
         total = np.cumsum(self.updates)
         self._draw_line(ax, total, 0, "o", f"{name} so far")
         if self.bound is None:
-            style.use_counts(ax, total[-1])
+            _use_counts(ax, total[-1])
         else:
             label = f"bound: {style.format_number(self.bound)}"
             ax.axhline(self.bound, color=style.MISTAKE_COLOR, ls="--", lw=1.4, label=label)
@@ -176,7 +176,7 @@ class HistoryDisplay(style.Display):
                 if self.bound < 1e6:
                     ax.yaxis.set_major_formatter("{x:,.0f}")
             else:
-                style.use_counts(ax, max(self.bound, total[-1]))
+                _use_counts(ax, max(self.bound, total[-1]))
             style.add_legend(ax)
         ax.set_ylabel(f"{name}\nso far")
 
@@ -207,6 +207,13 @@ class HistoryDisplay(style.Display):
     def _draw_line(self, ax: Axes, values: np.ndarray, k: int, marker: str, label: str) -> None:
         marker = marker if len(self.epochs) <= MAX_MARKED_EPOCHS else ""
         ax.plot(self.epochs, values, color=style.class_color(k), lw=1.4, marker=marker, ms=4.5, label=label)
+
+
+def _use_counts(ax: Axes, largest: float) -> None:
+    """Scale the vertical axis from 0 to the largest count, with whole numbers."""
+    ax.set_ylim(0, 1.12 * float(largest) if largest else 1)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4, min_n_ticks=1))
+    ax.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def _check_bound(bound: Any) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from perceptrons.engine.wording import count
 from perceptrons.inspection.evaluation import columns_matched
@@ -165,9 +165,10 @@ class MarginsDisplay(style.Display):
                 ax.bar(edges[:-1][bars], counts[bars], width, align="edge", **options)
                 handles.append(Patch(facecolor=color, hatch=hatch, edgecolor="white" if hatch else None, label=label))
         handles.append(self._mark_smallest(ax))
-        style.use_counts(ax, counts.max())
-        ax.set_ylabel("examples")
+        ax.set(ylabel="examples", ylim=(0, 1.08 * counts.max()))
         style.add_legend(ax, handles)
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
+        ax.yaxis.set_major_formatter("{x:,.0f}")
 
     def _draw_cumulative_curve(self, ax: Axes) -> None:
         n = len(self.margins)

@@ -23,7 +23,6 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine, TightLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator
 
 # Okabe and Ito (2008), safe for the colour-blind; dark and light in turn, so that neighbours differ in grey too
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6BB1", "#B8A800", "#4D4D4D", "#999999")
@@ -284,13 +283,6 @@ def get_panels(
         ax.set_axis_off()
         grid = spec.subgridspec(rows, columns, height_ratios=heights)
     return figure, grid.subplots(sharex="col" if sharex else False, squeeze=False)
-
-
-def use_counts(ax: Axes, largest: float) -> None:
-    """Scale the vertical axis from 0 to the largest count, with whole numbers."""
-    ax.set_ylim(0, 1.12 * float(largest) if largest else 1)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4, min_n_ticks=1))
-    ax.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, max_rows: int = 12) -> Legend | None:
