@@ -7,8 +7,15 @@ import numpy as np
 
 from perceptrons.engine.html import visible
 from perceptrons.engine.wording import percent
-from perceptrons.inspection.metrics import LABEL_METRICS, METRICS, average_precision, cuts_by_class, roc_auc, shown
-from perceptrons.modelfile.summary import calibration_in_words
+from perceptrons.inspection.metrics import (
+    LABEL_METRICS,
+    METRICS,
+    average_precision,
+    cuts_by_class,
+    format_metric,
+    roc_auc,
+)
+from perceptrons.inspection.summary import describe_calibration
 from perceptrons.plots import CurvesDisplay, calibration_of
 from perceptrons.report.page import MAX_ROWS, Picture, Section, Table, user_text
 from perceptrons.report.subject import Subject
@@ -43,7 +50,7 @@ def labels_section(subject: Subject) -> Section:
     assert quality is not None
     metrics, rows = quality.metrics(), quality.by_class()
     cells = [
-        (metric.title[0].upper() + metric.title[1:], shown(name, float(value)))
+        (metric.title[0].upper() + metric.title[1:], format_metric(name, float(value)))
         for name, metric in LABEL_METRICS.items()
         if (value := metrics[name]) is not None
     ]
@@ -106,7 +113,7 @@ def curves_section(subject: Subject) -> Section:
         error = f"{reliability.calibration_error:.3f}"
         curves = SimpleNamespace(plot=lambda: calibration_of(codes, probabilities[is_known], classes)[0])
         picture = Picture(curves, f"Reliability curve of {calibrated}: calibration error {error}.")
-        values["calibration"] = {"method": calibration_in_words(subject.model), "error": error, "picture": picture}
+        values["calibration"] = {"method": describe_calibration(subject.model), "error": error, "picture": picture}
     return Section("curves", "Metrics and curves", values)
 
 
@@ -117,7 +124,7 @@ def _metrics(subject: Subject) -> list[tuple[Any, ...]]:
         if name in METRIC_NAMES and value is not None and not (name == "f1_macro" and subject.n_known == 2):
             metric = METRICS[name]
             label = user_text(subject.labels[1], 24) if metric.binary else None
-            rows.append((metric.title[0].upper() + metric.title[1:], label, shown(name, value)))
+            rows.append((metric.title[0].upper() + metric.title[1:], label, format_metric(name, value)))
     return rows
 
 

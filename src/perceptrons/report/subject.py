@@ -18,9 +18,7 @@ from perceptrons.engine.training.labels import read_target
 from perceptrons.engine.wording import count
 from perceptrons.inspection.evaluation import (
     LabelQuality,
-    LabelTally,
     Quality,
-    Tally,
     columns_matched,
     probabilities,
     several_labels,
@@ -148,7 +146,7 @@ class Subject:
         if several_labels(model):
             self.label_quality = _measure_label_sets(model, y, n, self.predicted, self.scores)
             self.labels, self.codes = self.label_quality.labels, np.zeros(n, np.intp)
-            self.counts = self.label_quality.counts.true
+            self.counts = self.label_quality.true
         else:
             self.probabilities = probabilities(model, self.scores)
             self.quality, self.codes = _measure(model, y, self.predicted, self.scores, self.probabilities)
@@ -250,9 +248,8 @@ def _measure_label_sets(model: Any, y: Any, n: int, is_predicted: np.ndarray, sc
         raise ValueError(
             "y has one label per example, but this model predicts several: give label sets, or an indicator matrix."
         )
-    tally = LabelTally(model.classes_)
-    tally.add_sets(target.classes, sp.csr_matrix(target.indicator), is_predicted, scores)
-    quality = tally.label_quality()
+    quality = LabelQuality(model.classes_)
+    quality.add(target.classes, sp.csr_matrix(target.indicator), is_predicted, scores)
     if quality.n_unknown and quality.n_unknown == quality.n_labels:
         labels, known = _list(quality.unknown), _list(model.classes_.tolist())
         raise ValueError(f"None of the labels ({labels}) is a label of the model ({known}).")
@@ -263,16 +260,16 @@ def _measure(
     model: Model, y: Any, predicted: np.ndarray, scores: np.ndarray, probabilities: np.ndarray | None
 ) -> tuple[Quality, np.ndarray]:
     """Count the predictions as `perceptrons evaluate` does. Return also the index of each label in `quality.labels`."""
-    target, n_classes = read_target(y, len(predicted)), len(model.classes_)
+    target = read_target(y, len(predicted))
     if target.several:
         raise ValueError("y has several labels per example, but this model predicts one: give one label per example.")
-    tally = Tally(model.classes_)
-    codes = np.array([tally.place(label) for label in target.classes.tolist()], np.intp)[target.codes]
-    if (codes >= n_classes).all():
-        unknown, known = _list(tally.labels[n_classes:]), _list(model.classes_.tolist())
+    quality = Quality(model.classes_)
+    quality.add(target.classes, target.codes, predicted, scores, probabilities)
+    codes = quality.numbers(target.classes)[target.codes]
+    if (codes >= quality.n_known).all():
+        unknown, known = _list(quality.unknown), _list(model.classes_.tolist())
         raise ValueError(f"None of the labels ({unknown}) is a class of the model ({known}).")
-    tally.add(target.classes, target.codes, predicted, scores, probabilities)
-    return tally.quality(), codes
+    return quality, codes
 
 
 def hashed_columns(model: Any, transformer: Any) -> int | None:
