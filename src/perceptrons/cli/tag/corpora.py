@@ -268,7 +268,7 @@ def read_templates(text: str | None, columns: list[str]) -> "FeatureTemplates":
 
 
 def _read_template_file(path: Path, columns: list[str]) -> list[str]:
-    from perceptrons.sequence.template_grammar import parse
+    from perceptrons.sequence.templates import parse
 
     try:
         lines = path.read_text("utf-8-sig").splitlines()

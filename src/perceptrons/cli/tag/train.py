@@ -95,7 +95,7 @@ def read(options: TagTrainOptions) -> "tuple[SequencePerceptron, Sentences]":
 def make_tagger(options: TagTrainOptions) -> "SequencePerceptron":
     """Return a new tagger, or that of --resume as it was, except for the options that are given."""
     from perceptrons import SequencePerceptron
-    from perceptrons.sequence.choices import check_choices
+    from perceptrons.sequence.estimator import check_choices
 
     if options.resume is None:
         tagger = SequencePerceptron(random_state=options.seed or 0)

@@ -61,7 +61,7 @@ def tune(options: TagTuneOptions) -> None:
 def tagger_to_tune(options: TagTuneOptions) -> "SequencePerceptron":
     """Return the tagger whose hyperparameters are tuned; refuse parameters that it cannot have."""
     from perceptrons import SequencePerceptron
-    from perceptrons.sequence.choices import check_choices
+    from perceptrons.sequence.estimator import check_choices
 
     tagger = SequencePerceptron(**given(options, (*FIXED, "max_iter")), random_state=options.seed)
     with refusing(ValueError):
