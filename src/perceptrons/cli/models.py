@@ -66,7 +66,7 @@ def new_model(options: TrainOptions) -> "AnyModel":
     parameters["shuffle"] = not options.no_shuffle
     if options.kernel is not None:
         from perceptrons import KernelPerceptron
-        from perceptrons.kernel.choices import check_choices as check_kernel_choices
+        from perceptrons.kernel.estimator import check_choices as check_kernel_choices
 
         kernel_model = KernelPerceptron(**parameters)
         with refusing(ValueError):

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.passes.log import LOG_COLUMNS
-from perceptrons.engine.streaming.resuming import COUNTED
+from perceptrons.engine.streaming.resuming import MAX_COUNT
 from perceptrons.engine.training.base import TUNED, learner_of, set_learner
 from perceptrons.engine.training.calibration import METHODS, Calibration
 from perceptrons.engine.training.epochs import new_row
@@ -286,7 +286,7 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
     """Give a model its learner, and both their counters, random numbers and history from the header."""
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
     counts = (learner.epochs, learner.mistakes, learner.updates)
-    require(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, and not too large")
+    require(min(counts) >= 0 and max(counts) < MAX_COUNT, "counts that are not negative, and not too large")
     learner.rng.bit_generator.state = header["orders"]
     set_learner(model, learner)
     if header.get("threshold") is not None:
@@ -312,7 +312,7 @@ def resume_classifier(model: Any, learner: Any, content: Content) -> None:
         require(is_numbered or columns is not None, "names of columns, because files were read")
     if header.get("progress") is not None:
         model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
-        require(all(0 <= n < COUNTED for row in model.progress_ for n in row), "counts in the progress")
+        require(all(0 <= n < MAX_COUNT for row in model.progress_ for n in row), "counts in the progress")
     if columns is not None:
         require(source is not None, "how files were read, because there are names of columns")
         model.columns_ = Columns.from_state(columns, content.part(COLUMNS_PREFIX).arrays)
@@ -327,8 +327,8 @@ def _calibration(learner: Any, fields: dict[str, Any], curves: Content) -> Calib
     require(is_multilabel or len(learner.classes) > 1, "a calibration of at least two classes")
     method, n, seen, combine = (fields[name] for name in ("method", "examples", "seen", "combine"))
     require(method in METHODS, "a known method of calibration")
-    require(type(n) is int and 0 < n < COUNTED, "a number of examples to calibrate by")
-    require(type(seen) is float and 0 <= seen < COUNTED, "a number of examples seen before the calibration")
+    require(type(n) is int and 0 < n < MAX_COUNT, "a number of examples to calibrate by")
+    require(type(seen) is float and 0 <= seen < MAX_COUNT, "a number of examples seen before the calibration")
     require(combine in ("average", "recent", "last", "vote", "pocket"), "weights that were calibrated")
     if method == "isotonic":
         arrays = _corners(curves, columns)
@@ -369,9 +369,9 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
         numbers += [row[name] for name in ("epoch", "examples", "mistakes", "updates")]
         numbers += [value for part in shards.values() for value in part]
         require(all(isinstance(value, int | float) for value in numbers), "numbers in the history")
-        require(all(abs(value) < COUNTED for value in numbers if isinstance(value, int)), "counts in the history")
+        require(all(abs(value) < MAX_COUNT for value in numbers if isinstance(value, int)), "counts in the history")
         for name in ("mistakes", "examples"):
-            require(0 <= row[name] < COUNTED, f"{name} that are not negative in the history")
+            require(0 <= row[name] < MAX_COUNT, f"{name} that are not negative in the history")
     require(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
     if reason == "early_stopping":
         is_scored = all(row["validation_accuracy"] is not None for row in history)

@@ -1,7 +1,7 @@
 """Phrases in sentences of labels, and how well they are found, counted as the CoNLL shared tasks did by `conlleval`.
 
 A label is a tag and a type, "B-NP"; without a hyphen it is a tag of type "". Two neighbouring labels decide whether a
-phrase starts, goes on or may end between them: by their tags, and by whether the type changes. A scheme gives these
+phrase starts, continues or may end between them: by their tags, and by whether the type changes. A scheme gives these
 rules as patterns. They become small tables, in which all tokens are looked up at once.
 """
 
@@ -36,7 +36,7 @@ class Scheme(NamedTuple):
 
     tags: str
     starts: str  # where a phrase may start
-    inside: str  # where it goes on
+    inside: str  # where it continues
     ends: str  # where it may end
 
 
@@ -50,7 +50,7 @@ SCHEMES = {
     "IOBES": Scheme("IOBES", "*B *S", _IOBES_INSIDE, "S* E*"),
     "BILOU": Scheme("BILOU", "*B *U", _IOBES_INSIDE.replace("E", "L"), "U* L*"),
 }
-# conlleval, with rules for S and for B after E; ? is any tag that is not listed. A phrase goes on unless one starts
+# conlleval, with rules for S and for B after E; ? is any tag that is not listed. A phrase continues unless one starts
 # or ends, and it may end anywhere.
 _CONLLEVAL = Scheme("OBIES.?", "OB BB IB OI EI OE EE *S EB SB SI SE *B! *I! *E! *?!", "", "BO IO EO S* B*! I*! E*! ?*!")
 
@@ -367,8 +367,8 @@ class _Reading:
         types = np.insert(self.type_of[codes], bounds, 0)
         token = np.insert(np.arange(n), bounds, -1)
         pair = tags[:-1], tags[1:], (types[:-1] != types[1:]).astype(np.intp)
-        goes_on = self.inside[pair] & (token[:-1] >= 0) & (token[1:] >= 0)
-        breaks = np.flatnonzero(~goes_on) + 1
+        continues = self.inside[pair] & (token[:-1] >= 0) & (token[1:] >= 0)
+        breaks = np.flatnonzero(~continues) + 1
         starts = np.flatnonzero(self.starts[pair]) + 1
         run = np.searchsorted(breaks, starts, side="right")  # labels between two breaks hold one phrase at most
         is_first = np.diff(run, prepend=-1) > 0
