@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Array = Any  # an array of one of these libraries, or a CSR matrix
 LIBRARIES = ("torch", "cupy", "array_api_strict")  # their arrays can be written to, as training does
 FLOAT32_TYPES = ("float32", "float16", "bfloat16", "bool", "int8", "uint8", "int16", "uint16")  # others: float64
-ROWS_PER_CHECK = 1024  # of a precomputed matrix
+ROWS_PER_CHECK = 1024  # rows of a precomputed matrix that are compared at once
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def place_of(X: Any) -> Place:
 
 
 def to_host(array: Any) -> Any:
-    """Return an array of any library as a NumPy array, and anything else as it is."""
+    """Return an array of any library as a NumPy array. Return anything else unchanged."""
     name = library(array)
     if name == "torch":
         return array.detach().cpu().numpy()

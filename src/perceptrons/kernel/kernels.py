@@ -16,8 +16,8 @@ KernelName = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", 
 NAMES = get_args(KernelName)
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")
 WITH_NORMS = ("rbf", "cosine")
-MAX_DISTANCE_ERROR = 1e-4  # of squared distances in float32, times gamma; beyond it they need float64
-CHUNK_BYTES = 2**24  # of kernel values computed at once on the host: few calls of BLAS, not far from the cache
+MAX_DISTANCE_ERROR = 1e-4  # gamma times the error of squared distances in float32; larger ones need float64
+CHUNK_BYTES = 2**24  # kernel values computed at once on the host: few calls of BLAS, near the size of the cache
 DEVICE_CHUNK_BYTES = 2**26
 MAX_TEMPORARY_VALUES = 2**22  # beside kernel values: squares of coordinates, or their differences
 
@@ -112,7 +112,7 @@ class Kernel:
         return K
 
     def self_values(self, A: Points) -> np.ndarray:
-        """Return K(x, x) if it is cheap, else 1: a scale by which scores of examples can be compared."""
+        """Return K(x, x) if it is cheap, else 1. This scale makes scores of different examples comparable."""
         if self.name == "precomputed":
             return np.abs(np.diagonal(to_host(A.rows))).astype(np.float64)
         if self.name not in ("linear", "poly"):

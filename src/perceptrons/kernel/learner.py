@@ -1,6 +1,6 @@
-"""What a kernel model has learned: support vectors, coefficients, the log of updates, classes and counters.
+"""The state of a kernel model: support vectors, coefficients, the log of updates, classes and counters.
 
-`KernelLearner` holds it all. `Support` stores the support vectors, each once, on the device that they came from.
+`KernelLearner` holds all of it. `Support` stores the support vectors, each once, on the device that they came from.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from perceptrons.explanation import Explanation, rows_of, verdict
 from perceptrons.kernel.arrays import HOST, Array, Place, dtype_name, to_host
 from perceptrons.kernel.kernels import Kernel, Points, chunks, ignore_overflow
 
-MAX_VOTE_BYTES = 2**26  # of kernel values and scores held at once while voting
+MAX_VOTE_BYTES = 2**26  # kernel values held at once while voting
 
 GROWABLE = ("coef_array", "lazy_sum_array", "train_rows", "entry_order")
 
@@ -65,13 +65,13 @@ class Support:
     def append(self, points: Points) -> None:
         if not len(points):
             return
-        if points.index is not None:  # of a precomputed kernel, whose matrix belongs to the user
+        if points.index is not None:  # the matrix of a precomputed kernel belongs to the user
             points = Points(None, points.place, index=points.index)
         if self._points is None:
             self.place = points.place
         points = self._move(points, self.place)
         joined = points if self._points is None else None
-        present = self.points()  # as wide as the new ones
+        present = self.points()  # with as many columns as the new ones
         is_dense = self.place.is_host and not sp.issparse(points.rows) and points.index is None
         if not is_dense or (joined is None and sp.issparse(present.rows)):
             self._set(joined or _concatenate([present, points]))
@@ -186,7 +186,7 @@ class KernelLearner:
     """
 
     form: str = "single"
-    threshold: float | None = None  # of two classes: the score from which on the second is predicted
+    threshold: float | None = None  # the lowest score for which the second of two classes is predicted; None: above 0
     calibration: Calibration | None = None
 
     def __init__(
@@ -207,7 +207,7 @@ class KernelLearner:
         self.budget_matrix = np.zeros((0, 0))
         self.budget_counters = np.zeros(NUMBERS)
         self._codes: dict[Any, int] | None = None
-        self.home: Place | None = None  # where it was created; a model from a file follows X
+        self.home: Place | None = None  # the device of the first X; None for a model from a file
 
     # ---- state
 

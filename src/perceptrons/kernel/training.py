@@ -35,7 +35,7 @@ MIN_BLOCK, MAX_BLOCK = 256, 2**14  # examples
 BUDGET_BLOCK = 256  # examples
 UPDATES_PER_BLOCK = 256  # enough for a fast matrix product, few enough to look ahead; measured
 VALUES_PER_BLOCK = 2**19  # kernel values for the visits of a block: more are slow to bring from a device; measured
-MAX_BLOCK_BYTES = 2**26  # of the examples of a block, gathered
+MAX_BLOCK_BYTES = 2**26  # a copy of the examples of a block
 MAX_SINGLE_THREAD_VALUES = 2**22  # in the training set, up to which one thread does the matrix products
 EXTRA_COLUMNS = 32  # for examples that are right, but least clearly, computed with those of the mistakes
 POLICIES = {"remove_random": REMOVE_RANDOM, "forget_oldest": FORGET_OLDEST, "project": PROJECT}
@@ -136,7 +136,7 @@ class UnlimitedFit(KernelFit):
         # a device computes kernel values faster than it finds them again, but not those of a function
         is_cached = self.is_training_set and (points.place.is_host or not isinstance(learner.kernel.name, str))
         self.cache = ColumnCache(points, learner.dtype, cache_bytes if is_cached else 0)
-        self._scale: np.ndarray | None = None  # of scores, so that those of different examples can be compared
+        self._scale: np.ndarray | None = None  # makes scores of different examples comparable
         self.parts = [(0, points)]  # the examples whose scores are kept, and the first row of each part in `s`
         self.score_rows = np.zeros(0, np.intp)  # the row of `s` of each support vector
         self.previous: tuple[np.ndarray, Array] | None = None  # averages and all averaged scores one epoch ago
@@ -326,7 +326,7 @@ class BudgetedFit(KernelFit):
         super().__init__(learner, points, y, weight, eta, support_index)
         rows = learner.train_rows.values.copy() if self.is_training_set else np.full(learner.n_support, -1)
         self.slot_rows = GrowableArray(rows)  # the row of this training set in each slot, or -1
-        self.tolerance = 1e-3 if learner.dtype == "float32" else 1e-8  # of K(x, x), that projecting may lose
+        self.tolerance = 1e-3 if learner.dtype == "float32" else 1e-8  # of K(x, x), lost by projecting
         # support vectors, averages and their squared norm one epoch ago
         self.previous: tuple[Points, np.ndarray, float] | None = None
 

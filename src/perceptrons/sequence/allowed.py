@@ -1,4 +1,4 @@
-"""Which labels may follow each other, by the parameter `allowed`, and what is done about labels that break the rule.
+"""The parameter `allowed`: the rule that says which labels may follow each other, and the repair of other labels.
 
 A barrier has the shape (labels + 1, labels + 1), from and to; the last row and column are both ends of a sequence. It
 is minus infinity where a step is forbidden, else 0, so that it can be added to the weights of the steps.

@@ -169,9 +169,9 @@ class SequencePerceptron(Estimator[ChainLearner]):
 
     def __init__(
         self, *, templates: Any = None, transitions: bool = True, start_stop: bool = True,
-        allowed: Literal["bio", "bioes"] | Mapping[Any, Any] | None = None, combine: TaggerCombine = "average",
+        allowed: Any = None, combine: TaggerCombine = "average",
         step: TaggerStep = "constant", eta0: float = 1.0, C: float = 1.0, margin: float | None = None,
-        cost: Literal["hamming"] | None = None, order: int = 1, min_count: int = 1, hash_bits: int | None = None,
+        cost: Any = None, order: int = 1, min_count: int = 1, hash_bits: int | None = None,
         max_iter: int = 10, tol: float | None = None, shuffle: bool = True, random_state: Any = 0,
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, warm_start: bool = False, verbose: bool | int = 0,
@@ -404,7 +404,7 @@ class SequencePerceptron(Estimator[ChainLearner]):
         """For every feature: has no update ever changed one of its weights?"""
         return ~self._fitted().weights.updated_features()
 
-    def known_words(self) -> set[str] | None:
+    def known_words(self) -> Any:
         """Return the words of training, of the first column of tokens; None for models that do not store words."""
         features = self._fitted().features
         if isinstance(features, TemplateFeatures) and features.hash_bits is None:
@@ -507,7 +507,7 @@ class SequencePerceptron(Estimator[ChainLearner]):
         features = self._learner.features
         if not len(self._learner.classes):
             raise ValueError("The model knows no labels yet: train it first.")
-        self._learner.meet_features()  # of an earlier call that failed
+        self._learner.meet_features()  # an earlier call may have failed before this
         sequences = read_tokens(self, features, X, lengths, reset=False)
         is_flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)
         return features.tokens(sequences, self._learner.dtype, learn=False), is_flat

@@ -10,7 +10,7 @@ from perceptrons.engine.rows import Sparse
 from perceptrons.explanation import Contribution, largest, short
 
 MAX_SHOWN_TOKENS = 50
-SHOWN_FEATURES = 3  # of each token
+SHOWN_FEATURES = 3  # per token
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +44,12 @@ class TokenExplanation:
 
     @property
     def contributions(self) -> np.ndarray:
-        """Of the features to the score of the label."""
+        """Return what each feature adds to the score of the label."""
         return self.weights * self.values
 
     @property
     def score(self) -> float:
-        """What the token adds to the score of the labelling."""
+        """Return what the token adds to the score of the labelling."""
         return float(self.contributions.sum()) + self.transition
 
     def top(self, n: int = 10) -> list[Contribution]:

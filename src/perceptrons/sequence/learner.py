@@ -1,4 +1,4 @@
-"""What a tagger has learned (`ChainLearner`, `ChainWeights`), and the same with its training set (`ChainFit`)."""
+"""The state of a tagger (`ChainLearner`, `ChainWeights`), and a tagger with its training set (`ChainFit`)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -275,7 +275,7 @@ def _longer(array: np.ndarray, size: int) -> np.ndarray:
 
 
 class Limits(NamedTuple):
-    """What learning does not change: (labels + 1, labels + 1), from and to, the last for both ends."""
+    """Constants of the arcs, (labels + 1, labels + 1) from and to; the last row and column are both ends."""
 
     barrier: np.ndarray  # 0, or minus infinity where one label may not follow another
     has_weight: np.ndarray  # 1, or 0 for arcs that have no weight
@@ -455,7 +455,7 @@ class Validation(NamedTuple):
     """Sequences to score the model on while it learns."""
 
     tokens: Tokens
-    codes: np.ndarray  # of the labels, -1 for labels that the model does not know
+    codes: np.ndarray  # numbers of the labels, -1 for labels that the model does not know
     labels: np.ndarray
     by_phrases: bool  # score by F1 of phrases, else by accuracy
 

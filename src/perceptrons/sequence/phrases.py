@@ -65,7 +65,7 @@ class Phrase(NamedTuple):
 
 @dataclass(frozen=True)
 class PhraseCounts:
-    """How many phrases there are, were found, and were right: with the same start, end and type.
+    """The numbers of true phrases, predicted phrases, and right ones, which have the same start, end and type.
 
     precision, recall and f1 are 0 where there is nothing to divide by, as in conlleval.
     """
@@ -76,12 +76,12 @@ class PhraseCounts:
 
     @property
     def precision(self) -> float:
-        """How many of the phrases found are right."""
+        """Return the share of predicted phrases that are right."""
         return self.n_right / self.n_found if self.n_found else 0.0
 
     @property
     def recall(self) -> float:
-        """How many of the true phrases were found."""
+        """Return the share of true phrases that were predicted."""
         return self.n_right / self.n_true if self.n_true else 0.0
 
     @property
@@ -109,7 +109,7 @@ class PhraseScores(PhraseCounts):
 
     @property
     def accuracy(self) -> float:
-        """How many tokens got the right label."""
+        """Return the share of tokens with the right label."""
         return self.n_tokens_right / self.n_tokens if self.n_tokens else 0.0
 
     def averages(self) -> dict[str, Averages]:
@@ -264,7 +264,7 @@ class _Comparison(NamedTuple):
 
     groups: tuple[tuple[np.ndarray, np.ndarray], ...]
     types: list[str]
-    lengths: np.ndarray  # of the sentences
+    lengths: np.ndarray  # (sentences,)
     n_tokens_right: int
 
 
@@ -311,13 +311,13 @@ def are_phrase_labels(labels: Iterable[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What labels mean by a scheme. Equal labels have equal codes; B and B- are equal."""
+    """The tags and types of labels, and the rules of a scheme. Equal labels have equal codes; B and B- are equal."""
 
     code: dict[str, int]
     types: list[str]  # the first is ""
     outside: int  # the tag O
-    tag_of: np.ndarray  # by code
-    type_of: np.ndarray  # by code
+    tag_of: np.ndarray  # (codes,)
+    type_of: np.ndarray  # (codes,)
     starts: np.ndarray  # [tag before, tag here, is the type another one?]: may a phrase start?
     inside: np.ndarray  # likewise
     ends: np.ndarray

@@ -51,8 +51,8 @@ BIAS = "bias"
 MAX_OFFSET = 1000  # tokens; also the longest prefix or suffix, in characters
 MAX_FUNCTIONS = 50  # in a template
 MAX_TEMPLATES = 4000  # twelve bits of a key say which template it is
-MAX_CHARACTERS = 2000  # of a template
-MIN_SLOTS = 1024  # of a table
+MAX_CHARACTERS = 2000  # in a template
+MIN_SLOTS = 1024  # in a table
 SYMBOL = re.compile(r"\s*(?:(-?[0-9]+\.\.-?[0-9]+|-?[0-9]+)|([^\W\d][\w.:-]*)|(.))", re.DOTALL)
 
 WORDS = (
@@ -94,7 +94,7 @@ class Part(NamedTuple):
         return f"{self.view}[{self.offset}]"
 
 
-Template = tuple[Part, ...]  # of no parts: the bias
+Template = tuple[Part, ...]  # () is the bias
 
 
 def parse(text: str, columns: Sequence[str]) -> list[Template]:
@@ -275,7 +275,7 @@ class TemplateFeatures(Owning):
         self.word_views = [v for v, view in enumerate(self.views) if view.column == self.columns[0]]
         self._cache: np.ndarray | None = None
         self.keys, self.numbers = np.zeros((MIN_SLOTS, 2), np.uint64), np.zeros(MIN_SLOTS, np.int32)
-        self.secret = SECRET  # of the process that created the table, also where another one uses it
+        self.secret = SECRET  # it stays the same in other processes that use this table
         self.counts = np.zeros(2, np.int64)  # numbered features, entries of the table
         shape = (len(self.parsed), PARTS)
         views, offsets = np.full(shape, -1, np.int32), np.zeros(shape, np.int32)
@@ -329,7 +329,7 @@ class TemplateFeatures(Owning):
             i = 0
             while i < len(starts) - 1:
                 table = FeatureTable(self.keys, self.numbers, self.counts, self.secret)
-                with np.errstate(over="ignore"):  # of hashes, where nothing is compiled
+                with np.errstate(over="ignore"):  # hashes overflow, which shows if nothing is compiled
                     i = number_features(views, self.templates, starts, i, table, lookup, features, ends)
                 if i < len(starts) - 1:
                     self._grow_table(int(starts[i + 1] - starts[i]) * len(self.parsed))

@@ -140,7 +140,7 @@ def starts_from_lengths(lengths: Any, n: int) -> np.ndarray:
         raise ValueError(f"lengths must be a list of whole numbers, one per sequence, not {short(repr(lengths), 60)}.")
     if len(sizes) and sizes.min() < 0:
         raise ValueError(f"lengths[{int(sizes.argmin())}] is {sizes.min()}: lengths must not be negative.")
-    total = sum(sizes.tolist())  # which cannot overflow
+    total = sum(sizes.tolist())  # Python integers cannot overflow
     if total != n:
         raise ValueError(f"lengths sum to {total}, but X has {n} rows: X needs one row per token.")
     return starts_of(sizes, len(sizes))
@@ -171,7 +171,7 @@ class _Numbers(dict[str, int]):
 
 
 def number_strings(strings: list[str]) -> tuple[list[str], np.ndarray]:
-    """Return the distinct strings, and for each string its number. Raise TypeError for something else than a string."""
+    """Return the distinct strings, and for each string its number. Raise TypeError for anything but strings."""
     numbers = _Numbers()
     codes = np.fromiter(map(numbers.__getitem__, strings), np.int32, len(strings))
     if not all(isinstance(string, str) for string in numbers):
@@ -200,7 +200,7 @@ def ones(n: int, dtype: Any = np.float32) -> np.ndarray:
 
 
 def read_labels(y: Any, starts: np.ndarray, by_sequence: bool) -> Target:
-    """Return the label of every token. by_sequence: y must be a list of lists, else it may also be flat."""
+    """Return the label of every token. by_sequence: y must be a list of lists; otherwise it may also be flat."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     nested = by_sequence or (
@@ -317,7 +317,7 @@ class Named(NamedTuple):
     """Features of tokens by name."""
 
     strings: list[str]  # the distinct names, in order of their first occurrence
-    codes: np.ndarray  # which of them each feature of a token has
+    codes: np.ndarray  # the string of each feature of each token
     values: np.ndarray | None  # None: all are 1
     ends: np.ndarray  # the features of token t are ends[t]:ends[t + 1]
     starts: np.ndarray  # the tokens of sequence i are starts[i]:starts[i + 1]

@@ -18,11 +18,11 @@ from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
 from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.engine.wording import short
 
-LARGEST = 1e150  # of a weight: squares of weights must stay finite
+LARGEST = 1e150  # the largest weight, because squares of weights must stay finite
 
 
 class OutputModel(Protocol):
-    """What a user provides; described in `StructuredPerceptron`."""
+    """The user's model of the outputs; `StructuredPerceptron` describes its members."""
 
     size: int
 

@@ -16,9 +16,9 @@ from perceptrons.engine.hashing import mixed, stirred
 from perceptrons.engine.rows import touch
 
 PARTS = 4  # values that a template may combine
-VALUE_BITS = 26  # of a value in a key: 67 million words
+VALUE_BITS = 26  # for a value in a key: 67 million words
 SLOTS_PER_ENTRY = 2  # at least
-NO_VALUE = -1  # of a token for which a view has none, such as a suffix longer than the word
+NO_VALUE = -1  # where a view sees nothing, such as a suffix longer than the word
 FIND, COUNT, NUMBER, HASH = range(4)  # find known features; count all; number those seen often enough; hash
 
 
@@ -73,7 +73,7 @@ def number_features(views, templates, starts, begin, table, lookup, columns, end
     """
     n_templates, mode = len(templates.codes), lookup.mode
     values = np.empty((1, len(views.first)), np.int64)
-    keys = np.empty((2, n_templates, 3), np.uint64)  # of this token and the previous one, with their first slots
+    keys = np.empty((2, n_templates, 3), np.uint64)  # for this token and the previous one: keys and first slots
     for i in range(begin, len(starts) - 1):
         first, n = starts[i], starts[i + 1] - starts[i]
         if mode in (COUNT, NUMBER) and SLOTS_PER_ENTRY * (table.counts[1] + n * n_templates) > len(table.keys):

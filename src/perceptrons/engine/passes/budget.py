@@ -23,7 +23,7 @@ from perceptrons.engine.hashing import mixed
 REMOVE_RANDOM, FORGET_OLDEST, PROJECT = range(3)  # policies
 SEEN, TAKEN, ENTERED, REMOVED, FORGOTTEN, UPDATES, RADIUS = range(7)  # counters, see BudgetState
 NUMBERS = 7
-BUDGET_OF_FORGETTING = 15.0 / 32.0  # what forgetting may cost, as a fraction of the updates
+BUDGET_OF_FORGETTING = 15.0 / 32.0  # the largest cost of forgetting, as a fraction of the updates
 PROJECTED, INDEFINITE = -1, -2  # results of add_support_vector
 
 
@@ -52,7 +52,7 @@ class BudgetRule(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """Which slots the examples of a block have."""
+    """The slots of the examples of a block."""
 
     rows: np.ndarray  # (block,): their rows in the training set
     slot_of_row: np.ndarray  # (training set,): the slot of each row, or -1

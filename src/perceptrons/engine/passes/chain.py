@@ -29,7 +29,7 @@ class Sequences(NamedTuple):
 class Chain(NamedTuple):
     """The weights of a chain and the lazy sums of their average (`average.py`), as the pass changes them."""
 
-    table: Table  # where the weights of features are
+    table: Table  # says where the weights of features are
     w: np.ndarray  # (pool,)
     arcs: np.ndarray  # (K + 1, K + 1), from and to
     lazy_sum_w: np.ndarray  # (pool,)
@@ -44,7 +44,7 @@ class ChainRule(NamedTuple):
     eta: float
     cap: float  # PASSIVE: the largest step, C
     margin: float
-    cost: float  # of every wrong token; 1 is the Hamming cost
+    cost: float  # per wrong token; 1 is the Hamming cost
 
 
 class Difference(NamedTuple):

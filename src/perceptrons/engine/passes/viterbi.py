@@ -157,7 +157,7 @@ def search_others(e, arcs_t, n, y, a, v, level, v_other):
 
 @inner
 def read_best(v, arcs_t, n, y, a, v_other, must_differ, y_hat):
-    """Write the best labelling into y_hat; must_differ: the best of those that are not y. Returns False for none."""
+    """Write the best labelling into y_hat; with must_differ the best but y. Returns False if there is none."""
     previous, differs = v.shape[1], not must_differ
     for t in range(n):
         best, highest = 0, -np.inf

@@ -53,13 +53,13 @@ def room_for(n, K):
 
 @inlined
 def begin_of(table, f, K):
-    """Where in the pool the weights of feature f begin."""
+    """The place in the pool of the first weight of feature f."""
     return np.int64(table.begin[f]) * unit_of(K)
 
 
 @inlined
 def find(table, f, k, K):
-    """Where in the pool the weight of feature f for label k is; 0 if there is none."""
+    """The place in the pool of the weight of feature f for label k; 0 if there is none."""
     begin, size = begin_of(table, f, K), table.size[f]
     if size == K:
         return begin + k

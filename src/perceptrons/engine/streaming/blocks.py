@@ -11,7 +11,7 @@ from perceptrons.engine.hashing import mixed
 from perceptrons.engine.training.labels import Target, read_target
 
 FILES = "list"  # the form of labels of a model that learned several labels from files
-MAX_INDICATOR_BYTES = 2**28  # of an indicator matrix that is made at once
+MAX_INDICATOR_BYTES = 2**28  # the largest indicator matrix that is created at once
 GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)  # times 2**64, odd: the increment of splitmix64
 
 

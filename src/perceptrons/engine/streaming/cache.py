@@ -162,7 +162,7 @@ class ArrayFile:
 
     def close(self) -> None:
         """Close the file. A new one that was not kept is removed."""
-        with suppress(OSError):  # of writing the last bytes of a file that is not kept
+        with suppress(OSError):  # the last bytes of a file that is not kept do not matter
             self._file.close()
         if self._temporary is not None:
             Path(self._temporary).unlink(missing_ok=True)

@@ -165,7 +165,7 @@ class StreamFit(LinearTrainee):
         parts = pieces(order, size)
         if is_first and method.batch > 0:
             parts = _cut_at_marks(parts, row["examples"], method.batch)
-        uncounted = Counts()  # of examples that the row does not count yet
+        uncounted = Counts()  # examples that the row does not count yet
         for part, counts in learner.learning_block(examples, method, parts, are_new=are_new):
             uncounted = uncounted.plus(counts)
             has_updates = row["updates"] + uncounted.updates > 0

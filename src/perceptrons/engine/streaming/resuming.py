@@ -17,7 +17,7 @@ class StreamPosition:
 
     epoch: int = 0
     n_blocks: int = 0  # learned in this epoch
-    order: list[int] | None = None  # of the blocks in this epoch
+    order: list[int] | None = None  # the order of the blocks in this epoch
     marks: list[tuple[int, int]] = field(default_factory=list)  # examples and mistakes after 1, 2, 4, ... examples
     is_done: bool = False
     has_mistakes: bool = False  # did weights that were never updated in this epoch predict an example wrongly?
