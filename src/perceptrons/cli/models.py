@@ -313,9 +313,9 @@ def _reason_to_hold_out(options: CalibrationOptions) -> str:
 
 def describe_threshold(model: "AnyModel", threshold: "Threshold | None") -> str:
     """Threshold 0.25: spam at or above it. Chosen by f1 on 200 held-out examples: 71.2% (60.1% without it)."""
-    from perceptrons.modelfile.summary import threshold_in_words
+    from perceptrons.inspection.summary import describe_threshold as threshold_text
 
-    text = f"Threshold {threshold_in_words(model)}"
+    text = f"Threshold {threshold_text(model)}"
     if threshold is None:
         return text
     score, before = (metric_text(threshold.metric, value) for value in (threshold.score, threshold.before))

@@ -31,16 +31,13 @@ from perceptrons.engine.training.weights import MATRICES, VECTORS, Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.contents import (
     Content,
-    classifier_content,
-    header_of,
+    content_of,
     refuse_infinite,
     require,
-    resume_classifier,
+    restore,
     support_arrays,
-    timeless,
 )
 
-ESTIMATOR = Perceptron
 MAX_COLUMNS = 2**31
 
 
@@ -78,7 +75,6 @@ def contents(model: Perceptron) -> Content:
         arrays |= {"log": learner.votes.log, **support_arrays(support)}
         support_shape = list(support.shape)
     header = {
-        **timeless(header_of(model)),
         "scheme": learner.scheme,
         "form": learner.form,
         "intercept": weights.one,  # the square of the constant feature
@@ -89,8 +85,7 @@ def contents(model: Perceptron) -> Content:
         "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums are rounded in this order
     }
     _refuse_infinite(weights, arrays, used)
-    shared = classifier_content(model)
-    return Content(header | shared.header, arrays | shared.arrays)
+    return content_of(model, header, arrays)
 
 
 def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], used: Any) -> None:
@@ -129,7 +124,7 @@ def read(content: Content) -> Perceptron:
     learner.updates = int(header["updates"])
     learner.spread = float(header.get("spread", 1.0))
     require(0 <= learner.spread < np.inf, "a spread that is not negative")
-    resume_classifier(model, learner, content)
+    restore(model, learner, content)
     return model
 
 

@@ -12,9 +12,9 @@ from perceptrons.linear import Perceptron
 from perceptrons.plots import style
 from perceptrons.plots.model_facts import feature_names, split_pipeline
 from perceptrons.plots.updates import Updates, fit_with_updates
-from perceptrons.theory import mistake_bound
+from perceptrons.theory.bounds import falling_distance, join_bias, mistake_bound
 from perceptrons.theory.examples import codes_among
-from perceptrons.theory.model_bound import check_covered, constant_of, falling_distance, join_bias
+from perceptrons.theory.model_bound import check_covered, constant_of
 
 MAX_MARKED_UPDATES = 60  # more are drawn as a line without markers
 MAX_NUMBERED_UPDATES = 20

@@ -29,7 +29,7 @@ class Exercise(NamedTuple):
     parts: tuple[str, ...]  # the names of what it returns
     cases: Callable[[], Cases]
     library: Callable[..., Any]
-    slips: mistakes.CommonMistakes
+    common_mistakes: mistakes.CommonMistakes  # (function, hint)
 
 
 def _quarters(rng: np.random.Generator, *shape: int) -> np.ndarray:

@@ -9,8 +9,13 @@ and y u·z for the margin of an example. Every update adds y z to w, so after k 
 As w·u <= |w|, k <= (R / gamma)^2 (Novikoff 1962). If some margins fall short of gamma, let D^2 be the sum of the
 squares of these shortfalls; then k <= ((R + sqrt(epochs) D) / gamma)^2 (Freund and Schapire 1999), for any data.
 
-For several classes, z = f(x, y) - f(x, r), u is (K, D) and centred over the classes, and the margin of an example is
-its smallest lead over sqrt(2). Every number is rounded to the safe side.
+For several classes, z = f(x, y) - f(x, r), u has a row per class and is centred over the classes, and the margin of an
+example is its smallest lead over sqrt(2).
+
+With any start w0, learning rate eta and required margin m, |w|^2 <= |w0|^2 + k (eta^2 R^2 + 2 eta m) and
+w·u >= w0·u + eta (k gamma - sqrt(k epochs) D): k is at most the largest for which both can hold (`most_updates`). And
+|w - rho u|^2 falls at every update for rho = eta R^2 / gamma (`falling_distance`). Every number is rounded to the safe
+side. Weights with their bias are arrays (rows, D) here, one row for two classes, else one row per class.
 """
 
 import math
@@ -27,13 +32,14 @@ from perceptrons.engine.training.inputs import as_numbers
 from perceptrons.engine.wording import count
 from perceptrons.linear import Perceptron
 from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
-from perceptrons.theory.geometry import norms, products
+from perceptrons.theory.geometry import leads, norms, products
 from perceptrons.theory.results import TheoryResult
 from perceptrons.theory.separability import separability
 
 MAX_EPOCHS = 10**15
 MARGIN_GAP = 1e-4  # relative precision of the largest margin
 EPS = float(np.finfo(np.float64).eps)
+MAX_ROOT = 1e150  # of a bound: its square is still a float
 MAX_DESCENT_STEPS = 200  # of L-BFGS, and
 MAX_DESCENT_WORK = 2e6  # steps times weights
 TIE_SOFTNESS = (0.1, 0.01)  # of ties between rivals, relative to margins of 1
@@ -203,13 +209,12 @@ def mistake_bound(
         certificate = separability(with_constant.X, examples.codes, max_seconds, fit_intercept=False, gap=MARGIN_GAP)
         separable = certificate.separable
         if certificate.margin is not None and certificate.margin.reached > 0:
-            best = Comparator(unit(certificate.coef), certificate.margin.reached, 0.0)
+            best = Comparator(unit(np.atleast_2d(certificate.coef)), certificate.margin.reached, 0.0)
         else:
             best = _best_comparator(with_constant, R, epochs, clock)
             separable = True if best.D == 0 else separable
-    u, bias = best.u, np.zeros(best.u.shape[:-1])
-    if constant:
-        u, bias = u[..., :-1], constant * u[..., -1]
+    d, several = examples.X.shape[1], len(best.u) > 1
+    coef, bias = best.u[:, :d], constant * best.u[:, d:].sum(axis=1)  # 0 without a constant feature
     return Bound(
         updates=best.max_updates(R, epochs),
         radius=R,
@@ -217,11 +222,62 @@ def mistake_bound(
         deviation=best.D,
         separable=separable,
         epochs=None if best.D == 0 else epochs,
-        coef=u,
-        intercept=float(bias) if u.ndim == 1 else bias,
+        coef=coef if several else coef[0],
+        intercept=bias if several else float(bias[0]),
         n_samples=examples.X.shape[0],
         intercept_scaling=constant or 1.0,
     )
+
+
+def join_bias(w: np.ndarray, b: np.ndarray, constant: float) -> np.ndarray:
+    """Return the rows of weights with that of the constant feature, b / constant, as the last column."""
+    return np.hstack([w, b[:, None] / constant]).astype(np.float64)
+
+
+def _direction(bound: Bound) -> np.ndarray:
+    """Return u."""
+    return join_bias(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
+
+
+def falling_distance(bound: Bound, eta0: float) -> tuple[np.ndarray, float]:
+    """Return w* and the rho for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma."""
+    solution = _direction(bound)
+    factor = math.sqrt(2) if len(solution) > 1 else 1.0
+    return solution, float(eta0) * bound.radius**2 / bound.margin * factor
+
+
+def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> int:
+    """Return the bound for any start w0 (with its bias), learning rate eta and required margin m.
+
+    Everything is divided by eta, and for several classes, where R, gamma and D are sqrt(2) times as long, by sqrt(2).
+    With q = sqrt(k) and any b above it
+
+        gamma q^2 - sqrt(epochs) D q + w0·u <= |(w0, c b)|,    c^2 = R^2 + 2 m / eta
+
+    and the larger root q of the equation is a better b. So every b is a valid bound, and they decrease to the largest
+    root.
+    """
+    several = len(start) > 1
+    w = (start - start.mean(axis=0)) / math.sqrt(2) if several else start
+    if margin == 0 and not w.any():
+        return bound.updates
+    w = w / eta
+    length = float(np.linalg.norm(w)) * (1 + (w.size + 8) * EPS)
+    along = float(np.sum(w * _direction(bound))) - 2 * (w.size + 8) * EPS * length
+    c = math.sqrt(bound.radius**2 + (1 if several else 2) * margin / eta)
+    gamma, slope = bound.margin, math.sqrt(bound.epochs or 0) * bound.deviation
+    b = (slope + c + math.sqrt((slope + c) ** 2 + 8 * gamma * length)) / (2 * gamma)  # with |(w0, c b)| <= |w0| + c b
+    for _ in range(1000):
+        above = math.hypot(length, c * b) - along
+        root = (slope + math.sqrt(slope**2 + 4 * gamma * max(0.0, above))) / (2 * gamma)
+        if root >= b * (1 - 1e-13):
+            break
+        b = root
+    if not b < MAX_ROOT:
+        raise ValueError(
+            "The bound is too large for a float: the scales of the start, the step and the data differ too much."
+        )
+    return math.floor((b * (1 + 1e-12)) ** 2)
 
 
 def safe_radius(Z: Any) -> float:
@@ -230,10 +286,10 @@ def safe_radius(Z: Any) -> float:
 
 
 def unit(v: np.ndarray) -> np.ndarray:
-    """Return v divided by its norm; for several classes it is centred first."""
+    """Return rows of weights divided by their norm; for several classes they are centred first."""
     v = np.asarray(v, np.float64)
     v = v / np.abs(v).max()
-    v = v - v.mean(axis=0) if v.ndim == 2 else v
+    v = v - v.mean(axis=0) if len(v) > 1 else v
     return v / np.linalg.norm(v)
 
 
@@ -270,7 +326,7 @@ def _given_direction(examples: Examples, coef: Any, intercept: Any, constant: fl
     u = np.hstack([w.reshape(shape), b[:, None] / constant]) if constant else w.reshape(shape)
     if (u == (u[0] if K > 2 else 0)).all():
         raise ValueError(f"coef and intercept are all zero{' or equal' * (K > 2)}: they do not define a hyperplane.")
-    return unit(u[0] if K == 2 else u)
+    return unit(u)
 
 
 def _best_gamma(margins: np.ndarray, R: float, epochs: int) -> float:
@@ -303,7 +359,7 @@ def _best_comparator(examples: Examples, R: float, epochs: int, clock: Clock) ->
     """
 
     def comparator(v: np.ndarray) -> Comparator:
-        centred = v if v.ndim == 1 else v - v.mean(axis=0)
+        centred = v if len(v) == 1 else v - v.mean(axis=0)
         if not (centred.any() and np.isfinite(centred).all()):  # no direction: any other will do
             v = np.zeros_like(v, np.float64)
             v.flat[0] = 1.0
@@ -317,8 +373,7 @@ def _best_comparator(examples: Examples, R: float, epochs: int, clock: Clock) ->
 
     # a few epochs of the averaged perceptron, because a descent from a tie of all rivals makes no progress
     model = Perceptron(margin=0, fit_intercept=False, max_iter=10, tol=None, max_seconds=clock.left)
-    coef = model.fit(examples.X, examples.codes).coef_
-    learned = np.asarray(coef[0] if len(coef) == 1 else coef, np.float64)
+    learned = model.fit(examples.X, examples.codes).coef_.astype(np.float64)
     best = best_of([comparator(_gradient(examples, np.ones(examples.X.shape[0]), None)), comparator(learned)])
     for softness in (0.0,) if len(examples.classes) == 2 else TIE_SOFTNESS:
         if clock.is_over:
@@ -362,14 +417,13 @@ def _margins(examples: Examples, s: np.ndarray, softness: float = 0.0) -> tuple[
 
     softness > 0 replaces the best rival's score by softness * log sum exp(scores / softness).
     """
-    if s.ndim == 1:
-        return examples.signs * s, None
+    if s.shape[1] == 1 or softness == 0:
+        lead = leads(s, examples.codes)[0]
+        return (lead if s.shape[1] == 1 else lead / math.sqrt(2)), None
     every = np.arange(len(s))
     own = s[every, examples.codes]
     s[every, examples.codes] = -np.inf
     top = s.max(axis=1)
-    if softness == 0:
-        return (own - top) / math.sqrt(2), None
     shares = np.exp((s - top[:, None]) / softness)
     total = shares.sum(axis=1)
     return (own - top - softness * np.log(total)) / math.sqrt(2), shares / total[:, None]
@@ -382,7 +436,7 @@ def _gradient(examples: Examples, h: np.ndarray, shares: np.ndarray | None) -> n
     """
     Z, K = examples.X, len(examples.classes)
     if K == 2:
-        return np.asarray(Z.T @ (examples.signs * h).astype(Z.dtype), np.float64)
+        return np.asarray(Z.T @ (examples.signs * h).astype(Z.dtype), np.float64)[None]
     c = -h[:, None] * (shares if shares is not None else np.full((1, K), 1 / (K - 1)))
     c[np.arange(Z.shape[0]), examples.codes] = h
     return np.asarray(Z.T @ (c / math.sqrt(2)).astype(Z.dtype), np.float64).T

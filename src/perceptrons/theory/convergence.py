@@ -10,11 +10,11 @@ from perceptrons.engine.training.base import learner_of, seed_of
 from perceptrons.engine.training.inputs import as_rows
 from perceptrons.engine.training.parameters import check_choices
 from perceptrons.linear import Perceptron
-from perceptrons.theory.bounds import mistake_bound
+from perceptrons.theory.bounds import falling_distance, mistake_bound, most_updates
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.examples import Clock, Examples, augmented, check_examples
 from perceptrons.theory.geometry import norms
-from perceptrons.theory.model_bound import falling_distance, most_updates, starting_weights
+from perceptrons.theory.model_bound import starting_weights
 from perceptrons.theory.results import TheoryResult
 from perceptrons.theory.separability import separability
 
@@ -172,7 +172,7 @@ def _trace(model: Perceptron, examples: Examples, v: np.ndarray) -> np.ndarray:
 
     An update v += step a, with a = y x or f(x, y) - f(x, y_hat), adds step (2 a·v + step |a|^2).
     """
-    votes, several = learner_of(model).votes, v.ndim == 2
+    votes, several = learner_of(model).votes, len(v) > 1
     assert votes is not None  # combine="vote"
     matrix = votes.matrix(examples.X.shape[1])
     support = augmented(examples._replace(X=matrix), float(model.fit_intercept)).X.astype(np.float64)
@@ -181,7 +181,7 @@ def _trace(model: Perceptron, examples: Examples, v: np.ndarray) -> np.ndarray:
     distances = [float(np.sum(v * v))]
     for _, i, y, y_hat, step in votes.log:
         x, distance = int(i), distances[-1]
-        for part, change in ((v[int(y)], step), (v[int(y_hat)], -step)) if several else ((v, step if y else -step),):
+        for part, change in ((v[int(y)], step), (v[int(y_hat)], -step)) if several else ((v[0], step if y else -step),):
             distance += change * (2 * float(dot(rows, x, part)) + change * squares[x])
             add(rows, x, change, part)
         distances.append(distance)

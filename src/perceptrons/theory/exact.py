@@ -16,35 +16,23 @@ import scipy.sparse as sp
 
 from perceptrons.engine.passes.modular import PRIME, eliminate, invert
 from perceptrons.theory.examples import Examples
-from perceptrons.theory.largest_margin import PairList, pair_points
+from perceptrons.theory.largest_margin import PairList, class_parts, pair_points
 
-NO_EXPONENT = np.iinfo(np.int64).max  # of the number 0
-BLOCK_NUMBERS = 1 << 20  # numbers converted at a time
 LIMB_BITS = 26  # a remainder times a limb, summed over MAX_COLUMNS columns, fits in 64 bits
 MAX_COLUMNS = 2047
 WEIGHT_BITS = 60  # of the whole numbers that stand for rounded weights
 
 
-def integers(x: np.ndarray, exponents: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return whole numbers (Python's, in an object array) and exponents of columns with x = whole * 2^exponent.
-
-    exponents: small enough for these numbers; by default the largest such ones.
-    """
-    whole, exponent = _odd_parts(x)
-    if exponents is None:
-        least = np.where(whole == 0, NO_EXPONENT, exponent).min(axis=0, initial=NO_EXPONENT)
-        exponents = np.where(least == NO_EXPONENT, 0, least)
-    shift = np.where(whole == 0, 0, exponent - exponents)
-    return np.left_shift(whole.astype(object), shift.astype(object)), exponents
-
-
-def _odd_parts(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return odd whole numbers (or 0) and exponents with x = whole * 2^exponent."""
-    mantissa, exponent = np.frexp(x.astype(np.float64))
+def integers(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return whole numbers (Python's, in an object array) and the largest exponent with x = whole * 2^exponent."""
+    mantissa, exponents = np.frexp(x.astype(np.float64))
     whole = (mantissa * 2.0**53).astype(np.int64)
     lowest_bit = np.where(whole == 0, 1, whole & -whole)
-    zeros = np.log2(lowest_bit.astype(np.float64)).astype(np.int64)
-    return whole >> zeros, exponent.astype(np.int64) - 53 + zeros
+    zeros = np.log2(lowest_bit.astype(np.float64)).astype(np.int64)  # at the end of the whole number
+    exponents = exponents.astype(np.int64) - 53 + zeros
+    exponent = int(exponents[whole != 0].min()) if whole.any() else 0
+    shift = np.where(whole == 0, 0, exponents - exponent)
+    return np.left_shift((whole >> zeros).astype(object), shift.astype(object)), exponent
 
 
 def null_weights(M: np.ndarray) -> list[int] | None:
@@ -136,13 +124,6 @@ def _rational(x: np.ndarray, modulus: int) -> tuple[np.ndarray, int] | None:
     return np.where(v > modulus // 2, v - modulus, v), t
 
 
-class SimplexResult(NamedTuple):
-    """Weights of points that cancel, or else a vector on the same side of all points."""
-
-    weights: dict[int, int]  # point: positive whole number; empty if none cancel
-    separator: list[int]  # empty if some do
-
-
 class Simplex:
     """Decides whether points (rows of whole numbers) cancel under weights a >= 0 that are not all 0.
 
@@ -167,18 +148,21 @@ class Simplex:
         self.columns = np.vstack([self.columns, columns])
         self._float_columns = np.vstack([self._float_columns, _as_floats(columns)])
 
-    def solve(self, tick: Callable[[], None]) -> SimplexResult:
-        """Return the answer for all points added. tick is called once per step."""
+    def solve(self, tick: Callable[[], None]) -> tuple[dict[int, int], list[int]]:
+        """Return positive weights of points that cancel, or else a vector on the same side of all points.
+
+        One of the two is empty. tick is called once per step.
+        """
         while True:
             tick()
-            N, artificial = self._N, self._basis < 0
-            price = N[artificial].sum(axis=0) if artificial.any() else np.zeros(len(N), object)
+            N = self._N
+            price = N[self._basis < 0].sum(axis=0)
             if price[-1] == 0:  # no artificial point has weight
                 carrying = [(int(point), N[row, -1]) for row, point in enumerate(self._basis) if point >= 0]
-                return SimplexResult({point: weight for point, weight in carrying if weight}, [])
+                return {point: weight for point, weight in carrying if weight}, []
             entering = self._entering(price)
             if entering is None:
-                return SimplexResult({}, (-price[:-1]).tolist())
+                return {}, (-price[:-1]).tolist()
             u = N @ self.columns[entering]
             leaving = _leaving(N, u)
             pivot = N[leaving].copy()
@@ -220,33 +204,16 @@ def _as_floats(numbers: np.ndarray) -> np.ndarray:
 class CancellationEquations(NamedTuple):
     """Pairs cancel under weights a if a @ points is 0."""
 
-    points: np.ndarray  # (pairs, columns) of whole numbers; columns that are all 0 are left out
-    places: np.ndarray  # the weight of each column: class * (features + 1) + feature, the bias as the last feature
-    exponents: np.ndarray  # of the powers of two that columns were divided by
-    shape: tuple[int, int]  # of the weights with the bias
+    points: np.ndarray  # (pairs, rows of weights * columns) of whole numbers, each f(x, y) - f(x, r) over 2^exponent
+    exponent: int
+    columns: np.ndarray  # of the features, the bias last: columns of X without a value are left out
+    shape: tuple[int, int]  # of the weights with the bias: one row for two classes, else one row per class
 
     def weights(self, v: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return theta and b for the data, as Fractions, from a vector in the space of the points."""
-        flat = np.full(self.shape[0] * self.shape[1], Fraction(0), object)
-        for value, place, exponent in zip(v, self.places.tolist(), self.exponents.tolist(), strict=True):
-            flat[place] = Fraction(value) / Fraction(2) ** exponent
-        matrix = flat.reshape(self.shape)
-        return matrix[:, :-1], matrix[:, -1]
-
-
-def column_scales(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of X that are not all 0, and the powers of two that divide all of their numbers.
-
-    They suit any rows of X, so that equations of different pairs can be compared.
-    """
-    used = used_columns(X)
-    step = max(1, BLOCK_NUMBERS // max(1, len(used)))
-    least = np.full(len(used), NO_EXPONENT)
-    for first in range(0, X.shape[0], step):
-        x = X[first : first + step][:, used]
-        whole, exponent = _odd_parts(x.toarray() if sp.issparse(x) else x)
-        least = np.minimum(least, np.where(whole == 0, NO_EXPONENT, exponent).min(axis=0))
-    return used, least
+        theta = np.full(self.shape, Fraction(0), object)
+        theta[:, self.columns] = np.array([Fraction(value) for value in v], object).reshape(self.shape[0], -1)
+        return theta[:, :-1], theta[:, -1]
 
 
 def used_columns(X: Any) -> np.ndarray:
@@ -257,27 +224,22 @@ def used_columns(X: Any) -> np.ndarray:
 
 
 def cancellation_equations(
-    examples: Examples, fit_intercept: bool, pairs: PairList, scales: tuple[np.ndarray, np.ndarray] | None = None
+    examples: Examples, fit_intercept: bool, pairs: PairList, columns: np.ndarray | None = None
 ) -> CancellationEquations:
-    """Write "these pairs cancel" in whole numbers, with a row of weights for two classes, else one row per class.
+    """Write "these pairs cancel" in whole numbers.
 
-    scales: those of all pairs that will be compared; by default, columns are left out and divided as suits these pairs.
+    columns: those of X that are used by any pair that will be compared; by default, those that these pairs use.
     """
     X, codes, classes = examples
     width, K = X.shape[1] + 1, len(classes)
     x = X[pairs.rows]
-    columns, exponents = scales or (used_columns(x), None)
+    columns = used_columns(x) if columns is None else columns
     x = x[:, columns].toarray() if sp.issparse(x) else x[:, columns]
     if fit_intercept:
-        x = np.hstack([x, np.ones((len(x), 1), x.dtype)])
-        columns, exponents = np.append(columns, width - 1), None if exponents is None else np.append(exponents, 0)
-    whole, exponents = integers(x, exponents)
-    points = pair_points(whole, codes[pairs.rows], pairs.rivals, K)
-    if K == 2:
-        return CancellationEquations(points, columns, exponents, (1, width))
-    places = (np.arange(K)[:, None] * width + columns).ravel()
-    nonzero = np.flatnonzero(points.any(axis=0)) if scales is None else np.arange(points.shape[1])
-    return CancellationEquations(points[:, nonzero], places[nonzero], np.tile(exponents, K)[nonzero], (K, width))
+        x, columns = np.hstack([x, np.ones((len(x), 1), x.dtype)]), np.append(columns, width - 1)
+    whole, exponent = integers(x)
+    points = pair_points(whole, class_parts(codes[pairs.rows], pairs.rivals, K))
+    return CancellationEquations(points, exponent, columns, (1 if K == 2 else K, width))
 
 
 def rounded(theta: np.ndarray, b: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,8 @@
 """Compares the updates of a fitted model with its mistake bound: perceptrons, kernel perceptrons and taggers.
 
-The bound of `bounds.py` is for zero initial weights and no margin. `most_updates` extends it to any start, learning
-rate and margin. A kernel K stands for features whose dot products are K(x, x'); those are bounded. A tagger makes an
-update per sentence, and its bound is that of the features of whole labellings (Collins 2002).
+A Perceptron has the bound of `bounds.py` for its start, learning rate and margin. A kernel K stands for features whose
+dot products are K(x, x'); those are bounded. A tagger makes an update per sentence, and its bound is that of the
+features of whole labellings (Collins 2002).
 """
 
 import math
@@ -26,11 +26,10 @@ from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.estimator import tokens_to_label
 from perceptrons.sequence.tokens import read_labels
 from perceptrons.structured import StructuredPerceptron
-from perceptrons.theory.bounds import EPS, Bound, mistake_bound
+from perceptrons.theory.bounds import EPS, Bound, join_bias, mistake_bound, most_updates
 from perceptrons.theory.examples import Examples, check_examples, check_features, codes_among
 from perceptrons.theory.results import TheoryResult
 
-MAX_ROOT = 1e150  # of a bound: its square is still a float
 MAX_KERNEL_EXAMPLES = 4000  # their kernel matrix is decomposed
 MAX_NEGATIVE_EIGENVALUE = 1e-9  # relative to the largest; more is not rounding
 SAFETY_FACTOR = 1 + 1e-9  # for the rounding of sums and decompositions
@@ -199,54 +198,6 @@ def starting_weights(
         raise ValueError("fit_intercept=False means an intercept of 0, but the one to start from is not 0: drop one.")
     shape = n_rows("joint", len(examples.classes)), examples.X.shape[1]
     return join_bias(*initial_weights(model, shape, dtype, seed, coef, bias), constant)
-
-
-def join_bias(w: np.ndarray, b: np.ndarray, constant: float) -> np.ndarray:
-    """Return weights and that of the constant feature: a vector (d + 1,), or for several classes one row each."""
-    joined = np.hstack([w, b[:, None] / constant])
-    return np.array(joined[0] if len(joined) == 1 else joined, np.float64)
-
-
-def falling_distance(bound: Bound, eta0: float) -> tuple[np.ndarray, float]:
-    """Return w* from `join_bias`, and the rho for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma."""
-    solution = join_bias(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
-    factor = math.sqrt(2) if solution.ndim == 2 else 1.0
-    return solution, float(eta0) * bound.radius**2 / bound.margin * factor
-
-
-def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> int:
-    """Return the bound for any start w0, learning rate eta and required margin m; w0 is made by `join_bias`.
-
-    |w_k|^2 <= |w0|^2 + k (eta^2 R^2 + 2 eta m) and w_k·u >= w0·u + eta (k gamma - sqrt(k epochs) D), so k is at most
-    the largest at which both can be. Everything is divided by eta, and for several classes, where R, gamma and D are
-    sqrt(2) times as long, by sqrt(2). With q = sqrt(k) and any b above it
-
-        gamma q^2 - sqrt(epochs) D q + w0·u <= |(w0, c b)|,    c^2 = R^2 + 2 m / eta
-
-    and the larger root q of the equation is a better b. So every b is a valid bound, and they
-    decrease to the largest root.
-    """
-    several = start.ndim == 2
-    w = (start - start.mean(axis=0)) / math.sqrt(2) if several else start
-    if margin == 0 and not w.any():
-        return bound.updates
-    w, u = w / eta, join_bias(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
-    length = float(np.linalg.norm(w)) * (1 + (w.size + 8) * EPS)
-    along = float(np.sum(w * u)) - 2 * (w.size + 8) * EPS * length
-    c = math.sqrt(bound.radius**2 + (1 if several else 2) * margin / eta)
-    gamma, slope = bound.margin, math.sqrt(bound.epochs or 0) * bound.deviation
-    b = (slope + c + math.sqrt((slope + c) ** 2 + 8 * gamma * length)) / (2 * gamma)  # with |(w0, c b)| <= |w0| + c b
-    for _ in range(1000):
-        above = math.hypot(length, c * b) - along
-        root = (slope + math.sqrt(slope**2 + 4 * gamma * max(0.0, above))) / (2 * gamma)
-        if root >= b * (1 - 1e-13):
-            break
-        b = root
-    if not b < MAX_ROOT:
-        raise ValueError(
-            "The bound is too large for a float: the scales of the start, the step and the data differ too much."
-        )
-    return math.floor((b * (1 + 1e-12)) ** 2)
 
 
 def check_covered(model: Perceptron, learner: LinearLearner) -> None:

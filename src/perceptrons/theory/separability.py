@@ -33,20 +33,19 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons.linear import Perceptron
-from perceptrons.theory.certificate import Certificate, Combination, Margin, times_unit
+from perceptrons.theory.certificate import Certificate, Combination, Margin, sum_of_pairs, times_unit
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.exact import (
     Simplex,
     balanced,
     cancellation_equations,
-    column_scales,
     null_weights,
     rounded,
     used_columns,
 )
 from perceptrons.theory.examples import Clock, Examples, TimeUp, as_whole_numbers, check_examples
 from perceptrons.theory.largest_margin import HullPoints, PairList, SearchRound, descend, search
-from perceptrons.theory.verification import Checker, ExactWeights, exact_sum, root_up
+from perceptrons.theory.verification import Checker, ExactWeights, root_up
 
 SUSPICIOUS_DISTANCE = 1e-9  # of the hull from the origin, relative to the data, at which it may well be 0
 MIN_EPOCHS = 10  # of perceptron passes before the search of the hull
@@ -353,16 +352,18 @@ class Prover:
         if n_equations > MAX_SIMPLEX_EQUATIONS:
             self.undecided = "rounding hides the result, and the data have too many dimensions for exact computation."
             return None
-        scales = column_scales(self.examples.X)
+        columns = used_columns(self.examples.X)
         pairs = new_pairs = step.support
-        simplex = Simplex(n_equations)
+        simplex, exponents = Simplex(n_equations), np.empty(0, int)
         while True:
             self.clock.tick()
-            system = cancellation_equations(self.examples, self.fit_intercept, new_pairs, scales)
+            system = cancellation_equations(self.examples, self.fit_intercept, new_pairs, columns)
             simplex.add(system.points)
+            exponents = np.append(exponents, np.full(len(system.points), system.exponent))
             weights, separator = simplex.solve(self.clock.tick)
-            if weights:
-                return self._combination(pairs, [weights.get(place, 0) for place in range(len(pairs.rows))])
+            if weights:  # of points divided by powers of two: of the points themselves they are divided, too
+                shifts = (exponents.max() - exponents).tolist()
+                return self._combination(pairs, [weights.get(place, 0) << shift for place, shift in enumerate(shifts)])
             theta, b = system.weights(separator)
             if any(self._prove(*rounded(theta, b, bits)) for bits in (53, 128, 512)) or self._prove(theta, b):
                 return None
@@ -439,10 +440,10 @@ class Prover:
         if pairs is None or whole is None:  # the simplest bound: half the distance of two examples
             other = int(np.argmax(codes != codes[0]))
             pairs, whole = PairList(np.array([0, other]), codes[[other, 0]]), [1, 1]
-        rows, rivals = (part.tolist() for part in pairs.take(np.array([weight > 0 for weight in whole])))
-        weights = [weight for weight in whole if weight > 0]
-        total = exact_sum(X, rows, codes[rows].tolist(), rivals, weights, self.K)
-        return self._combination(pairs, whole), root_up(total.squared_bound(sum(weights)))
+        combination = self._combination(pairs, whole)
+        total = sum_of_pairs(combination, X, codes, self.labels)
+        assert total is not None
+        return combination, root_up(total.squared_bound(sum(combination.whole)))
 
     def _cancelling(self, pairs: PairList) -> Combination | None:
         """Return exact weights that make these pairs cancel, if they are unique, not negative, and there is time."""

@@ -26,22 +26,27 @@ SAFETY_FACTOR = 1 - 1e-12  # claims are reduced by this factor, so that floats s
 
 
 class ExactWeights:
-    """Weights of a linear classifier (floats or Fractions) for exact claims: w and b, or one of each per class."""
+    """Weights of a linear classifier (floats or Fractions) for exact claims: one row, or for more classes one each.
+
+    Here two classes have a row each, too: that of the first is 0. All leads and lengths are the same as with one row.
+    """
 
     def __init__(self, coef: np.ndarray, intercept: Any) -> None:
-        self.coef, self.intercept = np.atleast_2d(_float64_or_exact(coef)), np.atleast_1d(_float64_or_exact(intercept))
-        self.binary = np.ndim(coef) == 1
-        largest = Fraction(np.abs(np.append(self.coef, self.intercept)).max())
+        coef, intercept = _float64_or_exact(coef), _float64_or_exact(intercept)
+        if coef.ndim == 1:
+            coef, intercept = np.stack([0 * coef, coef]), np.stack([0 * intercept, intercept])
+        self.coef, self.intercept = coef, intercept
+        largest = Fraction(np.abs(np.append(coef, intercept)).max())
         # leads do not depend on the scale of the weights; at this one squares neither overflow nor underflow
         exponent = largest.numerator.bit_length() - largest.denominator.bit_length() + 1
         self.factor = Fraction(2) ** -exponent if largest else Fraction(1)
-        self.theta, self.b = self._scaled_floats(self.coef), self._scaled_floats(self.intercept)
-        centred = self.theta if self.binary else self.theta - self.theta.mean(axis=0)
+        self.theta, self.b = self._scaled_floats(coef), self._scaled_floats(intercept)
+        centred = self.theta - self.theta.mean(axis=0)
         slack = 4 * (centred.size + 8) * ROUNDING
         self.sizes = np.sqrt((self.theta**2).sum(axis=1)) * (1 + slack)
         # an upper bound of the length by which a lead is divided to be a distance
         self.length = math.sqrt((centred**2).sum()) * (1 + slack) + 8 * ROUNDING * math.sqrt((self.sizes**2).sum())
-        self.length *= 1.0 if self.binary else math.sqrt(2) * (1 + slack)
+        self.length *= math.sqrt(2) * (1 + slack)
 
     def _scaled_floats(self, numbers: np.ndarray) -> np.ndarray:
         if numbers.dtype != object:
@@ -50,34 +55,17 @@ class ExactWeights:
 
     @cached_property
     def square(self) -> Fraction:
-        """The exact square of the length: |w|^2, or 2 |theta - mean|^2."""
+        """The exact square of the length: 2 |theta - mean|^2, which is |w|^2 for two classes."""
         coef = self.coef[:, (self.coef != 0).any(axis=0)]  # of very many columns most may have no weight
         numbers = np.array([Fraction(value) for value in coef.ravel().tolist()], object).reshape(coef.shape)
-        total = Fraction((numbers**2).sum())
-        if self.binary:
-            return total
-        return 2 * (total - Fraction((numbers.sum(axis=0) ** 2).sum()) / len(numbers))
+        return 2 * (Fraction((numbers**2).sum()) - Fraction((numbers.sum(axis=0) ** 2).sum()) / len(numbers))
 
-    def lead(self, X: Any, codes: np.ndarray, i: int, rival: int) -> Fraction:
-        """Return the exact lead of example i's class over a rival."""
-        columns, values = _nonzero(X, i)
-        y = int(codes[i])
-        if self.binary:
-            return (1 if y else -1) * (self._dot(0, columns, values) + Fraction(self.intercept[0]))
-        bias = Fraction(self.intercept[y]) - Fraction(self.intercept[rival])
-        return bias + self._dot(y, columns, values) - self._dot(rival, columns, values)
-
-    def _dot(self, k: int, columns: list[int], values: list[float]) -> Fraction:
-        weights = self.coef[k, columns].tolist()
-        return sum((Fraction(value) * Fraction(w) for value, w in zip(values, weights, strict=True)), Fraction(0))
-
-
-class Leads(NamedTuple):
-    """The leads of some examples in floats over each rival class; the true class has an infinite lead over itself."""
-
-    first: int  # example of the first row
-    lead: np.ndarray  # (examples, rivals); a single column for two classes
-    error: np.ndarray  # the largest possible error of each
+    def lead(self, X: Any, i: int, y: int, rival: int) -> Fraction:
+        """Return the exact lead of class y over a rival at row i of X."""
+        row = sp.csr_matrix(X[[i]])
+        coef = self.coef[np.ix_([y, rival], row.indices)].tolist()
+        products = (Fraction(x) * (Fraction(u) - Fraction(v)) for x, u, v in zip(row.data.tolist(), *coef, strict=True))
+        return sum(products, Fraction(self.intercept[y]) - Fraction(self.intercept[rival]))
 
 
 class Checker:
@@ -97,44 +85,39 @@ class Checker:
         if margin > sys.float_info.max:  # farther than any example can be
             return False
         limit = float(margin) * weights.length * (1 + 5 * ROUNDING)
-        for leads in self._leads(weights):
-            if (leads.lead < -leads.error).any():
-                return False
-            for i, rival in self._pairs(leads, leads.lead - leads.error <= limit):
-                lead = weights.lead(self.X, self.codes, i, rival)
-                if lead <= 0 or lead * lead < margin**2 * weights.square:
-                    return False
-        return True
+        least_square = margin**2 * weights.square
+        return all(lead > 0 and lead * lead >= least_square for *_, lead in self._exact_leads(weights, limit))
 
     def safe_margin(self, weights: ExactWeights) -> float | None:
         """Return a float just below the smallest distance of an example; None if some lead is not positive."""
         if not weights.length:
             return None
-        lowest = min(float((leads.lead - leads.error).min()) for leads in self._leads(weights))
+        ends = [((lead - error).min(), (lead + error).min()) for _, lead, error in self._float_leads(weights)]
+        lowest, limit = (float(min(column)) for column in zip(*ends, strict=True))
         if lowest > 0:
             return lowest / weights.length * SAFETY_FACTOR
-        limit = min(float((leads.lead + leads.error).min()) for leads in self._leads(weights))
         if not limit >= 0:
             return None
-        exact = min(
-            weights.lead(self.X, self.codes, i, rival)
-            for leads in self._leads(weights)
-            for i, rival in self._pairs(leads, leads.lead - leads.error <= limit)
-        )
+        exact = min(lead for *_, lead in self._exact_leads(weights, limit))
         return root_down(exact * exact / weights.square) * SAFETY_FACTOR if exact > 0 else None
 
     def violated(self, weights: ExactWeights, at_most: int) -> list[tuple[int, int]]:
         """Return at most this many pairs (row, rival) without a positive lead: the worst, as far as floats can tell."""
-        violated = []
-        for leads in self._leads(weights):
-            for i, rival in self._pairs(leads, leads.lead - leads.error <= 0):
-                lead = float(leads.lead[i - leads.first, 0 if weights.binary else rival])
-                if weights.lead(self.X, self.codes, i, rival) <= 0:
-                    violated.append((lead, i, rival))
+        violated = [(rough, i, rival) for rough, i, rival, lead in self._exact_leads(weights, 0.0) if lead <= 0]
         return [(i, rival) for _, i, rival in sorted(violated)[:at_most]]
 
-    def _leads(self, weights: ExactWeights) -> Iterator[Leads]:
-        """Compute the leads of all examples in floats, some examples at a time."""
+    def _exact_leads(self, weights: ExactWeights, limit: float) -> Iterator[tuple[float, int, int, Fraction]]:
+        """Yield the lead in floats, example, rival and exact lead wherever the lead may be at most the limit."""
+        for first, rough, error in self._float_leads(weights):
+            for place, rival in np.argwhere(rough - error <= limit).tolist():
+                i = first + place
+                yield float(rough[place, rival]), i, rival, weights.lead(self.X, i, self.codes[i], rival)
+
+    def _float_leads(self, weights: ExactWeights) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield blocks of examples: the first one, their leads (examples, classes), and the largest errors of these.
+
+        The lead of the true class over itself is infinite.
+        """
         d, K = self.X.shape[1], len(weights.theta)
         step = max(1, MAX_LEADS // K)
         for first in range(0, len(self.codes), step):
@@ -143,59 +126,39 @@ class Checker:
             size = self.norms[first : first + step, None]
             relative = ROUNDING * (size * (weights.sizes + SMALLEST_SQUARABLE) + abs(weights.b)) * 1.01
             error = (d + 8) * (relative + SMALLEST_PRODUCT)
-            if weights.binary:
-                yield Leads(first, np.where(y == 1, 1.0, -1.0)[:, None] * s, error)
-                continue
             every = np.arange(len(y))
             lead, error = s[every, y][:, None] - s, error[every, y][:, None] + error
             lead[every, y], error[every, y] = np.inf, 0.0
-            yield Leads(first, lead, error)
-
-    def _pairs(self, leads: Leads, mask: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Return the examples and rivals of a mask over leads."""
-        for place, column in np.argwhere(mask).tolist():
-            i = leads.first + place
-            yield i, 1 - int(self.codes[i]) if leads.lead.shape[1] == 1 else column
+            yield first, lead, error
 
 
 class ExactSum(NamedTuple):
-    """The exact sum of a (f(x, y) - f(x, r)) over pairs: whole numbers times powers of two, and the bias part."""
+    """The exact sum of a (f(x, y) - f(x, r)) over pairs: whole numbers times 2^exponent, and the bias part."""
 
-    whole: np.ndarray  # (classes, columns)
-    exponents: np.ndarray  # of two, per column
-    bias: list[int]
+    whole: np.ndarray  # (classes, columns), without columns in which all examples are 0
+    exponent: int
+    bias: np.ndarray  # (classes,) of whole numbers
 
     def is_zero(self, fit_intercept: bool) -> bool:
-        return not self.whole.any() and not (fit_intercept and any(self.bias))
+        return not self.whole.any() and not (fit_intercept and self.bias.any())
 
     def squared_bound(self, total_weight: int) -> Fraction:
         """Return the square of the distance that no separator's margin exceeds, for weights of this sum."""
-        squares = (self.whole**2).sum(axis=0)
-        total = Fraction(0)
-        for exponent in np.unique(self.exponents).tolist():  # few, and sums of whole numbers are quick
-            total += int(squares[self.exponents == exponent].sum()) * Fraction(4) ** exponent
-        return total / (2 * total_weight * total_weight)
+        return int((self.whole**2).sum()) * Fraction(4) ** self.exponent / (2 * total_weight * total_weight)
 
 
 def exact_sum(X: Any, rows: list[int], y: list[int], r: list[int], weights: list[int], n_classes: int) -> ExactSum:
     """Return the exact sum of pairs (row, class y, rival r) with whole-number weights."""
-    signed = np.zeros((n_classes, len(rows)), object)
-    for place, (own, rival, weight) in enumerate(zip(y, r, weights, strict=True)):
-        signed[own, place] += weight
-        signed[rival, place] -= weight
-    bias = signed.sum(axis=1).tolist()
-    x = X[rows]
-    if not sp.issparse(x):
-        whole, exponents = integers(x)
-        return ExactSum(signed @ whole, exponents, bias)
-    values, exponent = integers(x.data[:, None])
-    columns, positions = np.unique(x.indices, return_inverse=True)
-    row_of = np.repeat(np.arange(len(rows)), np.diff(x.indptr))
-    total = np.zeros((n_classes, len(columns)), object)
-    for k in range(n_classes):
-        used = np.flatnonzero(signed[k, row_of])
-        np.add.at(total[k], positions[used], signed[k, row_of[used]] * values[used, 0])
-    return ExactSum(total, np.full(len(columns), exponent[0]), bias)
+    x = sp.csr_matrix(X[rows])
+    values, exponent = integers(x.data)
+    columns, column = np.unique(x.indices, return_inverse=True)
+    place = np.repeat(np.arange(len(rows)), np.diff(x.indptr))  # of the pair of each value
+    a = np.array(weights, object)
+    total, bias = np.zeros((n_classes, len(columns)), object), np.zeros(n_classes, object)
+    for classes, signed in ((np.array(y), a), (np.array(r), -a)):
+        np.add.at(bias, classes, signed)
+        np.add.at(total, (classes[place], column), signed[place] * values)
+    return ExactSum(total, exponent, bias)
 
 
 def root_up(square: Fraction) -> float:
@@ -218,12 +181,3 @@ def root_down(square: Fraction) -> float:
 def _float64_or_exact(numbers: Any) -> np.ndarray:
     numbers = np.asarray(numbers)
     return numbers if numbers.dtype == object else numbers.astype(np.float64)
-
-
-def _nonzero(X: Any, i: int) -> tuple[list[int], list[float]]:
-    """Return the columns and values of a row that are not 0."""
-    if sp.issparse(X):
-        part = slice(X.indptr[i], X.indptr[i + 1])
-        return X.indices[part].tolist(), X.data[part].tolist()
-    columns = np.flatnonzero(X[i])
-    return columns.tolist(), X[i, columns].tolist()
