@@ -143,7 +143,7 @@ def read_matrix(estimator: "KernelPerceptron", X: Any, *, reset: bool, dtype: st
     return X
 
 
-def check_precomputed(X: Array, place: Place, n_train: int | None) -> None:
+def check_precomputed(X: Array, n_train: int | None) -> None:
     """Raise ValueError for a kernel matrix of the wrong shape or, to learn from, one that is not symmetric.
 
     n_train: what the model was trained on, to predict; None to learn.
@@ -160,24 +160,24 @@ def check_precomputed(X: Array, place: Place, n_train: int | None) -> None:
             "kernel='precomputed' needs one column per training example."
         )
     if n_train is None:
-        largest = max(abs(float(place.xp.max(X))), abs(float(place.xp.min(X))))
-        for start in range(0, rows, ROWS_PER_CHECK):
-            stop = min(rows, start + ROWS_PER_CHECK)
-            strip, transposed = X[start:stop, :], X[:, start:stop].T
-            tolerance = (1e-4 if dtype_name(X) == "float32" else 1e-8) * largest
-            if float(place.xp.max(place.xp.abs(strip - transposed))) > tolerance:
-                check_symmetric(np.asarray(to_host(X)), "The precomputed kernel matrix")
+        check_symmetric(X, "The precomputed kernel matrix")
 
 
-def check_symmetric(G: np.ndarray, name: str) -> None:
+def check_symmetric(G: Array, name: str) -> None:
     """Raise ValueError unless G[i, j] = G[j, i] up to rounding."""
-    is_wrong = np.abs(G - G.T) > (1e-4 if G.dtype == np.float32 else 1e-8) * np.abs(G).max(initial=0.0)
-    if is_wrong.any():
-        i, j = (int(at[0]) for at in np.nonzero(is_wrong))
-        raise ValueError(
-            f"{name} is not symmetric: K[{i}, {j}] = {G[i, j]:g}, but K[{j}, {i}] = {G[j, i]:g}. A kernel is a dot "
-            "product, so it must be symmetric."
-        )
+    xp = place_of(G).xp
+    largest = max(abs(float(xp.max(G))), abs(float(xp.min(G))))
+    tolerance = (1e-4 if dtype_name(G) == "float32" else 1e-8) * largest
+    for start in range(0, int(G.shape[0]), ROWS_PER_CHECK):
+        stop = min(int(G.shape[0]), start + ROWS_PER_CHECK)
+        difference = xp.abs(G[start:stop, :] - G[:, start:stop].T)
+        if float(xp.max(difference)) > tolerance:
+            i, j = (int(indices[0]) for indices in np.nonzero(to_host(difference) > tolerance))
+            i += start
+            raise ValueError(
+                f"{name} is not symmetric: K[{i}, {j}] = {float(G[i, j]):g}, but K[{j}, {i}] = {float(G[j, i]):g}. A "
+                "kernel is a dot product, so it must be symmetric."
+            )
 
 
 def row_matrix(rows: Rows, n_features: int | None) -> Array:

@@ -217,7 +217,7 @@ class_weight, warm_start, verbose, probability, classes
             warm = self.warm_start and hasattr(self, "_learner")
             X = read_matrix(self, X, reset=not warm, dtype=self._learner.dtype if warm else None)
             if self.kernel == "precomputed":
-                check_precomputed(X, place_of(X), None)
+                check_precomputed(X, None)
             target = self._read_labels(to_host(y), int(X.shape[0]), warm)
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=False)
             if not warm:
@@ -373,7 +373,7 @@ class_weight, warm_start, verbose, probability, classes
     def _read(self, X: Any) -> Array:
         """Check X for prediction: examples, or kernel values with the training examples."""
         if self.kernel == "precomputed" and len(getattr(X, "shape", ())) == 2:
-            check_precomputed(X, place_of(X), self.n_features_in_)
+            check_precomputed(X, self.n_features_in_)
         return read_matrix(self, X, reset=False, dtype=self._learner.dtype)
 
     # ---- what was learned
