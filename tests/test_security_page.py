@@ -1,7 +1,7 @@
 """docs/security.md: the limits it states are those of the code."""
 
 from perceptrons.data import csv, reader, source, svmlight
-from perceptrons.engine.training import example_weights, labels, memory, rule
+from perceptrons.engine.training import labels, memory, parameters
 from perceptrons.features import values
 from perceptrons.sequence import templates as grammar
 from tests.conftest import ROOT
@@ -19,8 +19,8 @@ STATED = {
     "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
     "Feature index in svmlight files": f"{svmlight.MAX_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),
-    "Sample weight": f"{example_weights.LARGEST_WEIGHT:,.0f}",
-    "Margin and cost": f"{rule.LARGEST_DEMAND:g}".replace("+", ""),
+    "Sample weight": f"{labels.LARGEST_WEIGHT:,.0f}",
+    "Margin and cost": f"{parameters.LARGEST_DEMAND:g}".replace("+", ""),
     "Feature templates of a tagger": (
         f"{grammar.MAX_TEMPLATES:,} templates of {grammar.MAX_CHARACTERS:,} characters, "
         f"{grammar.MAX_OFFSET:,} tokens away at most"

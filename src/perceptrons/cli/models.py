@@ -162,8 +162,8 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     """Let the costs and class weights of a model speak of the classes among the labels, or refuse them."""
     import numpy as np
 
-    from perceptrons.engine.training.example_weights import check_weights
-    from perceptrons.engine.training.rule import cost_matrix
+    from perceptrons.engine.training.labels import check_weights
+    from perceptrons.engine.training.parameters import cost_matrix
 
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     if not is_kernel(model):

@@ -45,7 +45,7 @@ from perceptrons.engine.scan.interactions import (
     place_of,
     spaces_of,
 )  # fmt: skip
-from perceptrons.engine.training.example_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from perceptrons.engine.training.labels import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
 from perceptrons.features.named_rows import NamedRows, Names, assemble, local_names

@@ -6,8 +6,6 @@ A `ModelSummary` computes everything once. It is shown as text or HTML to people
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.engine import html
-from perceptrons.engine.passes.average import TOTAL
-from perceptrons.engine.passes.following import LEAD
 from perceptrons.engine.training.base import Classifier, learner_of
 from perceptrons.engine.wording import apart, count, in_percent, listed, settings, short, tested, why_it_stopped
 from perceptrons.features import HashedText
@@ -173,8 +171,8 @@ def _following_facts(model: "Perceptron | KernelPerceptron") -> Facts | None:
     weights = learner_of(model).weights
     if weights.record is None:
         return None
-    memory = float(weights.arrays["clock"][:, TOTAL].max())
-    return {"predicts_with": model.combine_, "lead_of_last": float(weights.record[LEAD]), "memory": memory}
+    memory = float(weights.arrays["state"]["total"].max())
+    return {"predicts_with": model.combine_, "lead_of_last": float(weights.record["lead"][0]), "memory": memory}
 
 
 def _listed_names(model: Any) -> list[str] | None:

@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.passes.budget import NUMBERS, SEEN, TAKEN, BudgetState
-from perceptrons.engine.passes.log import LOG_COLUMNS
-from perceptrons.engine.passes.voting import binary_votes, multiclass_votes
+from perceptrons.engine.passes.voting import LOG_COLUMNS, binary_votes, multiclass_votes
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.epochs import Outcome
 from perceptrons.engine.training.labels import merge, winners

@@ -22,7 +22,7 @@ from perceptrons.engine.passes.budget import (
     budget_pass,
 )
 from perceptrons.engine.passes.dual import Gram, Progress, binary_pass, joint_pass, margins
-from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.passes.voting import LOG_COLUMNS
 from perceptrons.engine.training.epochs import Counts, Trainee
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, winners

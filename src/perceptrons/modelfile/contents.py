@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.passes.voting import LOG_COLUMNS
 from perceptrons.engine.streaming.resuming import MAX_COUNT
 from perceptrons.engine.training.base import TUNED, Classifier, learner_of, set_learner
 from perceptrons.engine.training.calibration import METHODS, Calibration

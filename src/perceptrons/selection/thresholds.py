@@ -7,7 +7,7 @@ import numpy as np
 
 from perceptrons.data.splitting import len_of
 from perceptrons.engine.training.labels import read_target
-from perceptrons.engine.training.rule import cost_matrix
+from perceptrons.engine.training.parameters import cost_matrix
 from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
 from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, MOST_SCORES, counts_of, cuts_of
 from perceptrons.selection.search import last_step

@@ -15,6 +15,7 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, merge, numbered
 from perceptrons.engine.training.parameters import DOMAINS as LINEAR
 from perceptrons.engine.training.parameters import (
+    LARGEST_DEMAND,
     NONE,
     TRAINING_DOMAINS,
     Domain,
@@ -26,7 +27,6 @@ from perceptrons.engine.training.parameters import (
     Words,
     check_parameters,
 )
-from perceptrons.engine.training.rule import LARGEST_DEMAND
 from perceptrons.sequence.allowed import SCHEMES, OnBadLabel, check_allowed, check_way, followers_of, heal
 from perceptrons.sequence.explanation import SequenceExplanation, explain_labelling
 from perceptrons.sequence.learner import (

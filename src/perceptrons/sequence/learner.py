@@ -17,7 +17,6 @@ from perceptrons.engine.passes.viterbi import (
 from perceptrons.engine.passes.weight_pool import (
     MAX_ROW_LABELS,
     Table,
-    count_weights,
     list_weights,
     put_weights,
     room_for,
@@ -28,11 +27,10 @@ from perceptrons.engine.passes.weight_pool import (
     width_of,
 )
 from perceptrons.engine.training.base import has_learned, learner_of
-from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
+from perceptrons.engine.training.epochs import Counts, Outcome, Trainee, pieces
 from perceptrons.engine.training.inputs import Growth
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target
-from perceptrons.engine.training.one_pass import pieces
 from perceptrons.engine.training.weights import Owning
 from perceptrons.sequence.allowed import barriers
 from perceptrons.sequence.phrases import PhraseScores, are_phrase_labels, phrase_scores
@@ -165,11 +163,7 @@ class ChainWeights(Owning):
 
     def entries(self) -> Entries:
         """Return the weights that are not 0 now, or were not 0 at some time."""
-        state = (self.table, (self.w, self.lazy_sum_w), self.n_features, self.n_labels)
-        n = int(count_weights(*state))
-        entries = Entries(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, self.dtype), np.empty(n))
-        list_weights(*state, *entries)
-        return entries
+        return Entries(*list_weights(self.table, self.w, self.lazy_sum_w, self.n_features, self.n_labels))
 
     def fill(self, features: np.ndarray, sizes: np.ndarray, *weights: np.ndarray) -> None:
         """Set these weights and make all others 0. sizes: of each feature; weights: labels, w and lazy_sum_w."""
@@ -186,9 +180,7 @@ class ChainWeights(Owning):
     def matrix(self, w: np.ndarray, features: np.ndarray | None = None) -> np.ndarray:
         """Return weights as (features, labels), of all features or of some. w: a pool."""
         features = np.arange(self.n_features) if features is None else features
-        matrix = np.empty((len(features), self.n_labels), self.dtype)
-        weight_matrix(self.table, w, features, matrix)
-        return matrix
+        return weight_matrix(self.table, w, features, self.n_labels)
 
     def last(self) -> ChainModel:
         """Return the last weights."""
@@ -243,7 +235,7 @@ def _filled_pool(
     """Return a table and pools with exactly these weights; see `ChainWeights.fill`."""
     rooms = np.array([room_for(size, n_labels) for size in range(n_labels + 1)])
     pool = _new_pool(n_features, n_labels, int(width_of(n_labels)) + int(rooms[contents[1]].sum()), dtype)
-    put_weights(pool[0], pool[1:], n_labels, *contents)
+    put_weights(*pool, n_labels, *contents)
     return pool
 
 

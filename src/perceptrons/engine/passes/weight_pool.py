@@ -192,20 +192,19 @@ def add_label(table, w, lazy_sum_w, f, k, K):
 
 
 @compiled
-def count_weights(table, arrays, n_features, K):
-    """The number of weights that are not 0 now, or were not 0 at some time."""
-    (w, lazy_sum_w), count = arrays, 0
+def list_weights(table, w, lazy_sum_w, n_features, K):
+    """The weights that are not 0 now, or were not 0 at some time, by feature and then by label.
+
+    Returns their features, labels, values and lazy sums.
+    """
+    e = 0
     for f in range(n_features):
         begin = begin_of(table, f, K)
         for p in range(begin, begin + table.size[f]):
-            count += w[p] != 0 or lazy_sum_w[p] != 0
-    return count
-
-
-@compiled
-def list_weights(table, arrays, n_features, K, features, labels, values, lazy_sums):
-    """Write the same weights into the last four arrays, by feature and then by label."""
-    (w, lazy_sum_w), e = arrays, 0
+            e += w[p] != 0 or lazy_sum_w[p] != 0
+    features, labels = np.empty(e, np.int64), np.empty(e, np.int32)
+    values, lazy_sums = np.empty(e, w.dtype), np.empty(e)
+    e = 0
     for f in range(n_features):
         n, begin = np.int64(table.size[f]), begin_of(table, f, K)
         for p in range(begin, begin + n):
@@ -213,12 +212,13 @@ def list_weights(table, arrays, n_features, K, features, labels, values, lazy_su
                 features[e], labels[e] = f, p - begin if n == K else table.labels[p]
                 values[e], lazy_sums[e] = w[p], lazy_sum_w[p]
                 e += 1
+    return features, labels, values, lazy_sums
 
 
 @compiled
-def put_weights(table, arrays, K, features, sizes, labels, values, lazy_sums):
+def put_weights(table, w, lazy_sum_w, K, features, sizes, labels, values, lazy_sums):
     """Write weights, sizes[j] of them for features[j], into a pool that is empty and large enough."""
-    (w, lazy_sum_w), end = arrays, np.int64(0)
+    end = np.int64(0)
     for j in range(len(features)):
         first, f, begin = end, features[j], table.used[0]
         end += sizes[j]
@@ -233,14 +233,14 @@ def put_weights(table, arrays, K, features, sizes, labels, values, lazy_sums):
 
 
 @compiled
-def weight_matrix(table, w, features, matrix):
-    """matrix[j, k] = the weight of features[j] for label k."""
-    K = matrix.shape[1]
-    matrix[:] = 0
+def weight_matrix(table, w, features, K):
+    """The weights as a matrix: [j, k] is that of features[j] for label k."""
+    matrix = np.zeros((len(features), K), w.dtype)
     for j in range(len(features)):
         n, begin = np.int64(table.size[features[j]]), begin_of(table, features[j], K)
         for p in range(begin, begin + n):
             matrix[j, p - begin if n == K else table.labels[p]] = w[p]
+    return matrix
 
 
 @compiled

@@ -1,17 +1,21 @@
-"""The loop over epochs: shuffle, learn, count, write history, decide whether to stop."""
+"""The loop over epochs: shuffle, learn, count, write history, decide whether to stop; and who watches it.
 
+`hold_out` splits off the validation set. `Progress` is the live bar. A `Recorder` looks at every visit.
+"""
+
+import copy
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from perceptrons.engine.passes.order import shuffled
 from perceptrons.engine.training.interrupts import Uninterrupted
-from perceptrons.engine.training.progress import Progress
 
 if TYPE_CHECKING:
     from perceptrons.engine.training.protocols import Learner
@@ -95,6 +99,67 @@ class Plan(NamedTuple):
     n_iter_no_change: int
     max_seconds: float | None
     verbose: bool
+
+
+class Progress:
+    """A rich bar with mistakes and held-out accuracy; silent unless `shown`. rich is imported only when it is."""
+
+    def __init__(self, shown: bool, max_iter: int, n: int | None):
+        self._bar: Any = None
+        if shown:
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            console = Console(stderr=True)
+            text = "{task.fields[text]}"
+            self._bar = Bar(
+                TextColumn("epoch {task.fields[epoch]:>4}"),
+                BarColumn(),
+                TextColumn(text),
+                TimeElapsedColumn(),
+                console=console,
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=n, epoch=1, text="")
+
+    def __enter__(self) -> "Progress":
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, row: dict[str, Any]) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, completed=row["examples"], epoch=row["epoch"], text=describe(row))
+
+    def finish(self, row: dict[str, Any]) -> None:
+        """Leave a line for the epoch behind and restart the bar."""
+        if self._bar is not None:
+            line = f"epoch {row['epoch']:>4}  {describe(row)}  {row['seconds']:.2f} s"
+            self._bar.console.print(line, highlight=False)
+            self._bar.update(self._task, completed=0)
+
+    def say(self, stop_reason: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(f"stopped: {stop_reason}", highlight=False)
+
+
+def describe(row: dict[str, Any]) -> str:
+    """Return one epoch in words, the same in the bar and on the command line."""
+    text = f"{row['mistakes']:,} mistakes in {row['examples']:,} examples"
+    if row["updates"] != row["mistakes"]:
+        text = f"{row['mistakes']:,} mistakes and {row['updates']:,} updates in {row['examples']:,} examples"
+    if row["validation_accuracy"] is not None:
+        text += f", accuracy {100 * row['validation_accuracy']:.2f}% on held-out examples"
+    if "validation_phrase_f1" in row:
+        text += f", phrase F1 {100 * row['validation_phrase_f1']:.2f}%"
+    return text
 
 
 @dataclass
@@ -242,6 +307,12 @@ def visiting_order(
     return order if train is None else train[order]
 
 
+def pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Yield the order in consecutive pieces."""
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
+
+
 def validation_split(
     codes: np.ndarray, weight: np.ndarray | None, fraction: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -340,3 +411,60 @@ class _Best:
     def restore(self, trainee: Trainee) -> None:
         if self.kept is not None:
             trainee.restore(self.kept)
+
+
+# ---- watching
+
+
+class Enough(Exception):  # noqa: N818 (no error: how a recording ends)
+    """As much was recorded as was asked for."""
+
+
+class Recorder(ABC):
+    """Takes the place of `Trainee.visit`: `recorded` in `base.py` lets it make the visits of an estimator."""
+
+    size = 1  # examples that are learned from at once; 0: all of an epoch
+
+    def __init__(self) -> None:
+        self.epoch: int | None = None
+
+    def __call__(self, trainee: Trainee, order: np.ndarray) -> Iterator[Counts]:
+        """Return the visits of an epoch."""
+        learner = trainee.learner
+        self.epoch = learner.epochs + 1 if self.epoch is None else self.epoch + 1
+        for part in pieces(order, self.size or max(1, len(order))):
+            if self.enough():
+                raise Enough
+            self.before(learner, part)
+            each = [] if len(part) == 1 else [alone(trainee, part[k : k + 1]) for k in range(len(part))]
+            counts = counted(trainee, part)
+            self.after(learner, part, each or [counts])
+            yield counts
+
+    @abstractmethod
+    def enough(self) -> bool:
+        """Return whether enough was recorded."""
+
+    @abstractmethod
+    def before(self, learner: Any, part: np.ndarray) -> None:
+        """Look at the learner before these examples are visited."""
+
+    @abstractmethod
+    def after(self, learner: Any, part: np.ndarray, counts: list[Counts]) -> None:
+        """Look at the learner after the visit. counts: what the pass counted for each example."""
+
+
+def counted(trainee: Trainee, order: np.ndarray) -> Counts:
+    """Learn from these examples, and count."""
+    counts = Counts()
+    for more in trainee.visit(order):
+        counts = counts.plus(more)
+    return counts
+
+
+def alone(trainee: Trainee, order: np.ndarray) -> Counts:
+    """What would be counted for an example of a batch, whose weights are those before the batch. Changes nothing."""
+    probe = copy.copy(trainee)
+    changing = {name: value for name, value in vars(trainee).items() if name in ("learner", "support_of_row")}
+    vars(probe).update(copy.deepcopy(changing))
+    return counted(probe, order)
