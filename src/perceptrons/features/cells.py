@@ -231,11 +231,11 @@ class Collector:
                 if twice or name in names_seen:
                     raise MisfitError("the key appears twice: remove one")
                 names_seen.add(name)
-                self.put(row, name, value)
+                self._store(row, name, value)
             for name in self._required:
                 if name not in names_seen and name not in self.schema.ignore:  # missing, as null is
                     path = (name,)
-                    self.put(row, name, None)
+                    self._store(row, name, None)
         except MisfitError as error:
             name = ".".join(path)
             hint = did_you_mean(name, record.keys() - self.names) if name not in names_seen else ""
@@ -244,7 +244,7 @@ class Collector:
             return Misfit((), f"there is no label (key {shown(str(label))}): add one, or remove the record")
         return None
 
-    def put(self, row: int, name: str, value: object) -> None:
+    def _store(self, row: int, name: str, value: object) -> None:
         """Put a value where it belongs. Raises MisfitError."""
         is_sparse = self.schema.sparse
         if name == self._label_name:
@@ -294,7 +294,7 @@ class Collector:
                 return
         for row, value in enumerate(values.tolist()):
             try:
-                self.put(row, name, plain_value(value))
+                self._store(row, name, plain_value(value))
             except MisfitError as error:
                 yield row, str(error)
 
