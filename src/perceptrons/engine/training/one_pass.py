@@ -32,7 +32,7 @@ from perceptrons.engine.training.weights import Weights
 PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
 A_VISIT = 20  # multiplications that a visit takes as much time as, beside those with the example
 MANY_EXAMPLES = 1024  # from here on it pays to bring one-vs-one weights into the order of their pairs
-MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions.md
+MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions/engine.md
 
 
 def learn(
