@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.hashing import hash_names
-from perceptrons.engine.streaming.blocks import mixed, row_hashes
+from perceptrons.engine.hashing import hash_names, mixed
+from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.features.values import (
     LARGEST,
     Missing,
