@@ -143,10 +143,10 @@ def test_how_texts_are_divided_into_parts_does_not_matter(rng):
     starts = np.append(0, np.cumsum(rng.integers(0, 9, 50)))
     columns = rng.integers(0, 40, starts[-1])
     counted = rng.random(50) < 0.8
-    whole = TermWeights.measured([texts(starts, columns, counted)], 40)
+    whole = TermWeights.measure([texts(starts, columns, counted)], 40)
     cut = starts[20]
     parts = [texts(starts[:21], columns[:cut], counted[:20]), texts(starts[20:] - cut, columns[cut:], counted[20:])]
-    divided = TermWeights.measured(parts, 40)
+    divided = TermWeights.measure(parts, 40)
     assert (whole.levels == divided.levels).all()
     assert whole.unseen == divided.unseen
 
@@ -158,7 +158,7 @@ def test_columns_beyond_those_measured_have_the_weight_of_unseen_words():
 
 def test_of_very_many_columns_some_share_a_weight():
     places = np.array([5, 5 + MAX_WEIGHTS, 7])
-    weights = TermWeights.measured([texts(np.array([0, 1, 2, 3]), places, np.ones(3, bool))], 2**24)
+    weights = TermWeights.measure([texts(np.array([0, 1, 2, 3]), places, np.ones(3, bool))], 2**24)
     assert len(weights.levels) == MAX_WEIGHTS
     one, other, alone = weights.of(places)
     assert one == other < alone

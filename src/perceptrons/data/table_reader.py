@@ -35,7 +35,7 @@ from perceptrons.features.inference import (
     select_columns,
 )
 from perceptrons.features.preparation import Preparation
-from perceptrons.features.rows import RowBuilder, TableRows, unnamed_keys
+from perceptrons.features.rows import RowBuilder, TablePlan, TableRows, unnamed_keys
 from perceptrons.features.values import Recipe, did_you_mean, is_label, listed, no_label, shown
 
 TABLE_FORMATS = {
@@ -713,7 +713,8 @@ class TableReader(Reader):
         if preparation.hash_bits and self._given_bits is None and not self.hash_bits and self._given_columns is None:
             self._hash(preparation.hash_bits)
         self._preparation = preparation
-        self._builder = RowBuilder(preparation, self._roles, self.columns, self._text, self._options.prefix)
+        plan = TablePlan(self._roles, preparation, self._text, self._options.prefix)
+        self._builder = RowBuilder(plan, self.columns)
 
     def _hash(self, bits: int) -> None:
         self.hash_bits = bits
@@ -801,7 +802,7 @@ class TableReader(Reader):
             if rows.words is not None and rows.word_columns is not None
         )
         n_others = preparation.n_beside_texts(self._roles.categories)
-        weights = TermWeights.measured(texts, self.columns.n_columns, n_others)
+        weights = TermWeights.measure(texts, self.columns.n_columns, n_others)
         self._prepare(replace(preparation, term_weights=weights, weigh_terms=False))
 
 

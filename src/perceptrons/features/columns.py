@@ -322,9 +322,9 @@ class Columns:
 
     def rows(self, X: Any, source: Recipe) -> Any:
         """Return examples in memory as rows of these columns. source: how files of such examples were read."""
-        from perceptrons.features.rows import given_rows
+        from perceptrons.features.rows import rows_of_examples
 
-        return given_rows(X, source, self)
+        return rows_of_examples(X, source, self)
 
     def name_of(self, column: int) -> list[str]:
         """Return the stored names of a column, the most frequent first."""
@@ -366,11 +366,10 @@ class Columns:
                     f"weights have the shape {np.shape(weights)}: there must be one weight for each of the "
                     f"{self.n_columns} columns."
                 )
-            table = table[:, shared]
-            largest = np.abs(table).max(axis=0, initial=0)
-            for k in np.argsort(-largest, kind="stable")[:top]:
-                if largest[k] > 0:
-                    column, weight = int(shared[k]), float(table[np.abs(table[:, k]).argmax(), k])
+            largest = np.abs(table[:, shared]).max(axis=0, initial=0)
+            for column in shared[np.argsort(-largest, kind="stable")[:top]].tolist():
+                weight = float(table[np.abs(table[:, column]).argmax(), column])
+                if weight:
                     heaviest.append({"column": column, "weight": weight, "names": self.name_of(column)})
         return {
             "features": self.n_names,
@@ -489,7 +488,7 @@ class TermWeights(NamedTuple):
     beside: float = 1.0  # for all other features, so that together they are about as long as one text
 
     @classmethod
-    def measured(
+    def measure(
         cls, parts: Iterable[tuple[NamedRows, ColumnPlaces, np.ndarray]], n_columns: int, n_others: int = 0
     ) -> "TermWeights":
         """Return the weights by how many texts have the words of each column.
@@ -499,9 +498,9 @@ class TermWeights(NamedTuple):
         n_with_word, n_texts = np.zeros(min(n_columns, MAX_WEIGHTS), np.int64), 0
         for rows, places, is_counted in parts:
             columns = places.columns[rows.numbers]
-            counted = columns[np.repeat(is_counted, np.diff(rows.starts)) & (columns >= 0)]
+            columns = columns[np.repeat(is_counted, np.diff(rows.starts)) & (columns >= 0)]
             n_texts += int(np.count_nonzero(is_counted))
-            n_with_word += np.bincount(counted & (MAX_WEIGHTS - 1), minlength=len(n_with_word))
+            n_with_word += np.bincount(columns & (MAX_WEIGHTS - 1), minlength=len(n_with_word))
         ratio = np.maximum((1 + n_texts) / (1 + np.append(n_with_word, 0)), 1.0)  # words that share a column are more
         levels = np.minimum(np.rint(STEPS * np.log(ratio)), 255).astype(np.uint8)
         return cls(levels[:-1], int(levels[-1]), 1 / math.sqrt(max(n_others, 1)))

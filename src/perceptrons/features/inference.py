@@ -223,12 +223,9 @@ def preparation_without_data(roles: Roles, derived: Preparation, options: Column
     """Return the preparation, if nothing of the data has to be measured for it. derived: the dates and flags."""
     if options.scale != "none" or options.on_missing == "fill" or options.interactions or derived.dates:
         return None
-    names = (*roles.numbers, *derived.flags)
-    zeros = np.zeros(len(names))
-    return Preparation(
-        "none", options.missing_values, flags=derived.flags, names=names, fills=zeros, centres=zeros, scales=zeros + 1,
-        powers=check_powers(options.powers), beside_words=bool(roles.texts),
-    )  # fmt: skip
+    powers = check_powers(options.powers)
+    missing_values, has_texts = options.missing_values, bool(roles.texts)
+    return Preparation.without_scaling(roles.numbers, has_texts, missing_values, derived.flags, powers)
 
 
 def measure_preparation(
@@ -252,9 +249,13 @@ def measure_preparation(
     else:
         powers, pairs = learned.powers, learned.pairs
         place_of = {name: place for place, name in enumerate(learned.names)}
-        known = [name in place_of for name in names]
+        is_known = [name in place_of for name in names]
         old = [place_of[name] for name in names if name in place_of]
-        fills[known], centres[known], scales[known] = learned.fills[old], learned.centres[old], learned.scales[old]
+        fills[is_known], centres[is_known], scales[is_known] = (
+            learned.fills[old],
+            learned.centres[old],
+            learned.scales[old],
+        )
         old_indicators, new_indicators = {*learned.indicators}, {*indicators}
         indicators = [name for name in names if name in (old_indicators if name in place_of else new_indicators)]
     n_rows = sum(part.n for part in parts)
@@ -283,12 +284,12 @@ def _with_scaled_products(
         moments = measure_moments(_product_chunks(preparation, parts, factors), len(factors))
         scalings.append(moments.scaling(preparation.scale, np.zeros(len(factors))))
     centres, scales = (np.concatenate(arrays) for arrays in zip(*scalings, strict=True))
-    known = {} if learned is None else {name: k for k, name in enumerate(learned.product_names)}
+    learned_places = {} if learned is None else {name: k for k, name in enumerate(learned.product_names)}
     for place, name in enumerate(preparation.product_names):
-        if learned is not None and name in known:
+        if learned is not None and name in learned_places:
             has_scales = len(learned.product_scales) > 0
-            centres[place] = learned.product_centres[known[name]] if has_scales else 0.0
-            scales[place] = learned.product_scales[known[name]] if has_scales else 1.0
+            centres[place] = learned.product_centres[learned_places[name]] if has_scales else 0.0
+            scales[place] = learned.product_scales[learned_places[name]] if has_scales else 1.0
     return replace(preparation, product_centres=centres, product_scales=scales)
 
 

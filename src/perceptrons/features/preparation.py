@@ -115,6 +115,19 @@ class Preparation:
     weigh_terms: bool = False  # are they still to be measured?
     hash_bits: int | None = None  # where products are too many to be remembered
 
+    @classmethod
+    def without_scaling(
+        cls, numbers: Sequence[str], beside_words: bool, missing_values: Missing = NEVER, flags: Sequence[str] = (),
+        powers: int = 1,
+    ) -> "Preparation":  # fmt: skip
+        """Return the preparation that leaves numbers as they are."""
+        names = (*numbers, *flags)
+        zeros = np.zeros(len(names))
+        return cls(
+            "none", missing_values, flags=tuple(flags), names=names, fills=zeros, centres=zeros, scales=zeros + 1,
+            powers=powers, beside_words=beside_words,
+        )  # fmt: skip
+
     # ---- what there is
 
     def plus_derived(self, more: "Preparation") -> "Preparation":
@@ -301,8 +314,8 @@ class Preparation:
             beside_words=facts["beside_words"],
             term_weights=None if weights is None else TermWeights.from_dict(weights),
         )  # fmt: skip
-        names, indicators, made = lists["names"], lists["indicators"], tuple(preparation.derived_numbers())
-        require(len(set(names)) == len(names) and names[len(names) - len(made) :] == made,
+        names, indicators, derived = lists["names"], lists["indicators"], tuple(preparation.derived_numbers())
+        require(len(set(names)) == len(names) and names[len(names) - len(derived) :] == derived,
                 "numbers that differ, derived ones last")  # fmt: skip
         require({*preparation.timed} <= {*preparation.dates} and {*indicators} <= {*names}, "columns that there are")
         require(len({*indicators}) == len(indicators), "every indicator once")
@@ -349,11 +362,11 @@ def product(values: np.ndarray, factors: tuple[int, ...]) -> np.ndarray:
 def _category_pair(first_name: str, first: CodedColumn, second_name: str, second: CodedColumn) -> SingleColumn:
     """Return a feature for every pair of values that occurs."""
     width = len(second.distinct)
-    there = (first.codes >= 0) & (second.codes >= 0)
-    pair_codes = np.where(there, first.codes.astype(np.int64) * width + second.codes, -1)
-    occurring, codes = np.unique(pair_codes[there], return_inverse=True)
+    is_present = (first.codes >= 0) & (second.codes >= 0)
+    pair_codes = np.where(is_present, first.codes.astype(np.int64) * width + second.codes, -1)
+    occurring, codes = np.unique(pair_codes[is_present], return_inverse=True)
     of_rows = np.full(len(pair_codes), -1, np.int32)
-    of_rows[there] = codes
+    of_rows[is_present] = codes
     names = [
         f"{first_name}={first.distinct[pair // width]}*{second_name}={second.distinct[pair % width]}"
         for pair in occurring.tolist()

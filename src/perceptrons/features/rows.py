@@ -6,6 +6,8 @@ model files hold: anybody may have written those, so it is checked.
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.features.cells import Collector, Contents, ListColumn, RecordSchema, Roles, SingleColumn, TextColumn
-from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.columns import (
     ColumnPlaces,
     Columns,
@@ -24,7 +25,6 @@ from perceptrons.features.columns import (
     order_of_occurrence,
 )
 from perceptrons.features.hashed import HashedText
-from perceptrons.features.inference import preparation_without_data
 from perceptrons.features.preparation import Preparation
 from perceptrons.features.values import Recipe, as_iso, did_you_mean, listed, plain_value, require, shown
 
@@ -43,21 +43,57 @@ class TableRows(NamedTuple):
     word_columns: ColumnPlaces | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class TablePlan:
+    """What the columns of a table are, and how they become features: as a recipe says, which model files hold."""
+
+    roles: Roles
+    preparation: Preparation
+    text: HashedText | None = None  # how texts become words
+    has_prefixes: bool = True  # are the words of several columns of texts told apart by the names of the columns?
+    ignore: frozenset[str] = frozenset()  # keys of records
+    strips_cells: bool = False  # do spaces around a category not count?
+
+    @classmethod
+    def from_recipe(cls, recipe: Recipe, columns: Columns) -> "TablePlan":
+        """Return the plan of a model that was trained on tables. columns: those of the model."""
+        label, texts = recipe.get("label_column"), recipe.get("text_column")
+        roles = Roles(
+            None if isinstance(label, list) else label, list(recipe["numbers"]), list(recipe.get("categories") or []),
+            [texts] if isinstance(texts, str) else list(texts or []), list(recipe.get("optional") or []),
+            label if isinstance(label, list) else [],
+        )  # fmt: skip
+        if recipe.get("preparation") is not None:
+            preparation = Preparation.from_dict(recipe["preparation"])
+        else:
+            preparation = Preparation.without_scaling(roles.numbers, bool(roles.texts))
+        return cls(
+            roles, preparation, hashed_text(recipe, columns) if roles.texts else None, bool(recipe.get("prefix")),
+            frozenset([*(recipe.get("ignore") or []), *roles.labels]),
+            recipe.get("format") in ("csv", "tsv", "whitespace", "arff"),
+        )  # fmt: skip
+
+    @property
+    def prefixes(self) -> list[str]:
+        """What stands before the words of each column of texts: nothing if there is only one."""
+        texts = self.roles.texts
+        return [f"{name}=" for name in texts] if self.has_prefixes and len(texts) > 1 else []
+
+
 class RowBuilder:
     """Makes rows of the batches of a table: `features`, in any thread, then `locate` in their order, then `matrix`."""
 
-    def __init__(
-        self, preparation: Preparation, roles: Roles, columns: Columns, text: HashedText | None, prefix: bool = True
-    ) -> None:
-        names = preparation.number_names
-        self.preparation, self._columns, self._text = preparation, columns, text
-        self._rule = None if text is None else text.rule()
-        self._prefixes = text_prefixes(roles.texts) if prefix else []
-        self._number_names = local_names(*TextColumn.of(names))[1]
-        has_same_names = columns.n_columns == len(names) and {*columns.names()} == {*names}
-        self.is_dense = (
-            preparation.only_numbers(roles) and columns.bits is None and (not columns.frozen or has_same_names)
-        )
+    def __init__(self, plan: TablePlan, columns: Columns) -> None:
+        self.preparation, self._columns, self._text = plan.preparation, columns, plan.text
+        self._rule = None if plan.text is None else plan.text.rule()
+        self._prefixes, names = plan.prefixes, plan.preparation.number_names
+        self.is_dense = plan.preparation.only_numbers(plan.roles) and columns.bits is None
+        if self.is_dense and columns.frozen:  # are these the features of the model, and no others?
+            self.is_dense = columns.n_columns == len(names) and {*columns.names()} == {*names}
+
+    @cached_property
+    def _number_names(self) -> Names:
+        return local_names(*TextColumn.of(self.preparation.number_names))[1]
 
     def features(self, contents: Contents, into: np.ndarray | None = None) -> TableRows:
         """Return the features of a batch whose cells are derived, without their columns. into: room for the numbers."""
@@ -176,11 +212,6 @@ def join_words(columns: list[NamedRows], prefixes: list[str]) -> tuple[NamedRows
     return joined.with_names(names_in_order), np.repeat(np.arange(len(columns)), sizes)[names_in_order]
 
 
-def text_prefixes(columns: list[str]) -> list[str]:
-    """Return what stands before the words of each column of texts: nothing if there is only one."""
-    return [f"{name}=" for name in columns] if len(columns) > 1 else []
-
-
 def unnamed_keys(columns: Columns, names: list[str], words: bool) -> frozenset[str]:
     """Return keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
     keys, names_used = (name.partition("=") for name in columns.names()), {*names}
@@ -207,77 +238,50 @@ def _float64_matrix(rows: NamedRows, places: ColumnPlaces, n_columns: int) -> sp
 
 # ---- examples in memory
 
-NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
-KINDS: dict[str, tuple[type, ...]] = {
+RECIPE_TYPES: dict[str, tuple[type, ...]] = {
     "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int, list), "text_column": (str, list),
     "text": (dict,), "preparation": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,),
     "decimal": (str,), "text_labels": (bool,), "multilabel": (bool,), "label_separator": (str,),
-    "hash_bits": (int,), "quadratic": (list,), "cubic": (list,),
-    **dict.fromkeys(NAMED, (list,)),
+    "hash_bits": (int,), "quadratic": (list,), "cubic": (list,), "numbers": (list,), "categories": (list,),
+    "ignore": (list,), "optional": (list,), "names": (list,),
 }  # fmt: skip
 
 
-def given_rows(X: Any, source: Recipe, columns: Columns) -> Any:
+def rows_of_examples(X: Any, source: Recipe, columns: Columns) -> Any:
     """Return examples as the matrix that the reader of the files would make of them.
 
     X: a frame (pandas, polars, pyarrow) or a list of records for tables, a list of texts for texts. columns: those of
     the model; frozen, so that what it has no column for is left out, or growing.
     """
     if source.get("format") == "text":
-        return _text_of(source, columns).rows(X, columns)
+        return hashed_text(source, columns).rows(X, columns)
     if "numbers" not in source:
         raise TypeError(
             f"This model was trained on {source.get('format')} files: give rows of numbers, or read lines in this "
             "format with perceptrons.data.stream(io.StringIO(lines), like=model)."
         )
-    roles = roles_of(source)
-    preparation = preparation_of(source, roles)
-    other_keys = unnamed_keys(columns, roles.features, words=bool(roles.texts))
-    contents = read_cells(X, source, roles, preparation, other_keys, closed=columns.frozen and not other_keys)
-    text = _text_of(source, columns) if roles.texts else None
-    builder = RowBuilder(preparation, roles, columns, text, bool(source.get("prefix")))
+    plan = TablePlan.from_recipe(source, columns)
+    other_keys = unnamed_keys(columns, plan.roles.features, words=bool(plan.roles.texts))
+    contents = read_cells(X, plan, other_keys, closed=columns.frozen and not other_keys)
+    builder = RowBuilder(plan, columns)
     return builder.matrix(builder.locate(builder.features(contents)))
 
 
-def read_cells(
-    X: Any, source: Recipe, roles: Roles, preparation: Preparation, other_keys: frozenset[str] = frozenset(),
-    closed: bool = True,
-) -> Contents:  # fmt: skip
+def read_cells(X: Any, plan: TablePlan, other_keys: frozenset[str] = frozenset(), closed: bool = True) -> Contents:
     """Return the cells of a frame or of records, dates and flags as what they mean. ValueError names a cell that fails.
 
     other_keys: keys of records, beside the columns, that the model knows. closed: do only the columns have features?
     """
     schema = RecordSchema(
-        roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed, need_labels=False, sparse=False,
-        strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=preparation.missing_values,
+        plan.roles, plan.ignore, closed, need_labels=False, sparse=False, strip=plan.strips_cells,
+        missing=plan.preparation.missing_values,
     )  # fmt: skip
-    if hasattr(X, "columns") or hasattr(X, "column_names"):
-        contents = _frame_cells(X, schema)
-    else:
-        contents = _record_cells(X, schema, other_keys)
-    contents, misfits = preparation.derive(contents)
-    for row, name, message in misfits:
+    is_frame = hasattr(X, "columns") or hasattr(X, "column_names")
+    contents = _frame_cells(X, schema) if is_frame else _record_cells(X, schema, other_keys)
+    contents, invalid = plan.preparation.derive(contents)
+    for row, name, message in invalid:
         raise ValueError(f"X, row {row}, column {shown(name)}: {message}.")
     return contents
-
-
-def roles_of(source: Recipe) -> Roles:
-    """Return what the columns of a table are that a model learned from."""
-    label = source.get("label_column")
-    label, labels = (None, label) if isinstance(label, list) else (label, [])
-    return Roles(
-        label, list(source["numbers"]), list(source.get("categories") or []), _names(source.get("text_column")),
-        list(source.get("optional") or []), labels,
-    )  # fmt: skip
-
-
-def preparation_of(source: Recipe, roles: Roles) -> Preparation:
-    """Return how the cells of tables become features: as it was measured, or as they are."""
-    if source.get("preparation") is not None:
-        return Preparation.from_dict(source["preparation"])
-    preparation = preparation_without_data(roles, Preparation(), ColumnOptions())
-    assert preparation is not None
-    return preparation
 
 
 def _frame_cells(X: Any, schema: RecordSchema) -> Contents:
@@ -325,30 +329,26 @@ def _record_cells(X: Any, schema: RecordSchema, other_keys: frozenset[str]) -> C
     return collector.contents()
 
 
-def _text_of(source: Recipe, columns: Columns) -> HashedText:
-    """Return how texts become features."""
-    text = dict(source.get("text") or {}) | {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
-    return HashedText(**text)
-
-
-def _names(names: Any) -> list[str]:
-    return [names] if isinstance(names, str) else list(names or [])
+def hashed_text(recipe: Recipe, columns: Columns) -> HashedText:
+    """Return how the texts of a recipe become features of these columns."""
+    hashing = {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
+    return HashedText(**dict(recipe.get("text") or {}) | hashing)
 
 
 def check_recipe(recipe: Any) -> None:
     """Raise ValueError for a recipe of reading that no reader wrote."""
     require(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
     for name, value in recipe.items():
-        require(value is None or isinstance(value, KINDS.get(name, (object,))), f"a recipe with a sound {name}")
+        require(value is None or isinstance(value, RECIPE_TYPES.get(name, (object,))), f"a recipe with a sound {name}")
         if isinstance(value, list):
             require(all(isinstance(column, str) for column in value), f"columns in {name}")
     if recipe.get("text") is not None:
         HashedText(**recipe["text"])._check()
     if recipe.get("preparation") is not None:
         preparation = Preparation.from_dict(recipe["preparation"])
-        there = [*(recipe.get("numbers") or []), *preparation.derived_numbers()]
-        require(list(preparation.names) == there, "the numbers of the table in its preparation")
-        used = {*(recipe.get("categories") or [])}
-        require({*preparation.dates, *preparation.flags} <= used, "columns of the table in its preparation")
-        column_names = {*there, *used, *preparation.derived_categories()}
+        numbers = [*(recipe.get("numbers") or []), *preparation.derived_numbers()]
+        require(list(preparation.names) == numbers, "the numbers of the table in its preparation")
+        categories = {*(recipe.get("categories") or [])}
+        require({*preparation.dates, *preparation.flags} <= categories, "columns of the table in its preparation")
+        column_names = {*numbers, *categories, *preparation.derived_categories()}
         require({name for pair in preparation.pairs for name in pair} <= column_names, "products of its columns")
