@@ -349,7 +349,7 @@ class CsvTable(TableFormat):
             self.decimal = ","
         form = self._forms[piece.path] = form._replace(decimal=self.decimal or ".")
         if roles is None:
-            if options.numbers is None and not rows.n:
+            if options.numbers is None and not rows.n and all(record.message != BEHIND for record in rows.bad):
                 return all_texts._replace(roles=None, form=form)
             origin = Origin(piece.path, form.line, form.header)
             roles = assign_roles(
