@@ -25,6 +25,7 @@ from perceptrons.engine.training.labels import FORMS, Target, check_labels
 from perceptrons.engine.training.matrices import sound_csr
 
 MAGIC = b"perceptrons cache 1\n"
+STATE_VERSION = 2  # of what readers learned: a cache of an earlier one is made again
 ALIGNMENT = 64  # bytes
 TAIL = 24  # bytes: where the index begins, how long it is, its checksum
 KINDS = frozenset("biufU")
@@ -222,7 +223,7 @@ class Cache:
         if not path.exists():
             return None
         file, notes = ArrayFile.open(path)
-        if notes.get("about") != about or len(file) < 2:
+        if notes.get("about") != [STATE_VERSION, about] or len(file) < 2:
             file.close()
             return None
         try:
@@ -276,7 +277,7 @@ class Cache:
     def keep(self, about: Any, learned: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Keep a complete cache. about: the files and how they were read; learned, arrays: the state of the reader."""
         self.file.append(arrays)
-        self.file.keep({"about": about, "learned": learned})
+        self.file.keep({"about": [STATE_VERSION, about], "learned": learned})
 
 
 def _record_of(block: TrainingBlock) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
