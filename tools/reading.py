@@ -20,7 +20,7 @@ ENCODINGS = ("latin-1", "cp1252", "utf-16", "utf-16-le")
 
 def in_one_thread() -> None:
     """What a fuzzer sees of a run must not depend on which of several threads comes first."""
-    reader.ahead = lambda blocks: blocks
+    reader.prefetched = lambda blocks: blocks
     reader.in_order = lambda items, work: ((item, work(item)) for item in items)
 
 
