@@ -36,7 +36,7 @@ from perceptrons.engine.scan.interactions import (
 from perceptrons.engine.scan.name_table import key_names, power_of_two
 from perceptrons.engine.scan.numbers import SPACE
 from perceptrons.engine.scan.vw import BAR, LARGEST, LONGEST_NAMESPACE, Found, hash_features, scan_vw
-from perceptrons.engine.training.labels import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from perceptrons.engine.training.labels import MAX_WEIGHT, MIN_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
 from perceptrons.features.named_rows import (
@@ -244,7 +244,7 @@ LABEL = (
 ONE_LABEL = "write one label, or several separated by commas, then at most an importance"
 Fault = tuple[str, int]  # and its place, from 0
 BITS = 18  # as VW has it
-WEIGHTS = SMALLEST_WEIGHT, LARGEST_WEIGHT  # of an example, if it is not 0
+WEIGHTS = MIN_WEIGHT, MAX_WEIGHT  # of an example, if it is not 0
 
 
 class VwReader(Reader):

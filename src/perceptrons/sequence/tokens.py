@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.engine.rows import Sparse
-from perceptrons.engine.training.labels import LONGEST_LABEL, Target, check_labels, too_long
+from perceptrons.engine.training.labels import MAX_LABEL_CHARACTERS, Target, check_labels, too_long
 from perceptrons.engine.wording import short
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
@@ -185,8 +185,8 @@ def _distinct(labels: list[Any], starts: np.ndarray) -> np.ndarray:
             f"The label of {place(starts, at)} is {_kind(labels[at])}, the first one {_kind(labels[0])}: labels must "
             "be all strings or all numbers."
         )
-    if strings and max(map(len, kinds)) > LONGEST_LABEL:
-        at = next(at for at, label in enumerate(labels) if len(label) > LONGEST_LABEL)
+    if strings and max(map(len, kinds)) > MAX_LABEL_CHARACTERS:
+        at = next(at for at, label in enumerate(labels) if len(label) > MAX_LABEL_CHARACTERS)
         raise ValueError(f"The label of {place(starts, at)} is {too_long(labels[at])}: use shorter class names.")
     classes = np.unique(check_labels(np.array(list(kinds))))
     if len(classes) < len(kinds) or set(classes.tolist()) != set(kinds):
