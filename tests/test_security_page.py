@@ -3,7 +3,7 @@
 from perceptrons.data import csv, reader, source, svmlight
 from perceptrons.engine.training import labels, memory, parameters
 from perceptrons.features import values
-from perceptrons.sequence import template_grammar as grammar
+from perceptrons.sequence import templates as grammar
 from tests.conftest import ROOT
 
 STATED = {
@@ -15,14 +15,15 @@ STATED = {
     "Data that are read as one table": f"{reader.TABLE_SHARE:.0%} of memory, parsed",
     "Column files": f"{source.WHOLE_SHARE:.0%} of memory, uncompressed",
     "Length of a line": f"{source.LONGEST_LINE:,} bytes",
-    "Length of a quoted CSV record": f"{csv.LONGEST_RECORD:,} bytes",
+    "Length of a quoted CSV record": f"{csv.MAX_RECORD_BYTES:,} bytes",
     "Length of a label": f"{labels.MAX_LABEL_CHARACTERS:,} characters",
-    "Feature index in svmlight files": f"{svmlight.LARGEST_INDEX:,}",
+    "Feature index in svmlight files": f"{svmlight.MAX_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),
     "Sample weight": f"{labels.MAX_WEIGHT:,.0f}",
     "Margin and cost": f"{parameters.LARGEST_DEMAND:g}".replace("+", ""),
     "Feature templates of a tagger": (
-        f"{grammar.MANY:,} templates of {grammar.LONGEST:,} characters, {grammar.FARTHEST:,} tokens away at most"
+        f"{grammar.MAX_TEMPLATES:,} templates of {grammar.MAX_CHARACTERS:,} characters, "
+        f"{grammar.MAX_OFFSET:,} tokens away at most"
     ),
 }
 

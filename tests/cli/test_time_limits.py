@@ -17,9 +17,9 @@ from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare
 from perceptrons.theory import examples, largest_margin, separability
+from perceptrons.theory.exact import ExactSum
 from perceptrons.theory.examples import check_examples
 from perceptrons.theory.largest_margin import PairList
-from perceptrons.theory.verification import ExactSum
 
 search = import_module("perceptrons.theory.separability")  # the package has a function of that name
 
@@ -171,8 +171,8 @@ def test_the_proof_and_the_bound_of_a_report_share_one_limit(clock, rng, monkeyp
 
 def test_the_exact_bound_is_the_sum_over_all_columns():
     whole = np.array([[3, -5, 2**70, 0], [1, 1, -1, 7]], object)
-    total = ExactSum(whole, np.array([-3, 2, -3, 0]), [0, 0])
-    expected = sum(int(whole[k, j]) ** 2 * Fraction(4) ** [-3, 2, -3, 0][j] for k, j in np.ndindex(2, 4))
+    total = ExactSum(whole, -3, np.zeros(2, object))
+    expected = sum(int(whole[k, j]) ** 2 * Fraction(4) ** -3 for k, j in np.ndindex(2, 4))
     assert total.squared_bound(3) == expected / 18
 
 

@@ -48,15 +48,17 @@ def test_every_exercise_has_its_two_files_and_a_line_on_the_page():
         assert f"(solutions/{name}.py)" in page
 
 
-@pytest.mark.parametrize(("name", "k"), [(name, k) for name, one in EXERCISES.items() for k in range(len(one.slips))])
-def test_every_known_slip_is_found_and_explained(name, k):
-    slip, hint = EXERCISES[name].slips[k]
-    result = check(slip, name)
+@pytest.mark.parametrize(
+    ("name", "k"), [(name, k) for name, exercise in EXERCISES.items() for k in range(len(exercise.common_mistakes))]
+)
+def test_every_common_mistake_is_found_and_explained(name, k):
+    mistake, hint = EXERCISES[name].common_mistakes[k]
+    result = check(mistake, name)
     assert not result
-    hints = [text for other, text in EXERCISES[name].slips]
+    hints = [text for _, text in EXERCISES[name].common_mistakes]
     assert any(str(result).endswith(f"Hint: {text}") for text in hints), str(result)
     first = next(text for text in hints if str(result).endswith(text))
-    assert first == hint or hints.index(first) < k  # two slips may give the same first wrong answer
+    assert first == hint or hints.index(first) < k  # two mistakes may give the same first wrong answer
 
 
 # Wrong as students are, in code of their own
@@ -129,8 +131,8 @@ def test_a_wrong_solution_is_told_the_first_example_that_differs(function, name,
     ],
     ids=["predicts +1 at 0", "answers 0 and 1", "a strict margin"],
 )
-def test_the_hint_names_a_slip_that_is_right_about_the_examples_before(function, name, hint):
-    """The first answer that differs is also that of another slip, which the examples before rule out."""
+def test_the_hint_names_a_mistake_that_is_right_about_the_examples_before(function, name, hint):
+    """The first answer that differs is also that of another mistake, which the examples before rule out."""
     assert hint in str(check(function, name))
 
 
@@ -349,7 +351,7 @@ def test_every_exercise_has_wrong_solutions():
         ("predict", lambda w, b, x: positive(w[0] * x[0] + b)),
     ],
 )
-def test_other_slips_get_no_hint_even_if_the_first_answer_is_that_of_a_known_one(name, function):
+def test_other_mistakes_get_no_hint_even_if_the_first_answer_is_that_of_a_known_one(name, function):
     result = check(function, name)
     assert not result
     assert "Hint" not in str(result)

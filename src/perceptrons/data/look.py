@@ -5,33 +5,35 @@ in every row, more often than chance would, gives it away: it may be a very good
 was known. Who looks at the data decides.
 """
 
+import io
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import lgamma, log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from perceptrons.data.labels import as_labels, joined_label_sets
-from perceptrons.data.table import Block, concatenate_rows
-from perceptrons.data.table_reader import TableReader, UnpreparedRows
+from perceptrons.data.csv import read_rows
+from perceptrons.data.labels import as_labels, joined_label_sets, target_of
+from perceptrons.data.source import BOM, decoded_from, opened
+from perceptrons.data.table import Block, DataPath, HasPlaces, concatenate_rows, joined
+from perceptrons.data.table_reader import KIND_ROWS, TableReader, UnpreparedRows
+from perceptrons.data.text import LABEL, Folder
 from perceptrons.engine.streaming.blocks import row_hashes
+from perceptrons.engine.training.labels import Target
+from perceptrons.engine.training.matrices import widened
+from perceptrons.engine.wording import count
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, TextColumn, record_keys
-from perceptrons.features.preparation import (
-    SOME,
-    ColumnFacts,
-    ColumnKinds,
-    InvalidCell,
-    derive,
-    infer_facts,
-    seconds_of,
-)
-from perceptrons.features.values import shown
+from perceptrons.features.inference import SOME, ColumnFacts, ColumnKinds, infer_facts
+from perceptrons.features.preparation import InvalidCell, seconds_of
+from perceptrons.features.values import Recipe, shown
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
-
 
 PLAIN = ("equals", "separates", "missing", "determines")  # what is said of a column, the plainest first
 UNLIKELY = log(1e-6)  # that a column which has nothing to do with the label decides it in all rows
@@ -118,6 +120,7 @@ def _separates(values: np.ndarray, labels: np.ndarray, n_labels: int) -> bool:
 
 
 BINS = 8  # of histograms
+KIND_NAMES = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
 
 
 class Column(NamedTuple):
@@ -180,6 +183,63 @@ class DataSummary(NamedTuple):
         groups, times = np.unique(pairs, return_counts=True)
         return np.flatnonzero(np.isin(self.equal, groups[times > 1]))
 
+    def best_accuracy(self) -> float:
+        """Return the best accuracy that any function of the features can have on these rows."""
+        pairs, times = np.unique(np.stack([self.equal, self.labels]), axis=1, return_counts=True)
+        best = np.zeros(self.equal.max() + 1, np.int64)
+        np.maximum.at(best, pairs[0], times)
+        return float(best.sum() / self.n)
+
+    def largest_values(self) -> list[tuple[float, str]]:
+        """Return the largest absolute value of each column of numbers that is learned from, without zeros."""
+        numbers = [column.facts for column in self.columns or () if column.used and column.facts.low is not None]
+        sizes = ((max(abs(facts.low or 0), abs(facts.high or 0)), facts.name) for facts in numbers)
+        return [(size, name) for size, name in sizes if size > 0]
+
+    def feature_counts(self) -> dict[str, Any] | None:
+        """Return how many features there are and how many an example has, for JSON; None for a table."""
+        X = self.X
+        if X is None:
+            return None
+        is_sparse = sp.issparse(X)
+        each = np.diff(X.indptr) if is_sparse else np.count_nonzero(X, axis=1)
+        occurring = np.count_nonzero(np.bincount(X.indices, minlength=X.shape[1]) if is_sparse else X.any(axis=0))
+        return {
+            "features": X.shape[1], "occurring": int(occurring), "nonzeros_mean": float(each.mean()),
+            "nonzeros_least": int(each.min()), "nonzeros_most": int(each.max()), "empty": int((each == 0).sum()),
+        }  # fmt: skip
+
+    def misfits(self) -> list[str]:
+        """Return what is to be said of columns whose type in the first rows is not that of all rows."""
+        n_invalid_of = Counter(value.column for value in self.invalid)
+        first = {value.column: value for value in reversed(self.invalid)}
+        misfit = "not fit the type that train infers from the first rows. The first:"
+        messages = [
+            f"column {name!r}: {count(n, 'value does', 'values do')} {misfit} {first[name].message}"
+            for name, n in n_invalid_of.items()
+        ]
+        for column in self.columns or ():
+            if column.changes and column.facts.name not in n_invalid_of:
+                first_rows, all_rows = (KIND_NAMES.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
+                difference = (
+                    f"looks like {first_rows} in the first {KIND_ROWS:,} rows, from which train infers its type"
+                )
+                messages.append(f"column {column.facts.name!r} {difference}, but like {all_rows} in all rows")
+        return messages
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "examples": self.n,
+            "more_examples": self.more,
+            "columns": None if self.columns is None else [column.to_dict() for column in self.columns],
+            "features": self.feature_counts(),
+            "classes": [{"class": label, "examples": n, "share": n / self.n} for label, n in self.class_counts()],
+            "duplicates": self.duplicates(),
+            "contradictions": len(self.contradicting()),
+            "leaks": [{**leak._asdict(), "what": leak.in_words()} for leak in self.leaks],
+        }
+
 
 def look(reader: "Reader", at_most: int, text_labels: bool = False) -> DataSummary | None:
     """Read at most this many examples and describe what is in them; None if there are none.
@@ -203,7 +263,7 @@ def look(reader: "Reader", at_most: int, text_labels: bool = False) -> DataSumma
             break
     if not blocks:
         return None
-    if several := blocks[0].sets is not None:  # every label set is a label, except where labels are counted
+    if several := blocks[0].several:  # every label set is a label, except where labels are counted
         y, texts = joined_label_sets(blocks)
         _, first, codes = np.unique(row_hashes(y), return_index=True, return_inverse=True)
     else:
@@ -236,7 +296,7 @@ def _summarize_table(parts: list[Contents], decided: ColumnKinds, labels: CodedC
     kinds = {column_facts.name: column_facts.kind for column_facts in decided.facts}
     place_of = {name: place for place, name in enumerate(roles.numbers)}
     columns = []
-    for facts in infer_facts(contents, roles, decided.missing):
+    for facts in infer_facts(contents, roles, decided.preparation.missing_values):
         if facts.name in decided.roles.texts:
             facts = facts._replace(kind="text")
         name, kind = facts.name, kinds[facts.name]
@@ -249,16 +309,21 @@ def _summarize_table(parts: list[Contents], decided: ColumnKinds, labels: CodedC
     columns += [_describe_lists(name, contents) for name in keys if name not in kinds]
     columns += [_describe_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
     if roles.label is not None:
-        columns.append(_describe_labels(roles.label, labels))
+        counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
+        frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
+        label_facts = ColumnFacts(roles.label, "label", n, 0, len(labels.distinct))
+        columns.append(Column(label_facts, "label", False, [n for _, n in frequent], frequent[:SOME]))
     if decided.names:
         order = {name: place for place, name in enumerate(decided.names)}
         columns.sort(key=lambda column: order[column.facts.name])
-    derived, invalid = derive(_select_columns(contents, roles.numbers, used), decided.derived, decided.missing.texts)
-    flags = {name: contents.categories[name] for name in decided.derived.flags}
+    preparation = decided.preparation
+    as_written = replace(preparation, missing_values=preparation.missing_values._replace(numbers=()))
+    derived, invalid = as_written.derive(_select_columns(contents, roles.numbers, used))
+    flags = {name: contents.categories[name] for name in preparation.flags}
     plain = derived._replace(categories=derived.categories | flags)
-    numbers = [*decided.roles.numbers, *decided.derived.numbers()]
-    dated = [*decided.derived.numbers(), *decided.derived.categories()]
-    column_of = {feature: name for name in decided.derived.dates for feature in dated if feature.startswith(f"{name}.")}
+    numbers = [*decided.roles.numbers, *preparation.derived_numbers()]
+    dated = [*preparation.derived_numbers(), *preparation.derived_categories()]
+    column_of = {feature: name for name in preparation.dates for feature in dated if feature.startswith(f"{name}.")}
     suspicious = leaks(plain, numbers, labels, column_of)
     hashes = np.concatenate([record_keys(_select_columns(part, roles.numbers, used)) for part in parts])
     equal = np.unique(hashes, return_inverse=True)[1]
@@ -271,13 +336,13 @@ def _describe_strings(facts: ColumnFacts, kind: str, used: bool, contents: Conte
     rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct)).tolist()
     times = Counter(dict(zip(column.distinct, rows, strict=True))) + _count_in_lists(facts.name, contents)[0]
     frequent = [(text, n) for text, n in times.most_common()
-                if n and text.strip().lower() not in decided.missing.texts][:BINS]  # fmt: skip
+                if n and text.strip().lower() not in decided.preparation.missing_values.texts][:BINS]  # fmt: skip
     counts = [n for _, n in frequent]
     if kind != "date":
         return Column(facts, kind, used, [] if kind in ("identifier", "text") else counts, frequent[:SOME])
-    seconds = np.array([np.nan if at is None else at for at in (*seconds_of(column.distinct), None)], np.float64)
+    seconds = np.array([*map(seconds_of, column.distinct), None], np.float64)
     dated = [text for text, at in zip(column.distinct, seconds.tolist(), strict=False) if at == at and times[text]]
-    ends = [seconds_of([text])[0] or 0.0 for text in dated]
+    ends = [seconds_of(text) or 0.0 for text in dated]
     span = (dated[int(np.argmin(ends))], dated[int(np.argmax(ends))]) if dated else None
     return Column(facts, kind, used, _histogram(seconds[column.codes]), frequent[:SOME], span)
 
@@ -307,17 +372,10 @@ def _describe_texts(name: str, texts: list[TextColumn], decided: ColumnKinds) ->
     for content, begin, end in texts:
         text_bytes = content.tobytes()
         times.update(text_bytes[a:b].strip() for a, b in zip(begin.tolist(), end.tolist(), strict=True))
-    n, none = times.total(), {word.encode() for word in (*decided.missing.texts, "")}
+    n, none = times.total(), {word.encode() for word in (*decided.preparation.missing_values.texts, "")}
     missing = sum(times[text] for text in times if text.lower() in none)
     distinct = sum(text.lower() not in none for text in times)
     return Column(ColumnFacts(name, "text", n, missing, distinct), "text", True, [], [])
-
-
-def _describe_labels(name: str, labels: CodedColumn) -> Column:
-    counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
-    frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
-    facts = ColumnFacts(name, "label", len(labels.codes), 0, len(labels.distinct))
-    return Column(facts, "label", False, [n for _, n in frequent], frequent[:SOME])
 
 
 def _histogram(values: np.ndarray) -> list[int]:
@@ -351,3 +409,135 @@ def _select_columns(contents: Contents, numbers: list[str], used: set[str]) -> C
     places = [place for place, name in enumerate(numbers) if name in used]
     categories = {name: column for name, column in contents.categories.items() if name in used}
     return contents._replace(numbers=contents.numbers[:, places], categories=categories)
+
+
+# ---- the first examples
+
+NO_LINES = ("parquet", "arrow", "xlsx")  # formats whose bytes nobody can read
+AS_LINES = ("text", "vw")  # formats whose lines can be read by people as they are
+
+
+class Sample(NamedTuple):
+    """The first examples of a reader. y, lines: None where there are none; of_file: the number of the file of each."""
+
+    X: Any
+    y: Any
+    lines: np.ndarray | None
+    of_file: np.ndarray
+    seen: int  # examples that were read
+    more: bool  # are there more than these?
+    one: Any  # features and line, in a folder the file, of the example asked for by its number; None: there is none
+
+    def texts(self, reader: "Reader") -> "Originals | None":
+        """Return the examples as people can read them, if their files hold texts."""
+        source = reader.recipe()
+        has_texts = source["format"] in AS_LINES or (source.get("text_column") and source["format"] not in NO_LINES)
+        return (
+            Originals(reader.files, self.of_file, self.lines, source) if has_texts and self.lines is not None else None
+        )
+
+
+def first_examples(reader: "Reader", n_features: int, at_most: int, number: int | None = None) -> Sample | None:
+    """Return up to `at_most` examples, and the one with this number (from 1); None if there are no examples."""
+    blocks: list[Block] = []
+    requested, n_read = None, 0
+    for block in reader:
+        X = widened(block.X, n_features)
+        if n_read < at_most:
+            blocks.append(block._replace(X=X))
+        if number is not None and n_read < number <= n_read + X.shape[0]:
+            place = number - n_read - 1
+            line = None if block.lines is None else int(block.lines[place])
+            requested = X[[place]], block.path.place(line, 1) if isinstance(block.path, HasPlaces) else line
+        n_read += X.shape[0]
+        if n_read > at_most and (number is None or requested is not None):
+            break
+    if not blocks:
+        return None
+    files = {path: number for number, path in enumerate(reader.files)}
+    of_file = np.repeat([files[block.path] for block in blocks], [block.X.shape[0] for block in blocks])
+    y, lines = labels_of(blocks), joined([block.lines for block in blocks])
+    X = concatenate_rows([block.X for block in blocks], n_features)[:at_most]
+    y = y.part(np.arange(min(at_most, len(y.codes)))) if isinstance(y, Target) else None if y is None else y[:at_most]
+    lines = None if lines is None else lines[:at_most]
+    return Sample(X, y, lines, of_file[:at_most], n_read, n_read > at_most, requested)
+
+
+def labels_of(blocks: list[Block]) -> Any:
+    """Return the labels of blocks; where examples may have several, with their names."""
+    if all(block.several for block in blocks):
+        return target_of(*joined_label_sets(blocks))
+    return joined([block.y for block in blocks])
+
+
+class Originals:
+    """The texts of examples: of text files behind the label, of tables the columns of texts, of others whole lines."""
+
+    def __init__(self, files: list[DataPath], of_row: np.ndarray, lines: np.ndarray, source: Recipe):
+        self._files, self._of_row, self._lines, self._source = files, of_row, lines, source
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def fetch(self, rows: list[int]) -> list[str | None]:
+        """Return the texts of these rows; None for what is not there any more."""
+        texts: dict[int, str | None] = dict.fromkeys(rows)
+        for number in sorted({int(self._of_row[row]) for row in rows}):
+            mine = {int(self._lines[row]): row for row in rows if self._of_row[row] == number}
+            path = self._files[number]
+            if isinstance(path, Folder):
+                texts |= {row: path.text(line) for line, row in mine.items()}
+                continue
+            for line, text in self._read(path, sorted(mine)):
+                texts[mine[line]] = text
+        return [texts[row] for row in rows]
+
+    def _read(self, path: DataPath, line_numbers: list[int]) -> Iterator[tuple[int, str | None]]:
+        """Yield the texts of the records that begin on these lines, in one reading of the file."""
+        format, columns = str(self._source.get("format")), self._columns()
+        encoding = decoded_from(self._source.get("encoding"))
+        if format in ("csv", "tsv") and columns:
+            yield from self._read_cells(path, line_numbers, columns, encoding)
+            return
+        with opened(path, encoding=encoding) as file:
+            lines = enumerate(io.BufferedReader(file), 1)
+            for target in line_numbers:
+                line = next((line for number, line in lines if number == target), None)
+                if line is None:
+                    return
+                yield target, self._line(line, format, columns)
+
+    def _read_cells(
+        self, path: DataPath, line_numbers: list[int], columns: list[str], encoding: str | None
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the cells of columns of text, a line each; all cells of a row that lacks them."""
+        names: list[str] | None = None
+        for line, cells in read_rows(path, self._source["format"] == "tsv", line_numbers, encoding):
+            if names is None:
+                header = [cell.strip() for cell in cells]
+                names = header if {*columns} <= {*header} else list(self._source.get("names") or [])
+            texts = [cell for name, cell in zip(names, cells, strict=False) if name in columns]
+            if line in line_numbers:
+                yield line, "\n".join(texts or cells)
+
+    def _columns(self) -> list[str]:
+        columns = self._source.get("text_column")
+        return [] if columns is None else [columns] if isinstance(columns, str) else [str(name) for name in columns]
+
+    def _line(self, line: bytes, format: str, columns: list[str]) -> str | None:
+        line = line.removeprefix(BOM)
+        if format == "text":
+            if self._source.get("form") == "fasttext":
+                return _text(LABEL.sub(b"", line)).strip()
+            return _text(line.partition(b"\t")[2]).strip("\r\n")
+        if format == "jsonl" and columns:
+            try:
+                record = json.loads(line)
+                return "\n".join(str(record[name]) for name in columns if name in record)
+            except (ValueError, TypeError, AttributeError):
+                return None
+        return _text(line).strip()
+
+
+def _text(content: bytes) -> str:
+    return content.removeprefix(BOM).decode("utf-8", "replace")

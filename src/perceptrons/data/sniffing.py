@@ -1,20 +1,25 @@
-"""Detects the format of a file from its first bytes, if its name does not tell it."""
+"""Detects the format of a file by the ending of its name, or else by its first bytes."""
 
 import codecs
 import csv
 import io
 import json
+import os
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+from perceptrons.data.labels import USUAL_LABELS
 from perceptrons.data.source import (
     BOM,
     BROKEN,
     STDIN,
     Beginning,
+    InMemory,
     Inputs,
     OpenStream,
+    compression_of,
     decoded_from,
     find_files,
     is_stream,
@@ -22,9 +27,13 @@ from perceptrons.data.source import (
     standard_input,
 )
 from perceptrons.data.table import DataFileError
-from perceptrons.data.table_reader import USUAL_LABELS
 from perceptrons.features.values import NUMBER
 
+ENDINGS = {
+    ".csv": "csv", ".tsv": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
+    ".npz": "npz", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".arrow": "arrow",
+    ".feather": "arrow", ".ft": "text", ".labelled": "text", ".arff": "arff", ".xlsx": "xlsx",
+}  # fmt: skip
 LOOK = 2**16  # bytes
 MOST, NEARLY_ALL = 0.5, 0.9  # of the lines that must be alike
 SVMLIGHT = re.compile(r"[^\s:|]+([ \t]+qid:\d+)?([ \t]+\d+:[^\s:]+)*[ \t]*(#.*)?")
@@ -32,6 +41,54 @@ PAIR = re.compile(r"[ \t]\d+:[^\s:]")
 VW = re.compile(r"([^\s|,]+[ \t]+){0,3}([^\s|,]*)\|")
 ARFF = re.compile(r"(\s*%.*\n|\s*\n)*\s*@(relation|attribute)\b", re.IGNORECASE)
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def format_of_name(path: Any) -> str | None:
+    """Return the format that the ending of a name, or that before .gz and the like, stands for, if any."""
+    name = _name_of(path)
+    return ENDINGS.get(Path(name.stem if compression_of(name) else name.name).suffix.lower())
+
+
+def is_folder(path: Any) -> bool:
+    """Return whether it is a folder of files."""
+    return not is_stream(path) and not isinstance(path, InMemory) and os.path.isdir(path)
+
+
+def stream_format(paths: Inputs) -> str:
+    """Return the format that the ending of the first name stands for."""
+    format = format_of_name(paths[0])
+    if format is None:
+        raise _unknown_format(paths[0], "the file extension does not tell the format:")
+    return format
+
+
+def detect_format(paths: Inputs, encoding: str | None) -> tuple[str, Inputs]:
+    """Return the format by the first name, or by what is in that file; and what to read, from its beginning."""
+    named_format = format_of_name(paths[0]) if paths else None
+    if named_format is not None or not paths:
+        return named_format or "text", paths  # of nothing: the reader says that there is nothing to read
+    if is_folder(paths[0]):
+        return "text", paths
+    content, paths = first_bytes(paths, encoding)
+    format = format_of(content)
+    if format is None:
+        reason = "neither its name nor its content tells the format:" if content.strip() else "the file is empty:"
+        if content.startswith(UTF_16):
+            reason = "it looks like text in UTF-16: give --encoding utf-16, or"
+        raise _unknown_format(paths[0], reason)
+    return format, paths
+
+
+def _unknown_format(path: Any, message: str) -> DataFileError:
+    """Return the error for a file of unknown format, which names all formats."""
+    from perceptrons.data.options import FORMATS
+
+    return DataFileError(_name_of(path), f"{message} choose one of {', '.join(FORMATS)} (--format)")
+
+
+def _name_of(path: Any) -> Path:
+    """Return the name of a file or of an open stream."""
+    return Path(str(OpenStream(path, 1)) if is_stream(path) else path)
 
 
 def first_bytes(paths: Inputs, encoding: str | None) -> tuple[bytes, tuple[Any, ...]]:
@@ -88,13 +145,14 @@ def format_of(content: bytes) -> str | None:
     magic = _by_magic(content)
     if magic is not None or b"\0" in content:
         return magic
-    text = content.removeprefix(BOM).decode("utf-8", "replace")
-    lines = [line for line in _complete_lines(text, len(content) >= LOOK).splitlines() if line.strip()]
+    text, is_cut = content.removeprefix(BOM).decode("utf-8", "replace"), len(content) >= LOOK
+    complete = text[: text.rfind("\n") + 1] or text.rpartition(" ")[0] or text if is_cut else text
+    lines = [line for line in complete.splitlines() if line.strip()]
     if not lines:
         return None
     if ARFF.match(text):
         return "arff"
-    if _is_json(lines[0], cut=len(lines) == 1 and len(content) >= LOOK):
+    if _is_json(lines[0], cut=is_cut and len(lines) == 1):
         return "jsonl"
     if lines[0].lstrip().startswith("__label__"):
         return "text"
@@ -111,18 +169,6 @@ def format_of(content: bytes) -> str | None:
     if _same_width(lines, ",") or _same_width(lines, ";"):
         return "csv"
     return "whitespace" if _is_table(lines) else None
-
-
-def why_none(content: bytes) -> str:
-    """Return why a file that begins with these bytes has no format."""
-    if content.startswith(UTF_16):
-        return "it looks like text in UTF-16: give --encoding utf-16, or"
-    return "neither its name nor its content tells the format:" if content.strip() else "the file is empty:"
-
-
-def _complete_lines(text: str, cut: bool) -> str:
-    """Return the lines that are there whole, or the whole words of the only one."""
-    return text[: text.rfind("\n") + 1] or text.rpartition(" ")[0] or text if cut else text
 
 
 def _by_magic(content: bytes) -> str | None:

@@ -42,7 +42,7 @@ from perceptrons.engine.training.weights import Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.sequence.choices import check_choices
+from perceptrons.sequence.estimator import check_choices
 from perceptrons.sequence.phrases import PhraseCounts
 
 MAX_SUMMANDS = 8  # changes that one task adds up; more shards make a tree of tasks

@@ -23,9 +23,9 @@ from perceptrons.engine.rows import Sparse
 from perceptrons.engine.training.base import learner_of
 from perceptrons.inspection.weights import constant_feature
 from perceptrons.linear import Perceptron
-from perceptrons.theory.bounds import safe_margins, safe_radius, unit
+from perceptrons.theory.bounds import join_bias, safe_margins, safe_radius, unit
 from perceptrons.theory.examples import Examples, augmented
-from perceptrons.theory.model_bound import check_covered, join_bias
+from perceptrons.theory.model_bound import check_covered
 
 MAX_NUMBERS_AT_ONCE = 2**22  # values of examples whose margins are computed together
 
@@ -142,7 +142,7 @@ def _compute_bound(model: Perceptron, data: Shards) -> MixingBound:
     learner, constant = learner_of(model), constant_feature(model)
     candidates = [join_bias(w, b, constant or 1.0) for w, b in (learner.weights.last(), learner.average())]
     if not constant:
-        candidates = [u[..., :-1] for u in candidates]
+        candidates = [u[:, :-1] for u in candidates]
     units = [unit(u) for u in candidates if np.any(u)]
     extremes = data.ask(radius_and_margins, units, constant)
     R, gamma = max(r for r, _ in extremes), max(np.min([m for _, m in extremes], axis=0), default=0.0)
@@ -184,7 +184,7 @@ def radius_and_margins(part: LinearPart, units: list[np.ndarray], constant: floa
             chunk, codes = X[begin : begin + size], y[begin : begin + size]
             if sp.issparse(chunk):
                 chunk.sum_duplicates()
-            codes = (codes > 0).astype(np.int32) if units and units[0].ndim == 1 else codes
+            codes = (codes > 0).astype(np.int32) if units and len(units[0]) == 1 else codes
             Z = augmented(Examples(chunk, codes, np.arange(2)), constant)
             radius = max(radius, safe_radius(Z.X))
             margins = [min(m, float(safe_margins(Z, u).min())) for m, u in zip(margins, units, strict=True)]

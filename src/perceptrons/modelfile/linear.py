@@ -19,16 +19,13 @@ from perceptrons.engine.training.weights import MATRICES, VECTORS, Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.contents import (
     Content,
-    classifier_content,
-    header_of,
+    content_of,
     refuse_infinite,
     require,
-    resume_classifier,
+    restore,
     support_arrays,
-    timeless,
 )
 
-ESTIMATOR = Perceptron
 NAMES_IN_FILES = {"lazy_sum_w": "late_w", "lazy_sum_b": "late_b", "state": "clock"}  # where they differ
 RECORDS = {"state": STATE, "tally": TALLY, "record": RECORD}  # arrays with named fields; in files, arrays of numbers
 N_FIELDS = {name: len(dtype.names or ()) for name, dtype in RECORDS.items()}
@@ -71,7 +68,6 @@ def contents(model: Perceptron) -> Content:
         arrays |= {"log": learner.votes.log, **support_arrays(support)}
         support_shape = list(support.shape)
     header = {
-        **timeless(header_of(model)),
         "scheme": learner.scheme,
         "form": learner.form,
         "intercept": weights.one,  # the square of the constant feature
@@ -82,8 +78,7 @@ def contents(model: Perceptron) -> Content:
         "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums are rounded in this order
     }
     _refuse_infinite(weights, arrays, used)
-    shared = classifier_content(model)
-    return Content(header | shared.header, arrays | shared.arrays)
+    return content_of(model, header, arrays)
 
 
 def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], used: Any) -> None:
@@ -122,7 +117,7 @@ def read(content: Content) -> Perceptron:
     learner.updates = int(header["updates"])
     learner.spread = float(header.get("spread", 1.0))
     require(0 <= learner.spread < np.inf, "a spread that is not negative")
-    resume_classifier(model, learner, content)
+    restore(model, learner, content)
     return model
 
 

@@ -4,11 +4,10 @@ import numpy as np
 
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.memory import check_claim
-from perceptrons.modelfile.contents import Content, header_of, refuse_infinite, require, resume, timeless
+from perceptrons.modelfile.contents import Content, content_of, refuse_infinite, require, restore
 from perceptrons.structured.estimator import StructuredPerceptron, check_choices
 from perceptrons.structured.learner import LARGEST, OutputLearner
 
-ESTIMATOR = StructuredPerceptron
 WEIGHT_BYTES = 24  # with the average
 MAX_WEIGHTS = 2**48  # more than any memory holds
 
@@ -17,12 +16,11 @@ def contents(model: StructuredPerceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
     learner = learner_of(model)
     check_choices(model)  # other parameters could not be read again
-    used = np.flatnonzero((learner.w != 0) | (learner.late != 0))
-    arrays = {"where": used.astype(np.int64), "w": learner.w[used], "late": learner.late[used]}
+    used = np.flatnonzero((learner.w != 0) | (learner.lazy_sum != 0))
+    arrays = {"where": used.astype(np.int64), "w": learner.w[used], "late": learner.lazy_sum[used]}
     counts = {"size": learner.size, "t": learner.t, "updates": learner.updates}
     refuse_infinite({"w": arrays["w"], "late": arrays["late"]})
-    header = timeless(header_of(model, model=None)) | counts
-    return Content(header, arrays)
+    return content_of(model, counts, arrays, model=None)
 
 
 def read(content: Content) -> StructuredPerceptron:
@@ -44,7 +42,7 @@ def read(content: Content) -> StructuredPerceptron:
     except MemoryError as error:
         raise ValueError(f"there is no memory for {size} weights") from error
     learner.t, learner.updates = t, updates
-    learner.w[used], learner.late[used] = w, late
+    learner.w[used], learner.lazy_sum[used] = w, late
     require((np.abs(w) <= LARGEST).all(), "weights whose squares are finite")
-    resume(model, learner, header)
+    restore(model, learner, content)
     return model

@@ -179,7 +179,7 @@ def _hints(task: Exercise, function: Callable[..., Any], cases: Cases) -> list[s
             answers.append(_parts(task, function(*copy.deepcopy(arguments))))
         except Exception:  # the student's own: another example explains it
             return []
-    for mistake, hint in task.slips:
+    for mistake, hint in task.common_mistakes:
         wrong = (_parts(task, mistake(*copy.deepcopy(arguments))) for arguments in cases)
         if all(_same(a[name], b[name]) for a, b in zip(wrong, answers, strict=True) for name in task.parts):
             return [f"Hint: {hint}"]

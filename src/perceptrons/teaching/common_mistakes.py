@@ -13,51 +13,67 @@ CommonMistakes = tuple[tuple[Callable[..., Any], str], ...]
 
 
 def _visit(
-    w: Any, b: float, x: Any, y: int, eta: float, *, margin: float = 0.0, strict: bool = False,
-    at_tie: int | None = None, always: bool = False, never: bool = False, labelled: bool = True, scored: int = 1,
-    geometric: bool = False,
-    sign: int = 1, bias: bool = True, label: bool = True, bias_label: bool = True, rate: bool = True,
-    bias_rate: bool = True, bias_sign: int = 1, factor: float = 1.0, tie_factor: float | None = None,
+    w: Any, b: float, x: Any, y: int, eta: float, margin: float = 0.0, *,
+    score: Callable[..., float] = lambda w, b, x, y: y * (np.dot(w, x) + b),
+    triggers: Callable[..., bool] = lambda s, margin, y, w: s <= margin,
+    step: Callable[..., tuple[float, float]] = lambda eta, y, is_tie: (eta * y, eta * y),
 ) -> tuple[np.ndarray, float]:  # fmt: skip
-    """Visit an example, with a mistake in the rule. at_tie: the only label for which a score of 0 is a mistake."""
-    score = np.dot(w, x) + scored * b
-    s = y * score if labelled else score
-    if geometric:
-        margin *= float(np.linalg.norm(w))
-    is_tie = s == margin
-    updates = s < margin or (is_tie and not strict and at_tie in (None, y))
-    if never or not (always or updates):
+    """Visit an example by the lecture's rule, of which each part can be replaced by a wrong one.
+
+    step returns the factors of x in the update of w, and of 1 in that of b.
+    """
+    s = score(w, b, x, y)
+    if not triggers(s, margin, y, w):
         return w, b
-    step = sign * (tie_factor if is_tie and tie_factor is not None else factor)
-    w_step = step * (eta if rate else 1.0) * (y if label else 1)
-    b_step = bias_sign * step * (eta if rate and bias_rate else 1.0) * (y if label and bias_label else 1)
-    return w + w_step * x, b + b_step * bias
+    w_step, b_step = step(eta, y, s == margin)
+    return w + w_step * x, b + b_step
 
 
+def _tie_for(label: int) -> Callable[..., bool]:
+    """Return a trigger that takes a score of exactly the margin for a mistake only with this label."""
+    return lambda s, margin, y, w: s < margin or (s == margin and y == label)
+
+
+def _double(eta: float, y: int, is_tie: bool) -> tuple[float, float]:
+    return 2 * eta * y, 2 * eta * y
+
+
+def _double_unless_tie(eta: float, y: int, is_tie: bool) -> tuple[float, float]:
+    return (eta * y, eta * y) if is_tie else _double(eta, y, is_tie)
+
+
+_ALWAYS: dict[str, Any] = {"triggers": lambda s, margin, y, w: True}
+_STRICTLY: dict[str, Any] = {"triggers": lambda s, margin, y, w: s < margin}
 _BOTH = "here {strict}, for both labels: use {rule}. If you compare y with a predicted label, you miss one of them."
 _HALF = "the step is twice as long as it should be: in the concise form it is multiplied by ½, because y - ŷ is ±2."
 # Arguments of `_visit` that make a mistake, with hints. {step} is "eta y", or "y" if eta is 1; {rule} is "y s <= 0".
 _VISIT_MISTAKES: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"sign": -1}, "the sign of the update is wrong. Add {step} x to w, and {step} to b."),
-    ({"strict": True}, "here {strict}: use {rule}, not {weak}."),
-    ({"at_tie": 1}, _BOTH), ({"at_tie": -1}, _BOTH),
-    ({"tie_factor": 0.5}, "np.sign(0) is 0, so at a score of 0 the step is only half as long. A score of 0 is a "
-     "mistake for both labels, with a full step."),
-    ({"factor": 2.0}, _HALF), ({"factor": 2.0, "at_tie": 1}, _HALF), ({"factor": 2.0, "at_tie": -1}, _HALF),
-    ({"factor": 2.0, "tie_factor": 1.0}, _HALF),
-    ({"bias": False}, "the bias must be updated as well: b + {step}."),
-    ({"bias_label": False}, "the step of the bias must be multiplied by the label as well: b + {step}."),
-    ({"bias_sign": -1}, "the sign of the bias's step is wrong: add {step} to b, do not subtract it."),
-    ({"label": False}, "the update must be multiplied by the label y."),
-    ({"labelled": False}, "the score must be multiplied by the label: update if {rule}."),
-    ({"scored": 0}, "the score must include the bias: s = w·x + b."),
-    ({"scored": -1}, "add the bias to the score, do not subtract it: s = w·x + b."),
-    ({"never": True}, "the weights did not change, but this example is a mistake."),
+    ({"step": lambda eta, y, is_tie: (-eta * y, -eta * y)},
+     "the sign of the update is wrong. Add {step} x to w, and {step} to b."),
+    (_STRICTLY, "here {strict}: use {rule}, not {weak}."),
+    ({"triggers": _tie_for(1)}, _BOTH), ({"triggers": _tie_for(-1)}, _BOTH),
+    ({"step": lambda eta, y, is_tie: (eta * y / 2, eta * y / 2) if is_tie else (eta * y, eta * y)},
+     "np.sign(0) is 0, so at a score of 0 the step is only half as long. A score of 0 is a mistake for both labels, "
+     "with a full step."),
+    ({"step": _double}, _HALF), ({"step": _double, "triggers": _tie_for(1)}, _HALF),
+    ({"step": _double, "triggers": _tie_for(-1)}, _HALF), ({"step": _double_unless_tie}, _HALF),
+    ({"step": lambda eta, y, is_tie: (eta * y, 0.0)}, "the bias must be updated as well: b + {step}."),
+    ({"step": lambda eta, y, is_tie: (eta * y, eta)},
+     "the step of the bias must be multiplied by the label as well: b + {step}."),
+    ({"step": lambda eta, y, is_tie: (eta * y, -eta * y)},
+     "the sign of the bias's step is wrong: add {step} to b, do not subtract it."),
+    ({"step": lambda eta, y, is_tie: (eta, eta)}, "the update must be multiplied by the label y."),
+    ({"score": lambda w, b, x, y: np.dot(w, x) + b}, "the score must be multiplied by the label: update if {rule}."),
+    ({"score": lambda w, b, x, y: y * np.dot(w, x)}, "the score must include the bias: s = w·x + b."),
+    ({"score": lambda w, b, x, y: y * (np.dot(w, x) - b)},
+     "add the bias to the score, do not subtract it: s = w·x + b."),
+    ({"triggers": lambda s, margin, y, w: False}, "the weights did not change, but this example is a mistake."),
 )  # fmt: skip
 _LEARNING_RATE_MISTAKES: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"rate": False}, "the update must be multiplied by the learning rate eta."),
-    ({"bias_rate": False}, "the step of the bias must be multiplied by the learning rate as well: b + eta y."),
-)
+    ({"step": lambda eta, y, is_tie: (y, y)}, "the update must be multiplied by the learning rate eta."),
+    ({"step": lambda eta, y, is_tie: (eta * y, y)},
+     "the step of the bias must be multiplied by the learning rate as well: b + eta y."),
+)  # fmt: skip
 
 
 def _mistakes_of_a_visit(make: Callable[..., Callable[..., Any]], with_rate: bool, with_margin: bool) -> CommonMistakes:
@@ -69,10 +85,6 @@ def _mistakes_of_a_visit(make: Callable[..., Callable[..., Any]], with_rate: boo
     }
     mistakes = _VISIT_MISTAKES + _LEARNING_RATE_MISTAKES * with_rate
     return tuple((make(**options), hint.format(**words)) for options, hint in mistakes)
-
-
-def _wrong_margin(**options: Any) -> Callable[..., Any]:
-    return lambda w, b, x, y, eta, margin: _visit(w, b, x, y, eta, **{"margin": margin, **options})
 
 
 def _passes(
@@ -115,21 +127,17 @@ def _batch(X: Any, y: Any, epochs: int) -> tuple[np.ndarray, float]:
 
 
 def _classes(
-    theta: Any, x: Any, y: int, *, sign: int = 1, rivals: str = "best", tie: str = "first", strict: bool = False
+    theta: Any, x: Any, y: int, *, sign: int = 1, rivals: str = "best", last_of_ties: bool = False, strict: bool = False
 ) -> np.ndarray:
-    s = theta @ x
-    y_hat = int(s.argmax()) if tie == "first" else len(s) - 1 - int(s[::-1].argmax())
+    s, classes = theta @ x, np.arange(len(theta))
+    y_hat = int(classes[s == s.max()][-1 if last_of_ties else 0])
     if rivals == "better":
-        for k in range(len(s)):
-            if k != y and s[k] >= s[y]:
-                theta[y] += x
-                theta[k] -= x
+        for k in classes[(classes != y) & (s >= s[y])]:
+            theta[y] += x
+            theta[k] -= x
     elif y_hat != y and not (strict and s[y] == s[y_hat]):
         theta[y] += sign * x
-        if rivals == "best":
-            theta[y_hat] -= sign * x
-        elif rivals == "all":
-            theta[[k for k in range(len(theta)) if k != y]] -= sign * x
+        theta[{"best": [y_hat], "all": classes != y, "none": []}[rivals]] -= sign * x
     return theta
 
 
@@ -193,12 +201,12 @@ DISTANCE: CommonMistakes = (
 )  # fmt: skip
 UPDATE: CommonMistakes = (
     *_mistakes_of_a_visit(partial(partial, _visit), with_rate=True, with_margin=False),
-    (partial(_visit, always=True), "update only after a mistake. This example is right already."),
+    (partial(_visit, **_ALWAYS), "update only after a mistake. This example is right already."),
 )
 PERCEPTRON: CommonMistakes = (
-    (_after_passes(_last, strict=True), "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0."),
+    (_after_passes(_last, **_STRICTLY), "from zeros every score is 0. A score of 0 must count as a mistake: y s <= 0."),
     *_mistakes_of_a_visit(partial(_after_passes, _last), with_rate=False, with_margin=False),
-    (_after_passes(_last, always=True), "update only after a mistake."),
+    (_after_passes(_last, **_ALWAYS), "update only after a mistake."),
     (_after_passes(_last, start=(1.0, 1.0)), "start from zeros, not from ones."),
     (_after_passes(_last, start=(1.0, 0.0)), "start from zeros, not from ones."),
     (_batch, "this is the batch perceptron, which adds up the updates of an epoch. Update w and b at once after every "
@@ -231,7 +239,7 @@ AVERAGE: CommonMistakes = (
     (_after_passes(lambda ws, bs: (np.sum(ws[1:], axis=0), np.sum(bs[1:]))),
      "this is the sum. Divide it by the number of examples."),
     *_mistakes_of_a_visit(partial(_after_passes, _mean), with_rate=False, with_margin=False),
-    (_after_passes(_mean, always=True), "update only after a mistake."),
+    (_after_passes(_mean, **_ALWAYS), "update only after a mistake."),
     (_after_passes(_mean, start=(1.0, 1.0)), "start from zeros, not from ones."),
     (_after_passes(_mean, start=(1.0, 0.0)), "start from zeros, not from ones."),
 )  # fmt: skip
@@ -249,16 +257,18 @@ CLASSES: CommonMistakes = (
     (partial(_classes, rivals="better"),
      "only two rows change: that of the true class and that of the predicted class."),
     (partial(_classes, rivals="none"), "subtract x from the row of the predicted class."),
-    (partial(_classes, tie="last"), "here two scores are equal, and the first class of them is predicted."),
+    (partial(_classes, last_of_ties=True), "here two scores are equal, and the first class of them is predicted."),
     (partial(_classes, strict=True), "the score of the true class is as good as that of an earlier class. Of equal "
      "scores, the first is predicted, so this is a mistake."),
 )  # fmt: skip
 MARGIN: CommonMistakes = (
-    (_wrong_margin(margin=0.0), "this is the rule without a margin. Update if y s <= margin."),
-    *_mistakes_of_a_visit(_wrong_margin, with_rate=True, with_margin=True),
-    (_wrong_margin(geometric=True), "you compared the geometric margin y s / |w|. The rule compares y s itself."),
-    (_wrong_margin(always=True), "update only if y s <= margin."),
-)
+    (lambda w, b, x, y, eta, margin: _visit(w, b, x, y, eta),
+     "this is the rule without a margin. Update if y s <= margin."),
+    *_mistakes_of_a_visit(partial(partial, _visit), with_rate=True, with_margin=True),
+    (partial(_visit, triggers=lambda s, margin, y, w: s <= margin * np.linalg.norm(w)),
+     "you compared the geometric margin y s / |w|. The rule compares y s itself."),
+    (partial(_visit, **_ALWAYS), "update only if y s <= margin."),
+)  # fmt: skip
 KERNEL: CommonMistakes = (
     (_wrong_kernel(lambda alpha, y: alpha), "every term must be multiplied by its label: α_j y_j K(x_j, x)."),
     (_wrong_kernel(lambda alpha, y: y), "every term must be multiplied by its α_j."),

@@ -17,20 +17,23 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.wording import count
+from perceptrons.theory.exact import Checker, ExactSum, ExactWeights, exact_sum
 from perceptrons.theory.examples import Examples, as_whole_numbers, check_examples
 from perceptrons.theory.results import TheoryResult
-from perceptrons.theory.verification import Checker, ExactSum, ExactWeights, exact_sum
 
 FORMAT = "perceptrons-certificate-1"
 LABEL_TYPES = (str, int, bool, float)
 NUMBER_TYPES = ("float64", "float32", "decimal")
+PLAIN_TYPES = {
+    "separable": bool, "fit_intercept": bool, "n_samples": int, "n_features": int, "number_type": str, "reason": str,
+    "digest": str,
+}  # fmt: skip
 LONG_NUMBER = re.compile(r"(?<!\w)\w{100000}")  # takes too long to read
 MAX_NAMED_ROWS = 6
 MAX_DECIMAL_DIGITS = 4000  # Python refuses to write longer numbers in decimal
@@ -59,7 +62,7 @@ class Combination(NamedTuple):
         return f"Combination({', '.join(parts)})"
 
     @property
-    def whole(self) -> list[int]:
+    def integer_weights(self) -> list[int]:
         """The weights times their common denominator."""
         common = math.lcm(*(weight.denominator for weight in self.weights))
         return [weight.numerator * (common // weight.denominator) for weight in self.weights]
@@ -179,38 +182,22 @@ class Certificate(TheoryResult):
             if scaled is None:
                 return False
             X, unit = scaled
+        combination = self.support if self.separable else self.witness
+        assert combination is not None
+        total = sum_of_pairs(combination, X, codes, labels)
+        if total is None:
+            return False
         if not self.separable:
-            total = self._sum(self.witness, X, codes)
-            return total is not None and total.is_zero(self.fit_intercept)
+            return total.is_zero(self.fit_intercept)
         assert self.margin is not None
         reached, at_most = (Fraction(value) * unit for value in self.margin)
-        weights = ExactWeights(self.coef, times_unit(self.intercept, unit))
+        has_bias = self.fit_intercept and total.bias.any()  # then it bounds no margin
+        if has_bias or total.squared_bound(sum(combination.integer_weights)) > at_most**2:
+            return False
         if not self.fit_intercept and np.any(self.intercept):
             return False
-        return Checker(X, codes).leads_at_least(weights, reached) and self._bounds_margins(X, codes, at_most)
-
-    def _bounds_margins(self, X: Any, codes: np.ndarray, at_most: Fraction) -> bool:
-        """Return whether the support proves that no margin of X exceeds this."""
-        total = self._sum(self.support, X, codes)
-        if self.support is None or total is None or (self.fit_intercept and any(total.bias)):
-            return False
-        return total.squared_bound(sum(self.support.whole)) <= at_most**2
-
-    def _sum(self, combination: Combination | None, X: Any, codes: np.ndarray) -> ExactSum | None:
-        """Return the exact sum of a combination; None if it does not fit the data."""
-        assert combination is not None
-        places = {label: place for place, label in enumerate(self.classes)}
-        own = [places.get(label, -1) for label in combination.labels]
-        rivals = [places.get(label, -1) for label in combination.rivals]
-        rows = list(combination.rows)
-        fits = (
-            all(0 <= row < X.shape[0] for row in rows)
-            and -1 not in own
-            and -1 not in rivals
-            and all(codes[row] == y and y != r for row, y, r in zip(rows, own, rivals, strict=True))
-            and len(set(zip(rows, rivals, strict=True))) == len(rows)
-        )
-        return exact_sum(X, rows, own, rivals, combination.whole, len(self.classes)) if fits else None
+        weights = ExactWeights(self.coef, times_unit(self.intercept, unit))
+        return Checker(X, codes).leads_at_least(weights, reached)
 
     def _is_well_formed(self) -> bool:
         """Return whether exactly the parts that the claim needs are there, with the right types and lengths."""
@@ -260,23 +247,14 @@ class Certificate(TheoryResult):
         if differing:
             raise ValueError(f"This is not a certificate: {', '.join(map(repr, differing))[:200]} missing or unknown.")
         try:
-            return cls(**{name: _READERS[name](value) for name, value in content.items()})
+            return cls(**{name: _read(name, value) for name, value in content.items()})
         except (TypeError, KeyError, AttributeError, ZeroDivisionError, OverflowError, ValueError) as error:
             raise ValueError(f"This is not a certificate: a part of it has the wrong form ({error}).") from error
 
     def _content(self) -> dict[str, Any]:
         """Return the content of the JSON text, from which the digest is computed."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "digest"}
-        return {
-            "format": FORMAT,
-            **values,
-            "classes": list(self.classes),
-            "coef": _plain_numbers(self.coef),
-            "intercept": _plain_numbers(self.intercept),
-            "margin": None if self.margin is None else list(self.margin),
-            "support": _plain_combination(self.support),
-            "witness": _plain_combination(self.witness),
-        }
+        return {"format": FORMAT, **{name: _plain(value) for name, value in values.items()}}
 
     # ---- words
 
@@ -360,6 +338,23 @@ class Certificate(TheoryResult):
         )
 
 
+def sum_of_pairs(combination: Combination, X: Any, codes: np.ndarray, classes: list[Any]) -> ExactSum | None:
+    """Return the exact sum of a combination; None if it does not fit the data."""
+    places = {label: place for place, label in enumerate(classes)}
+    true_classes, rivals = (
+        [places.get(label, -1) for label in part] for part in (combination.labels, combination.rivals)
+    )
+    rows = list(combination.rows)
+    fits = (
+        all(0 <= row < X.shape[0] for row in rows)
+        and -1 not in true_classes
+        and -1 not in rivals
+        and all(codes[row] == y and y != r for row, y, r in zip(rows, true_classes, rivals, strict=True))
+        and len(set(zip(rows, rivals, strict=True))) == len(rows)
+    )
+    return exact_sum(X, rows, true_classes, rivals, combination.integer_weights, len(classes)) if fits else None
+
+
 def format_fraction(weight: Fraction | int | str) -> str:
     """Return 1/4 as it is, and a longer fraction, which may have thousands of digits, rounded."""
     weight = Fraction(weight)
@@ -402,39 +397,44 @@ def _are_float32(values: np.ndarray) -> bool:
 # ---- values to JSON and back: fractions become "3/4", and whole numbers too long for Python become hexadecimal
 
 
-def _plain_numbers(numbers: Any) -> Any:
-    if isinstance(numbers, Fraction):
-        return f"{_write_integer(numbers.numerator)}/{_write_integer(numbers.denominator)}"
-    values = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
-    return [_plain_numbers(value) for value in values] if isinstance(values, list) else values
+def _plain(value: Any) -> Any:
+    """Return a part of a certificate as JSON holds it."""
+    if isinstance(value, Combination):
+        plain = {name: list(part) for name, part in value._asdict().items()}
+        return plain | {"weights": [_write_integer(weight) for weight in value.integer_weights]}
+    if isinstance(value, Fraction):
+        return f"{_write_integer(value.numerator)}/{_write_integer(value.denominator)}"
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist()) if value.dtype == object else value.tolist()
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _write_integer(number: int) -> str:
     return str(number) if number.bit_length() < MAX_DECIMAL_DIGITS * 3 else hex(number)
 
 
-def _plain_combination(combination: Combination | None) -> dict[str, list[Any]] | None:
-    if combination is None:
+def _read(name: str, value: Any) -> Any:
+    """Return a part of a certificate from what JSON holds. TypeError or ValueError: it has another form."""
+    if value is None and name in ("separable", "coef", "intercept", "margin", "support", "witness"):
         return None
-    plain = {name: list(part) for name, part in combination._asdict().items()}
-    return plain | {"weights": [_write_integer(weight) for weight in combination.whole]}
+    if name in ("coef", "intercept"):
+        return _read_numbers(value)
+    if name in ("support", "witness"):
+        return _read_combination(value)
+    if name == "classes":
+        return tuple(_require_type(label, *LABEL_TYPES) for label in _require_type(value, list))
+    if name == "margin":
+        return Margin(*(_require_type(number, float) for number in value))
+    return _require_type(value, PLAIN_TYPES[name])
 
 
-def _require_type(value: Any, required: type) -> Any:
-    if type(value) is not required:
-        raise ValueError(f"{value!r} is not of type {required.__name__}")
+def _require_type(value: Any, *types: type) -> Any:
+    if type(value) not in types:
+        raise ValueError(f"{value!r} is not of type {' or '.join(required.__name__ for required in types)}")
     return value
 
 
-def _read_label(label: Any) -> Label:
-    if type(label) not in LABEL_TYPES:
-        raise ValueError(f"{label!r} is not a label")
-    return label
-
-
 def _read_numbers(values: Any) -> Any:
-    if values is None:
-        return None
     if isinstance(values, str):
         numerator, denominator = values.split("/")
         return Fraction(int(numerator, 0), int(denominator, 0))
@@ -447,34 +447,19 @@ def _read_numbers(values: Any) -> Any:
     return array
 
 
-def _read_combination(value: Any) -> Combination | None:
-    if value is None:
-        return None
+def _read_combination(value: Any) -> Combination:
     if set(value) != set(Combination._fields):
         raise ValueError("a combination has rows, labels, rivals and weights")
-    whole = [int(_require_type(weight, str), 0) for weight in value["weights"]]
-    total = sum(whole)
+    weights = [int(_require_type(weight, str), 0) for weight in value["weights"]]
+    total = sum(weights)
     rows = tuple(_require_type(row, int) for row in value["rows"])
-    labels, rivals = (tuple(map(_read_label, value[name])) for name in ("labels", "rivals"))
-    combination = Combination(rows, labels, rivals, tuple(Fraction(weight, total) for weight in whole))
-    if _plain_combination(combination) != value:
+    labels, rivals = (
+        tuple(_require_type(label, *LABEL_TYPES) for label in value[name]) for name in ("labels", "rivals")
+    )
+    combination = Combination(rows, labels, rivals, tuple(Fraction(weight, total) for weight in weights))
+    if _plain(combination) != value:
         raise ValueError("weights must be whole numbers in lowest terms")
     return combination
-
-
-_TYPES = {
-    "n_samples": int, "n_features": int, "fit_intercept": bool, "number_type": str, "reason": str, "digest": str,
-}  # fmt: skip
-_READERS: dict[str, Callable[[Any], Any]] = {
-    **{name: partial(_require_type, required=required) for name, required in _TYPES.items()},
-    "separable": lambda value: None if value is None else _require_type(value, bool),
-    "classes": lambda value: tuple(map(_read_label, _require_type(value, list))),
-    "coef": _read_numbers,
-    "intercept": _read_numbers,
-    "margin": lambda value: None if value is None else Margin(*(_require_type(number, float) for number in value)),
-    "support": _read_combination,
-    "witness": _read_combination,
-}
 
 
 def _unique_keys(entries: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,14 +17,26 @@ MIN_SQUARABLE, MAX_SQUARABLE = 1e-140, 1e140  # the squares of numbers between t
 
 
 class Hyperplanes(NamedTuple):
-    """The weights that predict, in float64: w (1, d) for two classes, else theta (K, d), one row per class."""
+    """The weights that predict, in float64, with a row for every class. Of two classes, the row of the first is 0."""
 
-    w: np.ndarray
-    b: np.ndarray
+    theta: np.ndarray  # (K, d)
+    b: np.ndarray  # (K,)
     classes: np.ndarray
 
     def scores(self, X: Any) -> np.ndarray:
-        return safe_sparse_dot(X, self.w.T, dense_output=True) + self.b
+        return safe_sparse_dot(X, self.theta.T, dense_output=True) + self.b
+
+    def nearest(self, s: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return for every row of scores the smallest lead / |theta_own - theta_r| over rivals r, and that rival.
+
+        codes: of the class y that leads."""
+        every = np.arange(len(s))
+        lead, between = s[every, codes][:, None] - s, _distances(self.theta)[codes]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.where((between == 0) & (lead == 0), 0.0, lead / between)
+        distance[every, codes] = np.inf
+        rival = distance.argmin(axis=1)
+        return distance[every, rival], rival
 
 
 class Margins(NamedTuple):
@@ -69,13 +81,12 @@ def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
     array([ 5.2, -1. ])
     """
     planes, X = hyperplanes(model), check_features(model, X)
-    codes = None if y is None else codes_among(y, X.shape[0], planes.classes)
     s = planes.scores(X)
-    if len(planes.w) == 1:
-        distance = s[:, 0] / norm(planes.w)
-        return distance if codes is None else np.where(codes == 1, distance, -distance)
-    own = s.argmax(axis=1) if codes is None else codes
-    return _nearest(planes, s, own)[0]
+    if y is not None:
+        codes = codes_among(y, X.shape[0], planes.classes)
+    else:  # with two classes, the side of the second is positive
+        codes = s.argmax(axis=1) if len(planes.classes) > 2 else np.ones(len(s), np.intp)
+    return planes.nearest(s, codes)[0]
 
 
 def project(model: Any, X: Any) -> np.ndarray:
@@ -105,20 +116,16 @@ def project(model: Any, X: Any) -> np.ndarray:
     (array([[-0.12, -0.16]]), np.True_)
     """
     planes, X = hyperplanes(model), check_features(model, X)
-    s = planes.scores(X)
-    if len(planes.w) == 1:
-        length = norm(planes.w)
-        normal, distance = planes.w / length, s[:, 0] / length
-    else:
-        between = _distances(planes.w) + np.diag(np.full(len(planes.w), np.inf))
-        if not between.all():
-            first, second = planes.classes[np.argwhere(between == 0)[0]].tolist()
-            raise ValueError(
-                f"The classes {first!r} and {second!r} have equal weights: there is no decision boundary between them."
-            )
-        own = s.argmax(axis=1)
-        distance, rival = _nearest(planes, s, own)
-        normal = (planes.w[own] - planes.w[rival]) / between[own, rival][:, None]
+    s, between = planes.scores(X), _distances(planes.theta)
+    equal = np.argwhere((between == 0) & ~np.eye(len(between), dtype=bool))
+    if len(equal):
+        first, second = planes.classes[equal[0]].tolist()
+        raise ValueError(
+            f"The classes {first!r} and {second!r} have equal weights: there is no decision boundary between them."
+        )
+    codes = s.argmax(axis=1)
+    distance, rival = planes.nearest(s, codes)
+    normal = (planes.theta[codes] - planes.theta[rival]) / between[codes, rival][:, None]
     return (X.toarray() if sp.issparse(X) else X) - distance[:, None] * normal
 
 
@@ -189,27 +196,24 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     Margins(functional=array([25., 25.,  0.]), geometric=array([5., 5., 0.]))
     """
     planes, X = hyperplanes(model), check_features(model, X)
-    codes = codes_among(y, X.shape[0], planes.classes)
-    s = planes.scores(X)
-    if len(planes.w) == 1:
-        functional = true_lead(s[:, 0], codes)
-        return Margins(functional, functional / norm(planes.w))
-    functional, centred = true_lead(s, codes), planes.w - planes.w.mean(axis=0)
+    functional = true_lead(planes.scores(X), codes_among(y, X.shape[0], planes.classes))
+    centred = planes.theta - planes.theta.mean(axis=0)
     return Margins(functional, functional / (math.sqrt(2) * norm(centred)))
 
 
 def true_lead(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the score of the true class minus that of its best rival; scores of two classes are one number each."""
+    """Return the score of the true class minus that of its best rival; scores of two classes may be one number each."""
     return leads(scores, codes)[0]
 
 
 def leads(scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the score of the true class minus that of its best rival, as `true_lead` does, and the rival."""
-    if scores.ndim == 1:
-        return np.where(codes == 1, scores, -scores), 1 - codes
-    every, others = np.arange(len(scores)), scores.copy()
-    others[every, codes] = -np.inf
-    rivals = others.argmax(axis=1)
+    if scores.ndim == 1 or scores.shape[1] == 1:
+        s = scores.ravel()
+        return np.where(codes == 1, s, -s), 1 - codes
+    every, rival_scores = np.arange(len(scores)), scores.copy()
+    rival_scores[every, codes] = -np.inf
+    rivals = rival_scores.argmax(axis=1)
     return scores[every, codes] - scores[every, rivals], rivals
 
 
@@ -293,18 +297,10 @@ def hyperplanes(model: Any) -> Hyperplanes:
             f"The weights of this {name} are all zero{' or equal' * (len(w) > 1)}: there is no hyperplane."
         )
     threshold = getattr(model, "threshold_", None)  # the boundary is where predictions change
-    return Hyperplanes(w, b if threshold is None else b - threshold, classes)
-
-
-def _nearest(planes: Hyperplanes, s: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for every row of scores the smallest lead / |theta_own - theta_r| over the rivals r, and that rival."""
-    lead = s[np.arange(len(s)), own][:, None] - s
-    between = _distances(planes.w)[own]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distance = np.where((between == 0) & (lead == 0), 0.0, lead / between)
-    distance[np.arange(len(s)), own] = np.inf
-    rival = distance.argmin(axis=1)
-    return distance[np.arange(len(s)), rival], rival
+    b = b if threshold is None else b - threshold
+    if len(w) == 1:
+        w, b = np.vstack([np.zeros_like(w), w]), np.append(0.0, b)
+    return Hyperplanes(w, b, classes)
 
 
 def _distances(theta: np.ndarray) -> np.ndarray:

@@ -58,22 +58,29 @@ class PairList(NamedTuple):
         return PairList(self.rows[indices], self.rivals[indices])
 
 
-def pair_points(x: np.ndarray, own: np.ndarray, rivals: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return f(x, y) - f(x, r) for every row x, its own class y and the rival r; y x for two classes."""
+def class_parts(codes: np.ndarray, rivals: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return c of every pair, with f(x, y) - f(x, r) = c x as one row of weights per class; y x for two classes.
+
+    c is 1 for the pair's own class and -1 for the rival; for two classes it is the sign y alone.
+    """
     if n_classes == 2:
-        return x * np.where(own == 1, 1, -1)[:, None]
-    z, every = np.zeros((len(x), n_classes, x.shape[1]), x.dtype), np.arange(len(x))
-    z[every, own], z[every, rivals] = x, -x
-    return z.reshape(len(x), -1)
+        return np.where(codes == 1, 1, -1)[:, None]
+    c, every = np.zeros((len(codes), n_classes), np.int64), np.arange(len(codes))
+    c[every, codes], c[every, rivals] = 1, -1
+    return c
+
+
+def pair_points(x: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """Return the points f(x, y) - f(x, r) of pairs, one flat row each, from their rows x and class parts."""
+    return (parts[:, :, None] * x[:, None, :]).reshape(len(x), -1)
 
 
 class HullPoints:
     """The points of a data set, scaled for floating point: x becomes (x - centre) / unit.
 
     There are too many points to store, so they are computed on request. Two classes have one weight row and z = y x;
-    more have a row each. With an intercept, the bias belongs to no distance: it is an equation on the weights of the
-    points instead. Norms are divided by sqrt(2) for several classes, so that two classes have the same margin either
-    way.
+    more have a row each, and z is divided by sqrt(2), so that two classes have the same margin either way. With an
+    intercept, the bias belongs to no distance: it is an equation on the weights of the points instead.
     """
 
     def __init__(self, examples: Examples, fit_intercept: bool, scale_features: bool) -> None:
@@ -92,7 +99,9 @@ class HullPoints:
         if not scale_features:
             largest = np.full(self.d, largest.max(initial=0.0))
         self.unit = np.exp2(np.ceil(np.log2(np.where(largest > 0, largest, 1.0))))  # powers of two divide exactly
-        self.width = self.d if self.binary else self.d * self.n_classes
+        self.n_rows = 1 if self.binary else self.n_classes  # of weights
+        self.root = 1.0 if self.binary else np.sqrt(2.0)
+        self.width = self.d * self.n_rows
         self.signs = examples.signs  # for two classes
         self.by_class = [np.flatnonzero(self.codes == k) for k in range(self.n_classes)]
 
@@ -105,64 +114,49 @@ class HullPoints:
     def leads(self, theta: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the lead of each example's class over its best rival under unscaled weights, and that rival."""
         s = products(self.X, theta) + b
-        lead, rivals = leads(s[:, 0] if self.binary else s, self.codes)
+        lead, rivals = leads(s, self.codes)
         return lead, rivals.astype(np.int32, copy=False)
 
-    def norm(self, theta: np.ndarray) -> float:
-        """Return the length by which a lead is divided to be a distance."""
-        return norm(theta) if self.binary else np.sqrt(2.0) * norm(theta)
+    def parts(self, pairs: PairList) -> np.ndarray:
+        """Return the class parts of points."""
+        return class_parts(self.codes[pairs.rows], pairs.rivals, self.n_classes) / self.root
 
     def equations(self, pairs: PairList) -> tuple[np.ndarray, np.ndarray]:
         """Return V = (z, E), the points and the equations sum of a E = e on their weights, and e."""
-        rows, rivals = pairs
-        m, codes = len(rows), self.codes[rows]
-        if self.width > max(m, 1024):
-            z = self._embedded(rows, codes, rivals)
-        else:
-            z = pair_points(self._scaled(rows), codes, rivals, self.n_classes) / (1.0 if self.binary else np.sqrt(2.0))
+        m, parts = len(pairs.rows), self.parts(pairs)
+        wide = self.width > max(m, 1024)
+        z = self._embedded(pairs.rows, parts) if wide else pair_points(self._scaled(pairs.rows), parts)
         E = np.ones((m, 1))
         if self.fit_intercept:
-            E = np.hstack([E, pair_points(E, codes, rivals, self.n_classes)])
+            E = np.hstack([E, parts * self.root])
         size = np.sqrt((z * z).sum() / m) or 1.0
         e = np.zeros(E.shape[1])
         e[0] = size
         return np.hstack([z, size * E]), e
 
     def combination(self, pairs: PairList, a: np.ndarray) -> np.ndarray:
-        """Return theta = sum of a z, scaled; a row for two classes, else one row per class."""
-        rows, rivals = pairs
-        if self.binary:
-            coefficients = (a * self.signs[rows])[None, :]
-        else:
-            coefficients = np.zeros((self.n_classes, len(rows)))
-            np.add.at(coefficients, (self.codes[rows], np.arange(len(rows))), a)
-            np.add.at(coefficients, (rivals, np.arange(len(rows))), -a)
+        """Return p = sum of a z, scaled; a row for two classes, else one row per class."""
+        coefficients = (self.parts(pairs) * a[:, None]).T
         if self.sparse:
-            return np.asarray((self.X[rows].T @ coefficients.T).T) / self.unit
-        return coefficients @ self._scaled(rows)
+            return np.asarray((self.X[pairs.rows].T @ coefficients.T).T) / self.unit
+        return coefficients @ self._scaled(pairs.rows)
 
     def bias(self, multipliers: np.ndarray, size: float) -> np.ndarray:
-        """Return b from the multipliers of the equations."""
+        """Return b from the multipliers of the equations, for theta = p."""
         if not self.fit_intercept:
-            return np.zeros(1 if self.binary else self.n_classes)
-        return -size * multipliers[1:] * (1.0 if self.binary else 2.0)  # z is divided by sqrt(2), and so is its theta
+            return np.zeros(self.n_rows)
+        return -size * multipliers[1:] * self.root
 
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
         x = self.X[rows]
         x = x.toarray() if self.sparse else x
         return (x.astype(np.float64) - self.centre) / self.unit
 
-    def _embedded(self, rows: np.ndarray, codes: np.ndarray, rivals: np.ndarray) -> np.ndarray:
+    def _embedded(self, rows: np.ndarray, parts: np.ndarray) -> np.ndarray:
         """Return points with the dot products of the true ones, which would be too wide, and one dimension each."""
         x = self.X[rows].multiply(1.0 / self.unit).tocsr() if self.sparse else self._scaled(rows)
         G = x @ x.T
-        G = G.toarray() if sp.issparse(G) else G
-        if self.binary:
-            G *= np.outer(self.signs[rows], self.signs[rows])
-        else:
-            shared = (codes[:, None] == codes).astype(np.float64) + (rivals[:, None] == rivals)
-            shared -= (codes[:, None] == rivals).astype(np.float64) + (rivals[:, None] == codes)
-            G *= shared / 2
+        G = (G.toarray() if sp.issparse(G) else G) * (parts @ parts.T)
         G[np.diag_indices_from(G)] += max(GRAM_JITTER * np.trace(G), np.finfo(float).tiny)
         return np.linalg.cholesky(G)
 
@@ -231,9 +225,9 @@ def _first_support(points: HullPoints, lead: np.ndarray) -> PairList:
     """
     worst = int(np.argmin(lead))
     y = int(points.codes[worst])
-    others = np.flatnonzero(points.codes != y)
-    other = int(others[np.argmin(lead[others])])
-    return PairList(np.array([worst, other]), np.array([points.codes[other], y], np.int32))
+    candidates = np.flatnonzero(points.codes != y)
+    second = int(candidates[np.argmin(lead[candidates])])
+    return PairList(np.array([worst, second]), np.array([points.codes[second], y], np.int32))
 
 
 def _working_set(
@@ -267,13 +261,13 @@ def _nearest(V: np.ndarray, e: np.ndarray, active: ActiveSet, tol: float, tick: 
     while True:
         work_per_cycle = V.size + 4.0 * V.shape[1] * active.size[0]
         max_cycles = min(MAX_CYCLES, max(1, patience * int(MAX_WORK / work_per_cycle)))
-        before = active.members[: active.size[0]].tolist()
+        members = active.members[: active.size[0]].tolist()
         tick(max_cycles * work_per_cycle)
         multipliers, cycles = nearest_point(V, e, active, tol, max_cycles)
         if cycles < max_cycles:
             return multipliers
         # the next call tries the same points again, so it needs enough cycles to get beyond them
-        patience = 1 if active.members[: active.size[0]].tolist() != before else 4 * patience
+        patience = 1 if active.members[: active.size[0]].tolist() != members else 4 * patience
 
 
 def measure_round(
@@ -286,8 +280,8 @@ def measure_round(
         low, high = (float(lead[members].min()) for members in points.by_class)
         shift = (low - high) / 2
         b, lead = b + shift, lead + shift * points.signs
-    reached = float(lead.min()) / (points.norm(theta) or 1.0)
-    distance = points.norm(points.combination(support, weights)) / (1.0 if points.binary else 2.0)
+    reached = float(lead.min()) / (points.root * norm(theta) or 1.0)
+    distance = norm(points.combination(support, weights))
     return SearchRound(unscaled, b, lead, rivals, reached, distance, support, weights)
 
 
@@ -301,16 +295,14 @@ def _with_equal_leads(points: HullPoints, V: np.ndarray, n_equations: int) -> tu
     ones = np.ones(len(z))
     basis = np.linalg.qr(E)[0] if E.shape[1] else np.zeros((len(z), 0))
     w = np.linalg.lstsq(z - basis @ (basis.T @ z), ones - basis @ (basis.T @ ones), rcond=None)[0]
-    b = np.linalg.lstsq(E, ones - z @ w, rcond=None)[0] * size if E.shape[1] else np.zeros(1)
-    if points.binary:
-        return w[None], b
-    return w.reshape(points.n_classes, -1) / np.sqrt(2.0), b if E.shape[1] else np.zeros(points.n_classes)
+    b = np.linalg.lstsq(E, ones - z @ w, rcond=None)[0] * size if E.shape[1] else np.zeros(points.n_rows)
+    return w.reshape(points.n_rows, -1) / points.root, b
 
 
 def descend(points: HullPoints, gap: float, tick: Tick) -> Iterator[SearchRound]:
     """Yield rounds of dual coordinate descent, until reached and distance are within gap."""
     n, d = points.X.shape
-    K = 1 if points.binary else points.n_classes
+    K = points.n_rows
     rows, unit = as_rows(points.X), float(points.unit[0])
     theta, b = np.zeros((K, d), order="F" if points.sparse else "C"), np.zeros(K)
     alpha = np.zeros(n if points.binary else (n, K))
@@ -338,11 +330,11 @@ def descend(points: HullPoints, gap: float, tick: Tick) -> Iterator[SearchRound]
 
 def _balance_bias(points: HullPoints, pairs: PairList, weights: np.ndarray) -> np.ndarray:
     """Return the weights times a factor per class, over that of the rival, so that the bias parts cancel (Osborne)."""
-    own, K = points.codes[pairs.rows], points.n_classes
+    codes, K = points.codes[pairs.rows], points.n_classes
     factor = np.ones(K)
     for _ in range(BALANCING_STEPS):
-        scaled = weights * factor[own] / factor[pairs.rivals]
-        outgoing, incoming = np.bincount(own, scaled, K), np.bincount(pairs.rivals, scaled, K)
+        scaled = weights * factor[codes] / factor[pairs.rivals]
+        outgoing, incoming = np.bincount(codes, scaled, K), np.bincount(pairs.rivals, scaled, K)
         used = (outgoing > 0) & (incoming > 0)
         factor[used] *= (incoming[used] / outgoing[used]) ** 0.25  # not the square root: the rival's factor moves, too
-    return weights * factor[own] / factor[pairs.rivals]
+    return weights * factor[codes] / factor[pairs.rivals]

@@ -1,8 +1,8 @@
 """Compares the updates of a fitted model with its mistake bound: perceptrons, kernel perceptrons and taggers.
 
-The bound of `bounds.py` is for zero initial weights and no margin. `most_updates` extends it to any start, learning
-rate and margin. A kernel K stands for features whose dot products are K(x, x'); those are bounded. A tagger makes an
-update per sentence, and its bound is that of the features of whole labellings (Collins 2002).
+A Perceptron has the bound of `bounds.py` for its start, learning rate and margin. A kernel K stands for features whose
+dot products are K(x, x'); those are bounded. A tagger makes an update per sentence, and its bound is that of the
+features of whole labellings (Collins 2002).
 """
 
 import math
@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.labels import places_of
-from perceptrons.engine.training.learner import LinearLearner, initial_weights
-from perceptrons.engine.training.schemes import n_rows
+from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.inspection.weights import constant_feature
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
@@ -26,11 +25,10 @@ from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.estimator import tokens_to_label
 from perceptrons.sequence.tokens import read_labels
 from perceptrons.structured import StructuredPerceptron
-from perceptrons.theory.bounds import EPS, Bound, mistake_bound
-from perceptrons.theory.examples import Examples, check_examples, check_features, codes_among
+from perceptrons.theory.bounds import EPS, Bound, join_bias, mistake_bound, most_updates, starting_weights
+from perceptrons.theory.examples import Examples, check_examples, check_features, codes_among, known_codes
 from perceptrons.theory.results import TheoryResult
 
-MAX_ROOT = 1e150  # of a bound: its square is still a float
 MAX_KERNEL_EXAMPLES = 4000  # their kernel matrix is decomposed
 MAX_NEGATIVE_EIGENVALUE = 1e-9  # relative to the largest; more is not rounding
 SAFETY_FACTOR = 1 + 1e-9  # for the rounding of sums and decompositions
@@ -191,64 +189,6 @@ def constant_of(model: Perceptron) -> float:
     return constant_feature(model) or 1.0
 
 
-def starting_weights(
-    model: Perceptron, examples: Examples, dtype: Any, seed: int, constant: float, coef: Any = None, bias: Any = None
-) -> np.ndarray:
-    """Return the initial weights of `model.fit` on these examples, made by `join_bias`."""
-    if not model.fit_intercept and bias is not None and np.any(bias):
-        raise ValueError("fit_intercept=False means an intercept of 0, but the one to start from is not 0: drop one.")
-    shape = n_rows("joint", len(examples.classes)), examples.X.shape[1]
-    return join_bias(*initial_weights(model, shape, dtype, seed, coef, bias), constant)
-
-
-def join_bias(w: np.ndarray, b: np.ndarray, constant: float) -> np.ndarray:
-    """Return weights and that of the constant feature: a vector (d + 1,), or for several classes one row each."""
-    joined = np.hstack([w, b[:, None] / constant])
-    return np.array(joined[0] if len(joined) == 1 else joined, np.float64)
-
-
-def falling_distance(bound: Bound, eta0: float) -> tuple[np.ndarray, float]:
-    """Return w* from `join_bias`, and the rho for which |w_k - rho w*|^2 falls at every update: eta0 R^2 / gamma."""
-    solution = join_bias(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
-    factor = math.sqrt(2) if solution.ndim == 2 else 1.0
-    return solution, float(eta0) * bound.radius**2 / bound.margin * factor
-
-
-def most_updates(bound: Bound, start: np.ndarray, eta: float, margin: float) -> int:
-    """Return the bound for any start w0, learning rate eta and required margin m; w0 is made by `join_bias`.
-
-    |w_k|^2 <= |w0|^2 + k (eta^2 R^2 + 2 eta m) and w_k·u >= w0·u + eta (k gamma - sqrt(k epochs) D), so k is at most
-    the largest at which both can be. Everything is divided by eta, and for several classes, where R, gamma and D are
-    sqrt(2) times as long, by sqrt(2). With q = sqrt(k) and any b above it
-
-        gamma q^2 - sqrt(epochs) D q + w0·u <= |(w0, c b)|,    c^2 = R^2 + 2 m / eta
-
-    and the larger root q of the equation is a better b. So every b is a valid bound, and they
-    decrease to the largest root.
-    """
-    several = start.ndim == 2
-    w = (start - start.mean(axis=0)) / math.sqrt(2) if several else start
-    if margin == 0 and not w.any():
-        return bound.updates
-    w, u = w / eta, join_bias(np.atleast_2d(bound.coef), np.atleast_1d(bound.intercept), bound.intercept_scaling)
-    length = float(np.linalg.norm(w)) * (1 + (w.size + 8) * EPS)
-    along = float(np.sum(w * u)) - 2 * (w.size + 8) * EPS * length
-    c = math.sqrt(bound.radius**2 + (1 if several else 2) * margin / eta)
-    gamma, slope = bound.margin, math.sqrt(bound.epochs or 0) * bound.deviation
-    b = (slope + c + math.sqrt((slope + c) ** 2 + 8 * gamma * length)) / (2 * gamma)  # with |(w0, c b)| <= |w0| + c b
-    for _ in range(1000):
-        above = math.hypot(length, c * b) - along
-        root = (slope + math.sqrt(slope**2 + 4 * gamma * max(0.0, above))) / (2 * gamma)
-        if root >= b * (1 - 1e-13):
-            break
-        b = root
-    if not b < MAX_ROOT:
-        raise ValueError(
-            "The bound is too large for a float: the scales of the start, the step and the data differ too much."
-        )
-    return math.floor((b * (1 + 1e-12)) ** 2)
-
-
 def check_covered(model: Perceptron, learner: LinearLearner) -> None:
     """Raise ValueError for parameters that the mistake bound does not cover."""
     several = len(learner.classes) > 2
@@ -338,12 +278,10 @@ def _tagger_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any) -> Bo
     tokens, is_flat = tokens_to_label(model, X, lengths)
     epochs = _passes(model, len(tokens.starts) - 1)
     target = read_labels(y, tokens.starts, by_sequence=not is_flat)
-    places = {label: place for place, label in enumerate(learner.classes.tolist())}
-    codes = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)
+    codes = known_codes(target, learner.classes)
     if (codes < 0).any():
-        label = target.classes.tolist()[int(np.argmax(codes < 0))]
+        label = target.classes.tolist()[target.codes[int(np.argmax(codes < 0))]]
         raise ValueError(f"y has the label {label!r}, which the tagger does not know: give what it learned from.")
-    codes = codes[target.codes]
     margins, R, coef, arcs = _sequence_margins(model, tokens, codes)
     n = len(margins)
     required_margin = 2 * float(model.margin or 0.0) / float(model.eta0)
@@ -351,10 +289,10 @@ def _tagger_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any) -> Bo
     separable = True if n and (margins > 0).all() else None
     bounds = [(float(epochs * n), 1.0, 0.0)]  # updates, gamma, D
     for gamma in np.unique(margins[margins > 0]).tolist():
-        D = float(np.sqrt((np.maximum(0.0, gamma - margins) ** 2).sum()))
+        D = float(np.linalg.norm(np.maximum(0.0, gamma - margins)))
         bounds.append((((reach + math.sqrt(epochs) * D) / gamma) ** 2, gamma, D))
-    best = min(bounds, key=lambda bound: bound[0])
-    updates, gamma, D = math.floor(best[0] * SAFETY_FACTOR), best[1], best[2]
+    limit, gamma, D = min(bounds, key=lambda bound: bound[0])
+    updates = math.floor(limit * SAFETY_FACTOR)
     any_epochs = None if D == 0 and updates < epochs * n else epochs
     return Bound(updates, R, gamma, D, separable, any_epochs, coef, arcs, n)
 
@@ -366,11 +304,11 @@ def _sequence_margins(
     learner, starts = learner_of(model), tokens.starts
     coef, arcs = np.asarray(model.coef_last_, np.float64), np.asarray(learner.predicting("last")[1], np.float64)
     norm = math.sqrt(float((coef**2).sum() + (arcs**2).sum())) or 1.0
-    s = learner.best_through(tokens, "last", learner.limits(model, stream=True).barrier)
+    s = learner.scores_through(tokens, "last", learner.limits(model, stream=True).barrier)
     values = np.asarray(tokens.rows.values, np.float64)
     shape = (len(tokens.rows.starts) - 1, coef.shape[1])
     rows = sp.csr_matrix((values, tokens.rows.columns, tokens.rows.starts), shape=shape)
-    own = np.asarray(rows.multiply(sp.csr_matrix(coef[y])).sum(axis=1)).ravel() if len(y) else np.zeros(0)
+    true_scores = np.asarray(rows.multiply(sp.csr_matrix(coef[y])).sum(axis=1)).ravel() if len(y) else np.zeros(0)
     token_norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     rivals = s.copy()
     rivals[np.arange(len(y)), y] = -np.inf
@@ -381,7 +319,7 @@ def _sequence_margins(
             continue  # there is nothing to label
         labels, scores = y[begin:end], s[begin:end]
         steps = [arcs[-1, labels[0]], *arcs[labels[:-1], labels[1:]].tolist(), arcs[labels[-1], -1]]
-        score = float(own[begin:end].sum() + sum(steps))
+        score = float(true_scores[begin:end].sum() + sum(steps))
         rounding = 8 * (end - begin + 2) * eps * (abs(score) + float(np.abs(scores[np.isfinite(scores)]).max()))
         margins.append(score - float(rivals[begin:end].max()) - rounding)
         square = 2 * float(token_norms[begin:end].sum()) ** 2  # of the distance to the features of another labelling

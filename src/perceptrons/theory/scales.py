@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from perceptrons.inspection.units import are_scaled
-from perceptrons.inspection.weights import dense_coef
+from perceptrons.inspection.weights import are_scaled, dense_coef
 from perceptrons.theory.examples import check_features, check_rows
 from perceptrons.theory.geometry import norms
 
@@ -122,9 +121,9 @@ def even(X: Any, centre: bool = True) -> Any:
     """
     X = check_rows(X)
     if centre and not sp.issparse(X):
-        measured = scales(X)
-        deviations = np.where(measured.deviations > 0, measured.deviations, 1.0)
-        return np.where(measured.constant, 0.0, (X - measured.means) / deviations)
+        stats = scales(X)
+        deviations = np.where(stats.deviations > 0, stats.deviations, 1.0)
+        return np.where(stats.constant, 0.0, (X - stats.means) / deviations)
     largest = largest_values(X)
     unit = np.where(largest > 0, largest, 1.0)
     if not sp.issparse(X):

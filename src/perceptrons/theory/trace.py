@@ -7,8 +7,10 @@ frame, LaTeX, CSV or plain values.
 import copy
 import csv
 import io
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -19,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.html import Html, block, escaped, note, table
 from perceptrons.engine.training.base import learner_of, recorded
-from perceptrons.engine.training.epochs import Counts, Enough, Recorder
+from perceptrons.engine.training.epochs import Counts, Trainee, pieces
 from perceptrons.engine.training.labels import Target, read_target
 from perceptrons.engine.wording import count
 from perceptrons.kernel import KernelPerceptron
@@ -44,6 +46,10 @@ LATEX_ESCAPES = {
 }  # fmt: skip
 
 
+class _LimitReached(Exception):  # noqa: N818 (no error: how a recording ends)
+    """As many visits or updates were recorded as the caller wants."""
+
+
 class TracedWeights(NamedTuple):
     """The last and the average weights at one moment: one row for two classes, else one row per class.
 
@@ -57,9 +63,9 @@ class TracedWeights(NamedTuple):
     alpha: Any = None  # (n_examples, n_rows)
     alpha_average: Any = None
 
-    def share_unchanged(self, before: "TracedWeights") -> "TracedWeights":
-        """Return the same weights, with the arrays of `before` where nothing changed, which saves memory."""
-        pairs = zip(before, self, strict=True)
+    def share_unchanged(self, previous: "TracedWeights") -> "TracedWeights":
+        """Return the same weights, with the arrays of `previous` where nothing changed, which saves memory."""
+        pairs = zip(previous, self, strict=True)
         return TracedWeights(*(old if old is not None and np.array_equal(old, new) else new for old, new in pairs))
 
     def parts(self) -> list[tuple[str, str, np.ndarray, np.ndarray | None]]:
@@ -68,14 +74,11 @@ class TracedWeights(NamedTuple):
             return [("", "alpha", self.alpha.T, None), ("average_", "alpha", self.alpha_average.T, None)]
         return [("", "w", self.coef, self.intercept), ("average_", "w", self.coef_average, self.intercept_average)]
 
-    def n_numbers(self) -> int:
-        return sum(part.size for part in self if part is not None)
-
-    def changed_rows(self, before: "TracedWeights") -> list[int]:
-        """Return the rows of weights that differ from those before."""
+    def changed_rows(self, previous: "TracedWeights") -> list[int]:
+        """Return the rows of weights that differ from those previous."""
         if self.alpha is not None:
-            return np.flatnonzero((self.alpha != before.alpha).any(axis=0)).tolist()
-        changed = (self.coef != before.coef).any(axis=1) | (self.intercept != before.intercept)
+            return np.flatnonzero((self.alpha != previous.alpha).any(axis=0)).tolist()
+        changed = (self.coef != previous.coef).any(axis=1) | (self.intercept != previous.intercept)
         return np.flatnonzero(changed).tolist()
 
     def in_public_shape(self) -> dict[str, Any]:
@@ -240,13 +243,12 @@ def trace(
         raise ValueError("y has several labels per example, and a trace is of one: trace the labels one by one.")
     if not _is_fitted(trained) and trained.classes is None and len(target.classes) == 1:
         trained.classes = list(_class_pair(target))
-    recorder = (_KernelVisitRecorder if isinstance(trained, KernelPerceptron) else _VisitRecorder)(
-        trained, rows, target, visits, updates, is_weighted=sample_weight is not None
-    )
+    limits = (math.inf if visits is None else visits), (math.inf if updates is None else updates)
+    recorder = _Recorder(trained, rows, target, *limits, _batch_size(trained, sample_weight is not None))
     try:
         with recorded(trained, recorder):
             trained.fit(X, y, sample_weight=sample_weight, **start)
-    except Enough:
+    except _LimitReached:
         trained.stop_reason_, trained.converged_ = None, False
     trained.set_params(warm_start=getattr(model, "warm_start", False))
     names = getattr(trained, "feature_names_in_", None)
@@ -268,6 +270,15 @@ def _is_fitted(model: Any) -> bool:
     return True
 
 
+def _batch_size(model: Any, has_weights: bool) -> int:
+    """Return the number of examples per update, 0 for a whole epoch."""
+    size = getattr(model, "batch_size", 1)  # a kernel has none
+    # repetitions count in a batch, so only the pass knows where one ends
+    if isinstance(size, str) or (size != 1 and (has_weights or model.class_weight is not None)):
+        return 0
+    return int(size)
+
+
 def _class_pair(target: Target) -> tuple[Any, Any]:
     """Return two classes in order, the only one of y among them."""
     only = target.classes.tolist()[0]
@@ -282,72 +293,68 @@ def _class_pair(target: Target) -> tuple[Any, Any]:
     )
 
 
-def _row_names(model: Any, classes: list[Any], weights: TracedWeights) -> list[Any]:
+def _row_names(model: Any, classes: np.ndarray, weights: TracedWeights) -> list[Any]:
     """Return the names of the rows of weights: the classes, or numbers if the rows are pairs of classes."""
-    return list(range(len(weights.parts()[0][2]))) if model.multiclass == "ovo" else classes
+    return list(range(len(weights.parts()[0][2]))) if model.multiclass == "ovo" else classes.tolist()
 
 
-class _VisitRecorder(Recorder):
-    """Records the visits of a linear model."""
+class _Recorder:
+    """Makes the visits of a model that is fitted (`recorded` in `base.py`), one batch at a time, and records them."""
 
-    def __init__(
-        self, model: Any, X: Any, target: Target, max_visits: int | None, max_updates: int | None, is_weighted: bool
-    ):
-        super().__init__()
-        self.model, self.X, self.target = model, X, target
-        self.max_visits = np.inf if max_visits is None else max_visits
-        self.max_updates = np.inf if max_updates is None else max_updates
-        self.size = self.batch_size(is_weighted)
+    def __init__(self, model: Any, X: Any, target: Target, max_visits: float, max_updates: float, batch_size: int):
+        """batch_size: examples that are learned from at once; 0: all of an epoch."""
+        self.model, self.X, self.target, self.batch_size = model, X, target, batch_size
+        self.max_visits, self.max_updates = max_visits, max_updates
         self.visits: list[Visit] = []
         self.start: TracedWeights | None = None
-        self.latest: TracedWeights | None = None
-        self.n_updates = 0
+        self.epoch = 0
+        self.n_updates, self.n_numbers = 0, 0
         self.codes: np.ndarray | None = None
-        self.scores: list[np.ndarray] = []
-        self.n_numbers = 0
 
-    def batch_size(self, is_weighted: bool) -> int:
-        """Return the number of examples per update, 0 for a whole epoch."""
-        size = 0 if isinstance(self.model.batch_size, str) else int(self.model.batch_size)
-        # repetitions count in a batch, so only the pass knows where one ends
-        return 0 if size != 1 and (is_weighted or self.model.class_weight is not None) else size
+    def __call__(self, trainee: Trainee, order: np.ndarray) -> Iterator[Counts]:
+        """Make the visits of an epoch."""
+        learner = trainee.learner
+        self.epoch = self.epoch + 1 if self.epoch else learner.epochs + 1
+        for batch in pieces(order, self.batch_size or max(1, len(order))):
+            if len(self.visits) >= self.max_visits or self.n_updates >= self.max_updates:
+                raise _LimitReached
+            if self.start is None:
+                self.start = self.weights(learner)
+            scores = [np.asarray(self.score(learner, i), np.float64).ravel() for i in batch]
+            each = [_count_alone(trainee, batch[[k]]) for k in range(len(batch))] if len(batch) > 1 else []
+            total = _count(trainee, batch)
+            self._record(learner, batch, scores, each or [total])
+            yield total
 
-    def enough(self) -> bool:
-        return len(self.visits) >= self.max_visits or self.n_updates >= self.max_updates
-
-    def before(self, learner: Any, part: np.ndarray) -> None:
-        if self.start is None:
-            self.start = self.latest = self.weights(learner)
-        self.scores = [np.asarray(self.score(learner, i), np.float64).ravel() for i in part]
-
-    def after(self, learner: Any, part: np.ndarray, counts: list[Counts]) -> None:
-        before, after = self.latest, self.weights(learner)
-        assert before is not None
-        after = after.share_unchanged(before)
+    def _record(self, learner: Any, batch: np.ndarray, scores: list[np.ndarray], counts: list[Counts]) -> None:
+        """Add the visits of a batch, whose weights change at its last example."""
+        assert self.start is not None
+        previous = self.visits[-1].weights if self.visits else self.start
+        weights = self.weights(learner).share_unchanged(previous)
         classes, codes = learner.classes.tolist(), self.class_codes(learner)
-        names = _row_names(self.model, classes, after)
-        for place, (i, s, visit_counts) in enumerate(zip(part.tolist(), self.scores, counts, strict=True)):
-            ends_batch = place == len(part) - 1  # the weights change there
+        names = _row_names(self.model, learner.classes, weights)
+        moved = tuple(names[row] for row in weights.changed_rows(previous)) if len(classes) > 2 else ()
+        for place, (i, s, visit_counts) in enumerate(zip(batch.tolist(), scores, counts, strict=True)):
+            ends_batch = place == len(batch) - 1
             self.n_updates += visit_counts.updates
-            changed = after.changed_rows(before) if ends_batch and len(s) > 1 else []
+            by_row = s if len(s) == 1 else s[None]
             self.visits.append(
                 Visit(
                     k=self.n_updates,
-                    epoch=int(self.epoch or 1),
+                    epoch=self.epoch,
                     example=i,
                     x=(self.X[[i]].toarray()[0] if sp.issparse(self.X) else np.array(self.X[i])).astype(np.float64),
                     y=classes[codes[i]],
-                    predicted=classes[int(self.winners(learner, s)[0])],
+                    predicted=classes[int(learner.winners(by_row, getattr(self.model, "zero_score", "mistake"))[0])],
                     score=float(s[0]) if len(s) == 1 else s,
-                    margin=float(true_lead(s if len(s) == 1 else s[None], codes[[i]])[0]) + 0.0,  # 0 for -0
+                    margin=float(true_lead(by_row, codes[[i]])[0]) + 0.0,  # 0 for -0
                     mistake=visit_counts.mistakes > 0,
                     update=visit_counts.updates > 0,
-                    weights=after if ends_batch else before,
-                    moved=tuple(names[row] for row in changed),
+                    weights=weights if ends_batch else previous,
+                    moved=moved if ends_batch else (),
                 )
             )
-        self.latest = after
-        self.n_numbers += after.n_numbers()
+        self.n_numbers += sum(part.size for part in weights if part is not None)
         if self.n_numbers > MAX_RECORDED_NUMBERS:
             raise ValueError(
                 f"A trace of more than {len(self.visits):,} visits of {self.X.shape[1]:,} features takes too much "
@@ -356,14 +363,25 @@ class _VisitRecorder(Recorder):
 
     def weights(self, learner: Any) -> TracedWeights:
         """Copy the current weights."""
-        parts = (*learner.weights.last(), *learner.weights.average())
-        return TracedWeights(*(np.array(part, np.float64) for part in parts))
+        if not isinstance(self.model, KernelPerceptron):
+            parts = (*learner.weights.last(), *learner.weights.average())
+            return TracedWeights(*(np.array(part, np.float64) for part in parts))
+        places = learner.train_rows.values
+        present = np.flatnonzero((places >= 0) & (places < self.X.shape[0]))
+        signs = np.where(self.class_codes(learner) == 1, 1.0, -1.0)[:, None] if learner.n_rows == 1 else 1.0
+        alphas = []
+        for coef in (learner.coef, learner.average):
+            alpha = np.zeros((self.X.shape[0], learner.n_rows))
+            alpha[places[present]] = coef[present]
+            alphas.append(alpha * signs)
+        return TracedWeights(alpha=alphas[0], alpha_average=alphas[1])
 
     def score(self, learner: Any, i: int) -> Any:
-        return learner.scores(self.X[[i]].astype(learner.dtype, copy=False), "last", self.model.zero_score)
-
-    def winners(self, learner: Any, s: np.ndarray) -> np.ndarray:
-        return learner.winners(s if len(s) == 1 else s[None], self.model.zero_score)
+        """Return the scores of an example by the current weights."""
+        x = self.X[[i]].astype(learner.dtype, copy=False)
+        if isinstance(self.model, KernelPerceptron):
+            return to_host(learner.decision(learner.kernel.points(x), "last"))
+        return learner.scores(x, "last", self.model.zero_score)
 
     def class_codes(self, learner: Any) -> np.ndarray:
         """Return the number of every example's class among the classes of the model."""
@@ -372,29 +390,20 @@ class _VisitRecorder(Recorder):
         return self.codes
 
 
-class _KernelVisitRecorder(_VisitRecorder):
-    """Records the visits of a kernel model."""
+def _count(trainee: Trainee, order: np.ndarray) -> Counts:
+    """Learn from these examples, and count."""
+    counts = Counts()
+    for more in trainee.visit(order):
+        counts = counts.plus(more)
+    return counts
 
-    def batch_size(self, is_weighted: bool) -> int:
-        return 1
 
-    def weights(self, learner: Any) -> TracedWeights:
-        places = learner.train_rows.values
-        present = np.flatnonzero((places >= 0) & (places < self.X.shape[0]))
-        signs = np.where(self.class_codes(learner) == 1, 1.0, -1.0)
-        alphas = []
-        for coef in (learner.coef, learner.average):
-            alpha = np.zeros((self.X.shape[0], learner.n_rows))
-            alpha[places[present]] = coef[present]
-            alphas.append(alpha * signs[:, None] if learner.n_rows == 1 else alpha)
-        return TracedWeights(alpha=alphas[0], alpha_average=alphas[1])
-
-    def score(self, learner: Any, i: int) -> Any:
-        X = self.X[[i]].astype(learner.dtype, copy=False)
-        return to_host(learner.decision(learner.kernel.points(X), "last"))
-
-    def winners(self, learner: Any, s: np.ndarray) -> np.ndarray:
-        return learner.winners(s if len(s) == 1 else s[None])
+def _count_alone(trainee: Trainee, order: np.ndarray) -> Counts:
+    """Count for an example of a batch, by the weights before the batch, and change nothing."""
+    probe = copy.copy(trainee)
+    changing = {name: value for name, value in vars(trainee).items() if name in ("learner", "support_of_row")}
+    vars(probe).update(copy.deepcopy(changing))
+    return _count(probe, order)
 
 
 class Trace(Sequence[Visit]):
@@ -499,8 +508,10 @@ class Trace(Sequence[Visit]):
         lines = [first if kernel else [*first[:-2], "", ""]]
         for visit in self.visits[:limit]:
             size = _score_size(visit)
-            named = zip(self.classes.tolist() if several else [""], np.ravel(visit.score).tolist(), strict=False)
-            scores = ", ".join(f"{label}: {rounded(s, size)}" if several else rounded(s, size) for label, s in named)
+            label_scores = zip(self.classes.tolist() if several else [""], np.ravel(visit.score).tolist(), strict=False)
+            scores = ", ".join(
+                f"{label}: {rounded(s, size)}" if several else rounded(s, size) for label, s in label_scores
+            )
             x, margin = self._vector(visit.x, self.names.__getitem__), rounded(visit.margin, size)
             place = [str(visit.k), str(visit.epoch), self._place(visit.example)]
             weights = self._weight_cells(visit.weights, visit)
@@ -513,7 +524,7 @@ class Trace(Sequence[Visit]):
         several, features = len(self.classes) > 2, None if visit is None else np.flatnonzero(visit.x)
         if several and not is_kernel and visit is None and not weights.coef.any() and not weights.intercept.any():
             return ["all 0", "", "", ""]
-        cells, names = [], _row_names(self.model, self.classes.tolist(), weights)
+        cells, names = [], _row_names(self.model, self.classes, weights)
         for prefix, _, rows, biases in weights.parts():
             shown = [k for k in range(len(rows)) if not several or is_kernel or not visit or names[k] in visit.moved]
             labels = [f"{names[k]}: " if len(rows) > 1 and (is_kernel or not prefix) else "" for k in shown]
@@ -534,9 +545,9 @@ class Trace(Sequence[Visit]):
         largest = float(np.abs(values).max(initial=0.0))
         if len(values) <= MAX_VECTOR_FEATURES:
             return f"({', '.join(rounded(value, largest) for value in values.tolist())})"
-        named = (np.flatnonzero(values) if places is None else places).tolist()
-        items = [f"{name(place)}={rounded(values[place], largest)}" for place in named[:MAX_NAMED_FEATURES]]
-        return (", ".join(items) or "0") + ", ..." * (len(named) > MAX_NAMED_FEATURES)
+        named_places = (np.flatnonzero(values) if places is None else places).tolist()
+        items = [f"{name(place)}={rounded(values[place], largest)}" for place in named_places[:MAX_NAMED_FEATURES]]
+        return (", ".join(items) or "0") + ", ..." * (len(named_places) > MAX_NAMED_FEATURES)
 
     # ---- the table as data
 
@@ -565,8 +576,8 @@ class Trace(Sequence[Visit]):
             record |= {f"x_{name}": float(value) for name, value in zip(self.names, visit.x, strict=True)}
             record |= {"y": visit.y, "predicted": visit.predicted}
             if len(self.classes) > 2:
-                named = zip(self.classes.tolist(), np.ravel(visit.score).tolist(), strict=True)
-                record |= {f"score_{label}": score for label, score in named}
+                label_scores = zip(self.classes.tolist(), np.ravel(visit.score).tolist(), strict=True)
+                record |= {f"score_{label}": score for label, score in label_scores}
             else:
                 record["score"] = visit.score
             record |= {"margin": visit.margin, "mistake": visit.mistake, "update": visit.update}
@@ -576,13 +587,13 @@ class Trace(Sequence[Visit]):
     def _flat_weights(self, weights: TracedWeights) -> dict[str, float]:
         """Return every weight under a name of its own."""
         flat: dict[str, float] = {}
-        names = _row_names(self.model, self.classes.tolist(), weights)
+        names = _row_names(self.model, self.classes, weights)
         for prefix, name, rows, biases in weights.parts():
             columns = range(self.n_examples) if biases is None else self.names
             for row, values in enumerate(rows):
                 label = f"_{names[row]}" if len(rows) > 1 else ""
-                named = zip(columns, values.tolist(), strict=True)
-                flat |= {f"{prefix}{name}{label}_{column}": value for column, value in named}
+                column_values = zip(columns, values.tolist(), strict=True)
+                flat |= {f"{prefix}{name}{label}_{column}": value for column, value in column_values}
                 if biases is not None:
                     flat[f"{prefix}b{label}"] = float(biases[row])
         return flat
@@ -595,16 +606,14 @@ class Trace(Sequence[Visit]):
 
     def to_csv(self, path: Any = None) -> str | None:
         """Write comma-separated values, one line per visit, to a file; without a path, return them."""
-        records = self.to_records()
-        text = io.StringIO()
+        records, text = self.to_records(), io.StringIO()
         if records:
             writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(records)
         if path is None:
             return text.getvalue()
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            file.write(text.getvalue())
+        Path(path).write_text(text.getvalue(), encoding="utf-8", newline="")
         return None
 
 
