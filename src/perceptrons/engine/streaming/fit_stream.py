@@ -22,7 +22,7 @@ from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
 from perceptrons.engine.training.learner import LinearLearner, LinearTrainee
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.training.memory import MOST_SCORES
-from perceptrons.engine.training.one_pass import PIECE, at_rest, piece_size
+from perceptrons.engine.training.one_pass import PIECE_OPERATIONS, at_rest, piece_size
 from perceptrons.engine.training.parameters import method_of
 
 Watch = Callable[[dict[str, Any]], None]
@@ -161,7 +161,7 @@ class StreamFit(LinearTrainee):
         rows = self._rows_to_learn(block, len(examples.y))
         order = shuffled(len(rows), learner.rng) if self.model.shuffle else np.arange(len(rows))
         order = order if len(rows) == len(examples.y) else rows[order]
-        size = piece_size(examples, learner.weights, PIECE, method.batch)
+        size = piece_size(examples, learner.weights, PIECE_OPERATIONS, method.batch)
         parts = pieces(order, size)
         if is_first and method.batch > 0:
             parts = _cut_at_marks(parts, row["examples"], method.batch)
