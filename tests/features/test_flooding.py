@@ -10,8 +10,7 @@ import pytest
 
 from perceptrons import FeatureTemplates, SequencePerceptron, save
 from perceptrons.engine.scan.name_table import new_table, number_names
-from perceptrons.features.columns import Columns
-from perceptrons.features.named_rows import Names, local_names
+from perceptrons.features.columns import Columns, Names, local_names
 from perceptrons.sequence.templates import TemplateFeatures
 from tests.conftest import ROOT
 

@@ -28,8 +28,8 @@ from perceptrons.data.table import (
 from perceptrons.engine.streaming.threads import in_order, prefetched
 from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
-from perceptrons.features.from_memory import check_recipe
-from perceptrons.features.named_rows import local_names
+from perceptrons.features.columns import local_names
+from perceptrons.features.rows import check_recipe
 from perceptrons.features.values import LearnedState, Recipe
 
 MAX_COLUMNS = 2**26 + 1  # of rows of numbered features

@@ -20,7 +20,7 @@ from perceptrons.engine.training.calibration import METHODS, Calibration
 from perceptrons.engine.training.epochs import new_row
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.features import Columns
-from perceptrons.features.from_memory import check_recipe
+from perceptrons.features.rows import check_recipe
 from perceptrons.kernel import KernelPerceptron
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")

@@ -17,7 +17,7 @@ from perceptrons.engine.streaming.resuming import CheckpointWriter, StreamPositi
 from perceptrons.engine.streaming.threads import prefetched
 from perceptrons.engine.training.base import restore_attributes
 from perceptrons.engine.training.calibration import calibrate_held_out
-from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome, pieces
+from perceptrons.engine.training.epochs import FINAL_STOP_REASONS, Counts, Outcome, pieces
 from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
 from perceptrons.engine.training.learner import LinearLearner, LinearTrainee
 from perceptrons.engine.training.matrices import widened
@@ -128,7 +128,7 @@ class StreamFit(LinearTrainee):
         self.learner.changed()
         self._describe()
         if self.checkpoint is not None and self.outcome.stop_reason != "failed" and not self.is_within_block:
-            self.position.is_done = self.outcome.stop_reason in (*AT_REST, "max_iter", "tol")
+            self.position.is_done = self.outcome.stop_reason in (*FINAL_STOP_REASONS, "max_iter", "tol")
             self.checkpoint.write(self.model, self._saved_place())
 
     # ---- an epoch
@@ -246,7 +246,7 @@ class StreamFit(LinearTrainee):
         calibrate_held_out(model, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def settled(self, row: dict[str, Any]) -> str:
-        method = method_of(self.model, self.learner, self.learner.classes, stream=True)
+        method = method_of(self.model, self.learner.spread, self.learner.classes, stream=True)
         return at_rest(row, method, lambda: self.position.has_mistakes)
 
     def change(self) -> float:
@@ -333,7 +333,7 @@ class StreamFit(LinearTrainee):
         self.resumes_epoch = bool(place["blocks"]) and not place.get("complete", place["done"])
         if self.resumes_epoch:
             self.row["seconds"] = self.row["seconds"] or 0.0
-        is_over = self.model.stop_reason_ in (*AT_REST, "tol") or self.position.epoch >= self.max_epochs
+        is_over = self.model.stop_reason_ in (*FINAL_STOP_REASONS, "tol") or self.position.epoch >= self.max_epochs
         if self.position.is_done and is_over:
             self.outcome.stop_reason = self.model.stop_reason_
         return self.position.is_done and is_over
