@@ -456,6 +456,7 @@ class _DictReader:
         self.has_numbers = False
 
     def add(self, features: Mapping[Any, Any], prefix: str = "") -> None:
+        """Add the features of a dict: strings as "name=value", numbers with their values, items of lists one by one."""
         for name, value in features.items():
             if not isinstance(name, str):
                 raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings")
@@ -474,6 +475,7 @@ class _DictReader:
                 self._add_number(name, value)
 
     def _add_number(self, name: str, value: Any) -> None:
+        """Add a feature with a value, unless that is 0. Raise TypeError or ValueError for what is no finite number."""
         try:
             if isinstance(value, bytes | bytearray):
                 raise TypeError
