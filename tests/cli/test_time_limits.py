@@ -17,9 +17,9 @@ from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare
 from perceptrons.theory import examples, largest_margin, separability
+from perceptrons.theory.exact import ExactSum
 from perceptrons.theory.examples import check_examples
 from perceptrons.theory.largest_margin import PairList
-from perceptrons.theory.verification import ExactSum
 
 search = import_module("perceptrons.theory.separability")  # the package has a function of that name
 

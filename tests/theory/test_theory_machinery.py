@@ -13,10 +13,21 @@ from scipy.optimize import nnls
 from perceptrons.engine.passes.max_margin import empty_active_set, enter, nearest_point
 from perceptrons.engine.passes.modular import PRIME, invert
 from perceptrons.theory import max_margin
-from perceptrons.theory.exact import Simplex, balanced, cancellation_equations, integers, null_weights, rounded
+from perceptrons.theory.exact import (
+    Checker,
+    ExactWeights,
+    Simplex,
+    balanced,
+    cancellation_equations,
+    exact_sum,
+    integers,
+    null_weights,
+    root_down,
+    root_up,
+    rounded,
+)
 from perceptrons.theory.examples import check_examples
 from perceptrons.theory.largest_margin import HullPoints, PairList, descend
-from perceptrons.theory.verification import Checker, ExactWeights, exact_sum, root_down, root_up
 
 EXACT = settings(max_examples=200, deadline=None, derandomize=True)
 
@@ -208,7 +219,7 @@ def test_combinations_are_summed_exactly(layout, rng):
                 weight * Fraction(X[i, j]) * ((own == k) - (rival == k))
                 for i, own, rival, weight in zip(rows, y, r, weights, strict=True)
             )
-            assert total.whole[k, place] * Fraction(2) ** total.exponent == wanted
+            assert total.values[k, place] * Fraction(2) ** total.exponent == wanted
     assert total.bias.tolist() == [3 - 10**30, 10**30 - 3 + 7, -7]
     assert not total.is_zero(fit_intercept=True)
     assert exact_sum(matrix, [1, 1], [0, 1], [1, 0], [2, 2], 3).is_zero(fit_intercept=True)

@@ -29,7 +29,7 @@ from perceptrons.engine.training.parameters import check_choices, cost_matrix
 from perceptrons.inspection.metrics import format_metric
 from perceptrons.inspection.summary import describe_threshold as threshold_text
 from perceptrons.kernel import KernelPerceptron
-from perceptrons.kernel.choices import check_choices as check_kernel_choices
+from perceptrons.kernel.estimator import check_choices as check_kernel_choices
 from perceptrons.linear import Perceptron
 
 if TYPE_CHECKING:  # imported where it is used: it takes longer than the rest of a short training

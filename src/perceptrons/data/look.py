@@ -28,14 +28,8 @@ from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.wording import count
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, TextColumn, record_keys
-from perceptrons.features.preparation import (
-    SOME,
-    ColumnFacts,
-    ColumnKinds,
-    InvalidCell,
-    infer_facts,
-    seconds_of,
-)
+from perceptrons.features.inference import SOME, ColumnFacts, ColumnKinds, infer_facts
+from perceptrons.features.preparation import InvalidCell, seconds_of
 from perceptrons.features.values import Recipe, shown
 
 if TYPE_CHECKING:
@@ -315,7 +309,10 @@ def _summarize_table(parts: list[Contents], decided: ColumnKinds, labels: CodedC
     columns += [_describe_lists(name, contents) for name in keys if name not in kinds]
     columns += [_describe_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
     if roles.label is not None:
-        columns.append(_describe_labels(roles.label, labels))
+        counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
+        frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
+        label_facts = ColumnFacts(roles.label, "label", n, 0, len(labels.distinct))
+        columns.append(Column(label_facts, "label", False, [n for _, n in frequent], frequent[:SOME]))
     if decided.names:
         order = {name: place for place, name in enumerate(decided.names)}
         columns.sort(key=lambda column: order[column.facts.name])
@@ -379,13 +376,6 @@ def _describe_texts(name: str, texts: list[TextColumn], decided: ColumnKinds) ->
     missing = sum(times[text] for text in times if text.lower() in none)
     distinct = sum(text.lower() not in none for text in times)
     return Column(ColumnFacts(name, "text", n, missing, distinct), "text", True, [], [])
-
-
-def _describe_labels(name: str, labels: CodedColumn) -> Column:
-    counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
-    frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
-    facts = ColumnFacts(name, "label", len(labels.codes), 0, len(labels.distinct))
-    return Column(facts, "label", False, [n for _, n in frequent], frequent[:SOME])
 
 
 def _histogram(values: np.ndarray) -> list[int]:

@@ -134,11 +134,16 @@ def parts_of(
         if share:
             remaining, rows = _split_off(remaining, y, groups, keys, split, share * n, name, [seed, SEED_OFFSETS[name]])
             held_out[name] = Part(X, y, rows)
+    how = {
+        "time": "in the order given, the last ones held out",
+        "grouped": f"by whole groups, seed {seed}",
+        "stratified": f"stratified by class, seed {seed}" if is_single(y) else f"at random, seed {seed}",
+    }
     return Parts(
         Part(X, y, remaining) if held_out else Part(X, y),
         held_out["dev"] if "dev" in held_out else Part(*dev),
         held_out["test"] if "test" in held_out else None if shares["test"] == 0 else Part(*test),
-        _describe_split(split, y, seed) if held_out else "as given",
+        how[split] if held_out else "as given",
     )
 
 
@@ -179,14 +184,6 @@ def _split_off(
         raise ValueError(f"{message}: check the labels.")
     stay, go = hold_out(codes, None, size / len(rows), *seed, keys=keys[rows])
     return rows[stay], rows[go]
-
-
-def _describe_split(split: str, y: Any, seed: int) -> str:
-    if split == "time":
-        return "in the order given, the last ones held out"
-    if split == "grouped":
-        return f"by whole groups, seed {seed}"
-    return f"stratified by class, seed {seed}" if is_single(y) else f"at random, seed {seed}"
 
 
 def folds_of(y: Any, k: int, groups: Any = None, seed: int = 0) -> Folds:

@@ -1,8 +1,7 @@
 """Margins, mistake bounds and proofs of linear separability that can be verified. Start with `separability`."""
 
-from perceptrons.theory.bounds import Bound, mistake_bound
+from perceptrons.theory.bounds import Bound, Convergence, convergence, mistake_bound
 from perceptrons.theory.certificate import Certificate, Combination, Margin
-from perceptrons.theory.convergence import Convergence, convergence
 from perceptrons.theory.diagnose import diagnose
 from perceptrons.theory.geometry import Margins, margins, project, radius, signed_distance, vector_projection
 from perceptrons.theory.model_bound import Comparison, check_bound

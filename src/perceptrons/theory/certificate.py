@@ -23,9 +23,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.wording import count
+from perceptrons.theory.exact import Checker, ExactSum, ExactWeights, exact_sum
 from perceptrons.theory.examples import Examples, as_whole_numbers, check_examples
 from perceptrons.theory.results import TheoryResult
-from perceptrons.theory.verification import Checker, ExactSum, ExactWeights, exact_sum
 
 FORMAT = "perceptrons-certificate-1"
 LABEL_TYPES = (str, int, bool, float)
@@ -62,7 +62,7 @@ class Combination(NamedTuple):
         return f"Combination({', '.join(parts)})"
 
     @property
-    def whole(self) -> list[int]:
+    def integer_weights(self) -> list[int]:
         """The weights times their common denominator."""
         common = math.lcm(*(weight.denominator for weight in self.weights))
         return [weight.numerator * (common // weight.denominator) for weight in self.weights]
@@ -192,7 +192,7 @@ class Certificate(TheoryResult):
         assert self.margin is not None
         reached, at_most = (Fraction(value) * unit for value in self.margin)
         has_bias = self.fit_intercept and total.bias.any()  # then it bounds no margin
-        if has_bias or total.squared_bound(sum(combination.whole)) > at_most**2:
+        if has_bias or total.squared_bound(sum(combination.integer_weights)) > at_most**2:
             return False
         if not self.fit_intercept and np.any(self.intercept):
             return False
@@ -341,16 +341,18 @@ class Certificate(TheoryResult):
 def sum_of_pairs(combination: Combination, X: Any, codes: np.ndarray, classes: list[Any]) -> ExactSum | None:
     """Return the exact sum of a combination; None if it does not fit the data."""
     places = {label: place for place, label in enumerate(classes)}
-    own, rivals = ([places.get(label, -1) for label in part] for part in (combination.labels, combination.rivals))
+    true_classes, rivals = (
+        [places.get(label, -1) for label in part] for part in (combination.labels, combination.rivals)
+    )
     rows = list(combination.rows)
     fits = (
         all(0 <= row < X.shape[0] for row in rows)
-        and -1 not in own
+        and -1 not in true_classes
         and -1 not in rivals
-        and all(codes[row] == y and y != r for row, y, r in zip(rows, own, rivals, strict=True))
+        and all(codes[row] == y and y != r for row, y, r in zip(rows, true_classes, rivals, strict=True))
         and len(set(zip(rows, rivals, strict=True))) == len(rows)
     )
-    return exact_sum(X, rows, own, rivals, combination.whole, len(classes)) if fits else None
+    return exact_sum(X, rows, true_classes, rivals, combination.integer_weights, len(classes)) if fits else None
 
 
 def format_fraction(weight: Fraction | int | str) -> str:
@@ -399,11 +401,12 @@ def _plain(value: Any) -> Any:
     """Return a part of a certificate as JSON holds it."""
     if isinstance(value, Combination):
         plain = {name: list(part) for name, part in value._asdict().items()}
-        return plain | {"weights": [_write_integer(weight) for weight in value.whole]}
+        return plain | {"weights": [_write_integer(weight) for weight in value.integer_weights]}
     if isinstance(value, Fraction):
         return f"{_write_integer(value.numerator)}/{_write_integer(value.denominator)}"
-    values = value.tolist() if isinstance(value, np.ndarray) else value
-    return [_plain(part) for part in values] if isinstance(values, list | tuple) else values
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist()) if value.dtype == object else value.tolist()
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _write_integer(number: int) -> str:
@@ -447,13 +450,13 @@ def _read_numbers(values: Any) -> Any:
 def _read_combination(value: Any) -> Combination:
     if set(value) != set(Combination._fields):
         raise ValueError("a combination has rows, labels, rivals and weights")
-    whole = [int(_require_type(weight, str), 0) for weight in value["weights"]]
-    total = sum(whole)
+    weights = [int(_require_type(weight, str), 0) for weight in value["weights"]]
+    total = sum(weights)
     rows = tuple(_require_type(row, int) for row in value["rows"])
     labels, rivals = (
         tuple(_require_type(label, *LABEL_TYPES) for label in value[name]) for name in ("labels", "rivals")
     )
-    combination = Combination(rows, labels, rivals, tuple(Fraction(weight, total) for weight in whole))
+    combination = Combination(rows, labels, rivals, tuple(Fraction(weight, total) for weight in weights))
     if _plain(combination) != value:
         raise ValueError("weights must be whole numbers in lowest terms")
     return combination

@@ -40,18 +40,16 @@ class Effort(NamedTuple):
     """The updates of a perceptron: the bound, and those of a run to the end if separable, else of one epoch."""
 
     bound: Bound
+    at_most: int | None  # updates in the run; None if the time limit was too short to bound them
     updates: int
     epochs: int
     converged: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        bound = self.bound
-        return {
-            "at_most": bound.updates, "in_epochs": bound.epochs,
-            "radius": bound.radius, "margin": bound.margin, "deviation": bound.deviation,
-            "updates": self.updates, "epochs": self.epochs, "converged": self.converged,
-        }  # fmt: skip
+        bound, names = self.bound, ("radius", "margin", "deviation")
+        values = {"at_most": bound.updates, "in_epochs": bound.epochs, **{name: getattr(bound, name) for name in names}}
+        return {**values, "updates": self.updates, "epochs": self.epochs, "converged": self.converged}
 
 
 class Trial(NamedTuple):
@@ -153,12 +151,6 @@ class Diagnosis:
         k = len(self.classes)
         return k * (k - 1) // 2
 
-    def max_updates(self, effort: Effort) -> int | None:
-        """Return the most updates in all if separable, else in one epoch; None if the time limit was too short."""
-        if not self.certificate.separable:
-            return min(effort.bound.updates, len(self.codes))
-        return effort.bound.updates if effort.bound.epochs is None else None
-
     def place(self, row: int) -> int | str:
         """Return the line of an example, or its row, from 0, if there are no lines."""
         line = row if self.lines is None else self.lines[row]
@@ -247,18 +239,17 @@ class Diagnosis:
 
     def explain_effort(self, effort: Effort) -> list[str]:
         """Return the mistake bound in words, and the updates of the run."""
-        limit, updates = self.max_updates(effort), count(effort.updates, "update")
-        separable, epochs = self.certificate.separable, count(effort.epochs, "epoch")
-        if limit is None:
-            bound = "It converges; the time limit was too short to bound the number of updates."
-        elif separable:
-            bound = f"It converges after at most {round_up(limit)} updates, in any order of the examples."
-        else:
+        updates, epochs = count(effort.updates, "update"), count(effort.epochs, "epoch")
+        if not self.certificate.separable:
             never = "It never converges. " if self.separable is False else ""
-            vain = ", one per example: the bound from margin and deviation is not smaller" * (limit == len(self.codes))
-            bound = f"{never}In one epoch it makes at most {limit:,} updates{vain}."
-        if not separable:
+            vain = ", one per example: the bound from margin and deviation is not smaller" * (
+                effort.at_most == len(self.codes)
+            )
+            bound = f"{never}In one epoch it makes at most {effort.at_most:,} updates{vain}."
             return [bound, f"In a trial run, it made {updates} in its first epoch."]
+        bound = "It converges; the time limit was too short to bound the number of updates."
+        if effort.at_most is not None:
+            bound = f"It converges after at most {round_up(effort.at_most)} updates, in any order of the examples."
         if effort.converged:
             return [bound, f"In a trial run, it converged after {updates} in {epochs}."]
         return [bound, f"In a trial run, it was stopped after {updates} in {epochs}, before it converged."]
@@ -293,29 +284,27 @@ class Diagnosis:
         titles = [f"radius R{bias}", f"margin{bias}", "updates at most", "updates in a trial run"]
         if not self.certificate.separable:
             titles[2:3] = ["deviation D from that margin", "updates at most in one epoch"]
-        rows = list(zip(titles, self._effort_cells(effort), self._effort_cells(even), strict=True))
+        columns = []
+        for bound, at_most, updates, _, converged in (effort, even):
+            limit = "not known" if at_most is None else round_up(at_most)
+            cells = [f"{bound.margin:.4g}", limit, f"{updates:,}" if converged else f"over {updates:,}"]
+            if not self.certificate.separable:
+                is_vain = at_most == len(self.codes)  # then margin and deviation mean nothing
+                margin = ["-", "-"] if is_vain else [f"{bound.margin:.4g}", f"{bound.deviation:.4g}"]
+                cells = [*margin, f"{at_most:,}", f"{updates:,}"]
+            columns.append([f"{bound.radius:.4g}", *cells])
+        rows = list(zip(titles, *columns, strict=True))
         if self.trial is not None:
             accuracies = percent(self.trial.accuracy), percent(self.trial.scaled_accuracy)
             rows.append(("accuracy by cross-validation", *accuracies))
         return rows
 
-    def _effort_cells(self, effort: Effort) -> list[str]:
-        bound, limit, updates = effort.bound, self.max_updates(effort), f"{effort.updates:,}"
-        if not self.certificate.separable:  # the margin of a bound of one update per example means nothing
-            cells = ["-", "-"] if limit == len(self.codes) else [f"{bound.margin:.4g}", f"{bound.deviation:.4g}"]
-            return [f"{bound.radius:.4g}", *cells, f"{limit:,}", updates]
-        updates = updates if effort.converged else f"over {updates}"
-        return [
-            f"{bound.radius:.4g}",
-            f"{bound.margin:.4g}",
-            "not known" if limit is None else round_up(limit),
-            updates,
-        ]
-
     def advise_scaling(self, effort: Effort, even: Effort) -> list[str]:
         """Return what scaled features change: accuracy, as a trial shows, and the bound."""
-        limit, even_limit, trial = self.max_updates(effort), self.max_updates(even), self.trial
-        tool = f"for instance with scikit-learn's {'StandardScaler' if self.is_centred else 'MaxAbsScaler'}"
+        trial, tool = (
+            self.trial,
+            f"for instance with scikit-learn's {'Standard' if self.is_centred else 'MaxAbs'}Scaler",
+        )
         lines = []
         if trial is not None:
             change = f"from {percent(trial.accuracy)} to {percent(trial.scaled_accuracy)}"
@@ -325,10 +314,10 @@ class Diagnosis:
                 0: [f"In a trial, scaling the features hardly changes accuracy ({change}, {source})."],
                 -1: [f"Scaling the features does not help: in a trial, accuracy falls {change} ({source})."],
             }[trial.difference]
-        if limit is None or even_limit is None:
+        if effort.at_most is None or even.at_most is None:
             return lines
-        if 2 * limit > 3 * even_limit:
-            ratio = format_ratio(Fraction(limit, max(1, even_limit)))
+        if 2 * effort.at_most > 3 * even.at_most:
+            ratio = format_ratio(Fraction(effort.at_most, max(1, even.at_most)))
             return [*lines, f"Scaling the features, {tool}, makes the bound {ratio} smaller."]
         if trial is None or trial.difference <= 0:
             lines.append("Scaling the features would not make the bound much smaller.")
@@ -455,16 +444,16 @@ def diagnose(
     diagnosis = Diagnosis(
         examples, bool(fit_intercept), feature_names, lines, contradictions(X, examples.codes),
         scales(X, fit_intercept),
-        separability(X, y, max_seconds=clock.share(0.5), fit_intercept=fit_intercept, decimals=decimals),
+        separability(X, y, max_seconds=clock.fraction_left(0.5), fit_intercept=fit_intercept, decimals=decimals),
     )  # fmt: skip
     if not clock.is_over:
         tell("Bounding and counting updates ...")
-        diagnosis.effort = _measure_effort(diagnosis, X, clock.share(0.4), proof=diagnosis.certificate)
+        diagnosis.effort = _measure_effort(diagnosis, X, clock.fraction_left(0.4), proof=diagnosis.certificate)
     if not clock.is_over and not diagnosis.looks_like_text:
         tell("Trying scaled features ...")
         scaled = even(X, centre=diagnosis.is_centred)
-        diagnosis.trial = _try_scaling(diagnosis, scaled, clock.share(0.5))
-        diagnosis.even = _measure_effort(diagnosis, scaled, clock.share(0.5))
+        diagnosis.trial = _try_scaling(diagnosis, scaled, clock.fraction_left(0.5))
+        diagnosis.even = _measure_effort(diagnosis, scaled, clock.fraction_left(0.5))
     if len(examples.classes) > 2 and not diagnosis.certificate.separable:
         for pair in _check_pairs(diagnosis, clock):
             diagnosis.pairs.append(pair)
@@ -477,17 +466,21 @@ def _measure_effort(
 ) -> Effort:
     """Bound and count updates. If the best bound takes too long, use the weights of the proof."""
     codes, fit_intercept = diagnosis.codes, diagnosis.fit_intercept
+    is_separable = bool(diagnosis.certificate.separable)
     limits: dict[str, Any] = {"max_iter": 1}
-    if diagnosis.certificate.separable:
+    if is_separable:
         seconds = MAX_RUN_SECONDS if max_seconds is None else min(MAX_RUN_SECONDS, max_seconds / 4)
         limits = {"max_iter": 10**9, "max_seconds": seconds}
     rule: dict[str, Any] = {"margin": 0, "intercept_scaling": 1, "combine": "last", "tol": None}  # the bound's
     model = Perceptron(**rule, random_state=0, fit_intercept=fit_intercept, **limits).fit(X, codes)
-    left = None if max_seconds is None else max_seconds * 3 / 4
-    bound = mistake_bound(X, codes, fit_intercept=fit_intercept, max_seconds=left)
-    if bound.epochs is not None and proof is not None and proof.separable:
+    seconds_left = None if max_seconds is None else max_seconds * 3 / 4
+    bound = mistake_bound(X, codes, fit_intercept=fit_intercept, max_seconds=seconds_left)
+    if bound.epochs is not None and proof is not None and is_separable:
         bound = mistake_bound(X, codes, coef=proof.coef, intercept=proof.intercept, fit_intercept=fit_intercept)
-    return Effort(bound, model.n_updates_, model.n_iter_, model.converged_)
+    at_most: int | None = min(bound.updates, len(codes))
+    if is_separable:
+        at_most = bound.updates if bound.epochs is None else None
+    return Effort(bound, at_most, model.n_updates_, model.n_iter_, model.converged_)
 
 
 def _try_scaling(diagnosis: Diagnosis, scaled: Any, max_seconds: float | None) -> Trial | None:
@@ -530,7 +523,7 @@ def _check_pairs(diagnosis: Diagnosis, clock: Clock) -> Iterator[Pair]:
             return
         rows = np.flatnonzero(np.isin(codes, pair))
         certificate = separability(
-            X[rows], codes[rows], max_seconds=clock.share(max(0.1, 1 / (len(pairs) - n_done))),
+            X[rows], codes[rows], max_seconds=clock.fraction_left(max(0.1, 1 / (len(pairs) - n_done))),
             fit_intercept=fit_intercept, decimals=diagnosis.certificate.number_type == "decimal",
         )  # fmt: skip
         witness = [] if certificate.witness is None else rows[list(certificate.witness.rows)].tolist()

@@ -1,14 +1,21 @@
-"""Exact arithmetic: floats as whole numbers, weights that make points cancel, and a simplex method without rounding.
+"""Exact arithmetic: checks of what certificates claim, and the weights and the simplex method that prove it.
 
-Every float is a whole number times a power of two, so all of this is done in Python integers. `null_weights` lifts a
+Every float is a whole number times a power of two, so all of this is done in Python's integers and fractions.
+
+Checks. The lead of an example over a rival class is its score for the true class minus its score for the rival.
+Floating point decides a claim only where it can: a computed lead lies within a known error of the true one. Whatever is
+closer to the limit than that error is computed again in fractions.
+
+Proofs. `cancellation_equations` writes the statement "these pairs cancel" in whole numbers. `null_weights` lifts its
 solution modulo a prime to the rational one (Dixon 1982), which is fast up to some hundred equations. `Simplex` decides
-everything, slowly; it is for cases that floating point cannot decide. `cancellation_equations` writes the statement
-"these pairs cancel" in whole numbers.
+everything, slowly; it is for cases that floating point cannot decide.
 """
 
 import math
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,23 +23,199 @@ import scipy.sparse as sp
 
 from perceptrons.engine.passes.modular import PRIME, eliminate, invert
 from perceptrons.theory.examples import Examples
+from perceptrons.theory.geometry import norms, products, square_scale
 from perceptrons.theory.largest_margin import PairList, class_parts, pair_points
 
+MAX_LEADS = 1 << 22  # held at a time
+ROUNDING = 2.0**-53
+SMALLEST_PRODUCT = 5e-324  # what a product may lose by underflow
+SMALLEST_SQUARABLE = 1e-150  # squares of smaller numbers may be lost beside others
+SAFETY_FACTOR = 1 - 1e-12  # claims are reduced by this factor, so that floats suffice to check them again
 LIMB_BITS = 26  # a remainder times a limb, summed over MAX_COLUMNS columns, fits in 64 bits
 MAX_COLUMNS = 2047
 WEIGHT_BITS = 60  # of the whole numbers that stand for rounded weights
 
 
 def integers(x: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return whole numbers (Python's, in an object array) and the largest exponent with x = whole * 2^exponent."""
-    mantissa, exponents = np.frexp(x.astype(np.float64))
-    whole = (mantissa * 2.0**53).astype(np.int64)
-    lowest_bit = np.where(whole == 0, 1, whole & -whole)
+    """Return whole numbers (Python's, in an object array) and the largest exponent with x = mantissas * 2^exponent."""
+    fractions, exponents = np.frexp(x.astype(np.float64))
+    mantissas = (fractions * 2.0**53).astype(np.int64)
+    lowest_bit = np.where(mantissas == 0, 1, mantissas & -mantissas)
     zeros = np.log2(lowest_bit.astype(np.float64)).astype(np.int64)  # at the end of the whole number
     exponents = exponents.astype(np.int64) - 53 + zeros
-    exponent = int(exponents[whole != 0].min()) if whole.any() else 0
-    shift = np.where(whole == 0, 0, exponents - exponent)
-    return np.left_shift((whole >> zeros).astype(object), shift.astype(object)), exponent
+    exponent = int(exponents[mantissas != 0].min()) if mantissas.any() else 0
+    shift = np.where(mantissas == 0, 0, exponents - exponent)
+    return np.left_shift((mantissas >> zeros).astype(object), shift.astype(object)), exponent
+
+
+# ---- checks of claims
+
+
+class ExactWeights:
+    """Weights of a linear classifier (floats or Fractions) for exact claims: one row, or for more classes one each.
+
+    Here two classes have a row each, too: that of the first is 0. All leads and lengths are the same as with one row.
+    """
+
+    def __init__(self, coef: np.ndarray, intercept: Any) -> None:
+        coef, intercept = np.atleast_2d(_float64_or_exact(coef)), np.atleast_1d(_float64_or_exact(intercept))
+        if len(coef) == 1:
+            coef, intercept = np.vstack([0 * coef, coef]), np.append(0 * intercept, intercept)
+        self.coef, self.intercept = coef, intercept
+        largest = Fraction(np.abs(np.append(coef, intercept)).max())
+        # leads do not depend on the scale of the weights; at this one squares neither overflow nor underflow
+        exponent = largest.numerator.bit_length() - largest.denominator.bit_length() + 1
+        self.factor = Fraction(2) ** -exponent if largest else Fraction(1)
+        self.theta, self.b = self._scaled_floats(coef), self._scaled_floats(intercept)
+        centred = self.theta - self.theta.mean(axis=0)
+        slack = 4 * (centred.size + 8) * ROUNDING
+        self.sizes = np.sqrt((self.theta**2).sum(axis=1)) * (1 + slack)
+        # an upper bound of the length by which a lead is divided to be a distance
+        self.length = math.sqrt((centred**2).sum()) * (1 + slack) + 8 * ROUNDING * math.sqrt((self.sizes**2).sum())
+        self.length *= math.sqrt(2) * (1 + slack)
+
+    def _scaled_floats(self, numbers: np.ndarray) -> np.ndarray:
+        if numbers.dtype != object:
+            return np.ldexp(numbers, self.factor.numerator.bit_length() - self.factor.denominator.bit_length())
+        return np.array([float(value * self.factor) for value in numbers.ravel()]).reshape(numbers.shape)
+
+    @cached_property
+    def square(self) -> Fraction:
+        """The exact square of the length: 2 |theta - mean|^2, which is |w|^2 for two classes."""
+        coef = self.coef[:, (self.coef != 0).any(axis=0)]  # of very many columns most may have no weight
+        numbers, exponent = (coef, 0) if coef.dtype == object else integers(coef)
+        difference = Fraction((numbers**2).sum()) - Fraction((numbers.sum(axis=0) ** 2).sum()) / len(numbers)
+        return 2 * difference * Fraction(4) ** exponent
+
+    def lead(self, X: Any, i: int, y: int, rival: int) -> Fraction:
+        """Return the exact lead of class y over a rival at row i of X."""
+        stored = slice(X.indptr[i], X.indptr[i + 1]) if sp.issparse(X) else None
+        columns, x = (np.arange(X.shape[1]), X[i]) if stored is None else (X.indices[stored], X.data[stored])
+        columns, x = columns[x != 0], x[x != 0]
+        triples = zip(x.tolist(), self.coef[y, columns].tolist(), self.coef[rival, columns].tolist(), strict=True)
+        terms = (Fraction(value) * (Fraction(u) - Fraction(v)) for value, u, v in triples)
+        return sum(terms, Fraction(self.intercept[y]) - Fraction(self.intercept[rival]))
+
+
+class Checker:
+    """A data set that weights are checked on."""
+
+    def __init__(self, X: Any, codes: np.ndarray) -> None:
+        self.X, self.codes = X, codes
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        """Upper bounds of |x|, also where squares underflow."""
+        underflow = SMALLEST_SQUARABLE * square_scale(self.X) * math.sqrt(self.X.shape[1])
+        return norms(self.X) * (1 + 1e-10) + underflow
+
+    def leads_at_least(self, weights: ExactWeights, margin: Fraction) -> bool:
+        """Return whether every lead is positive and, as a distance, at least the margin."""
+        if margin > sys.float_info.max:  # farther than any example can be
+            return False
+        limit = float(margin) * weights.length * (1 + 5 * ROUNDING)
+        return all(
+            lead > 0 and lead * lead >= margin**2 * weights.square for *_, lead in self._exact_leads(weights, limit)
+        )
+
+    def safe_margin(self, weights: ExactWeights) -> float | None:
+        """Return a float just below the smallest distance of an example; None if some lead is not positive."""
+        if not weights.length:
+            return None
+        ends = [((lead - error).min(), (lead + error).min()) for _, lead, error in self._float_leads(weights)]
+        lowest, limit = (float(min(column)) for column in zip(*ends, strict=True))
+        if lowest > 0:
+            return lowest / weights.length * SAFETY_FACTOR
+        if not limit >= 0:
+            return None
+        exact = min(lead for *_, lead in self._exact_leads(weights, limit))
+        return root_down(exact * exact / weights.square) * SAFETY_FACTOR if exact > 0 else None
+
+    def violated(self, weights: ExactWeights, at_most: int) -> list[tuple[int, int]]:
+        """Return at most this many pairs (row, rival) without a positive lead: the worst, as far as floats can tell."""
+        violated = [(rough, i, rival) for rough, i, rival, lead in self._exact_leads(weights, 0.0) if lead <= 0]
+        return [(i, rival) for _, i, rival in sorted(violated)[:at_most]]
+
+    def _exact_leads(self, weights: ExactWeights, limit: float) -> Iterator[tuple[float, int, int, Fraction]]:
+        """Yield the lead in floats, example, rival and exact lead wherever the lead may be at most the limit."""
+        for first, rough, error in self._float_leads(weights):
+            for place, rival in np.argwhere(rough - error <= limit).tolist():
+                i = first + place
+                yield float(rough[place, rival]), i, rival, weights.lead(self.X, i, self.codes[i], rival)
+
+    def _float_leads(self, weights: ExactWeights) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield blocks of examples: the first one, their leads (examples, classes), and the largest errors of these.
+
+        The lead of the true class over itself is infinite.
+        """
+        d, K = self.X.shape[1], len(weights.theta)
+        step = max(1, MAX_LEADS // K)
+        for first in range(0, len(self.codes), step):
+            y = self.codes[first : first + step]
+            s = np.zeros((len(y), K)) + weights.b
+            used = slice(1 if K == 2 else 0, K)  # of two classes the scores of the first are 0
+            s[:, used] += products(self.X[first : first + step], weights.theta[used])
+            size = self.norms[first : first + step, None]
+            relative = ROUNDING * (size * (weights.sizes + SMALLEST_SQUARABLE) + abs(weights.b)) * 1.01
+            error = (d + 8) * (relative + SMALLEST_PRODUCT)
+            every = np.arange(len(y))
+            lead, error = s[every, y][:, None] - s, error[every, y][:, None] + error
+            lead[every, y], error[every, y] = np.inf, 0.0
+            yield first, lead, error
+
+
+class ExactSum(NamedTuple):
+    """The exact sum of a (f(x, y) - f(x, r)) over pairs: whole numbers times 2^exponent, and the bias part."""
+
+    values: np.ndarray  # (classes, columns), without columns in which all examples are 0
+    exponent: int
+    bias: np.ndarray  # (classes,) of whole numbers
+
+    def is_zero(self, fit_intercept: bool) -> bool:
+        return not self.values.any() and not (fit_intercept and self.bias.any())
+
+    def squared_bound(self, total_weight: int) -> Fraction:
+        """Return the square of the distance that no separator's margin exceeds, for weights of this sum."""
+        return int((self.values**2).sum()) * Fraction(4) ** self.exponent / (2 * total_weight * total_weight)
+
+
+def exact_sum(X: Any, rows: list[int], y: list[int], r: list[int], weights: list[int], n_classes: int) -> ExactSum:
+    """Return the exact sum of pairs (row, class y, rival r) with whole-number weights."""
+    x = sp.csr_matrix(X[rows])
+    values, exponent = integers(x.data)
+    columns, column = np.unique(x.indices, return_inverse=True)
+    place = np.repeat(np.arange(len(rows)), np.diff(x.indptr))  # of the pair of each value
+    a = np.array(weights, object)
+    total, bias = np.zeros(n_classes * len(columns), object), np.zeros(n_classes, object)
+    for classes, signed in ((np.array(y), a), (np.array(r), -a)):
+        np.add.at(bias, classes, signed)
+        np.add.at(total, classes[place] * len(columns) + column, signed[place] * values)  # fast in one dimension only
+    return ExactSum(total.reshape(n_classes, -1), exponent, bias)
+
+
+def root_up(square: Fraction) -> float:
+    """Return a float whose square is not below, close to the least one."""
+    root = root_down(square)
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return root
+
+
+def root_down(square: Fraction) -> float:
+    """Return a float whose square is not above, close to the largest one."""
+    shift = 2 * max(0, 120 - (square.numerator.bit_length() - square.denominator.bit_length()) // 2)
+    root = float(Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2)))
+    while Fraction(root) ** 2 > square:
+        root = math.nextafter(root, 0.0)
+    return root
+
+
+def _float64_or_exact(numbers: Any) -> np.ndarray:
+    numbers = np.asarray(numbers)
+    return numbers if numbers.dtype == object else numbers.astype(np.float64)
+
+
+# ---- proofs: weights that make pairs cancel, or weights that separate them
 
 
 def null_weights(M: np.ndarray) -> list[int] | None:
@@ -237,8 +420,8 @@ def cancellation_equations(
     x = x[:, columns].toarray() if sp.issparse(x) else x[:, columns]
     if fit_intercept:
         x, columns = np.hstack([x, np.ones((len(x), 1), x.dtype)]), np.append(columns, width - 1)
-    whole, exponent = integers(x)
-    points = pair_points(whole, class_parts(codes[pairs.rows], pairs.rivals, K))
+    x, exponent = integers(x)
+    points = pair_points(x, class_parts(codes[pairs.rows], pairs.rivals, K))
     return CancellationEquations(points, exponent, columns, (1 if K == 2 else K, width))
 
 
@@ -251,33 +434,33 @@ def rounded(theta: np.ndarray, b: np.ndarray, bits: int) -> tuple[np.ndarray, np
     return round_to_bits(theta), round_to_bits(b)
 
 
-def balanced(own: list[int], rivals: list[int], a: np.ndarray, fit_intercept: bool) -> list[int] | None:
+def balanced(classes: list[int], rivals: list[int], a: np.ndarray, fit_intercept: bool) -> list[int] | None:
     """Return whole numbers in the proportion of a, up to rounding, whose bias part is exactly 0.
 
     None if that needs negative numbers. The excess of each class is passed along a forest of the heaviest pairs, from
     the leaves to the roots.
     """
-    whole = [round(float(weight) * (1 << WEIGHT_BITS)) for weight in a]
+    weights = [round(float(weight) * (1 << WEIGHT_BITS)) for weight in a]
     if not fit_intercept:
-        return whole
+        return weights
     excess: dict[int, int] = {}
-    for y, r, weight in zip(own, rivals, whole, strict=True):
+    for y, r, weight in zip(classes, rivals, weights, strict=True):
         excess[y] = excess.get(y, 0) + weight
         excess[r] = excess.get(r, 0) - weight
     tree_of = {k: k for k in excess}
     forest = []
-    for place in sorted(range(len(whole)), key=lambda place: -whole[place]):
-        y, r = tree_of[own[place]], tree_of[rivals[place]]
+    for place in sorted(range(len(weights)), key=lambda place: -weights[place]):
+        y, r = tree_of[classes[place]], tree_of[rivals[place]]
         if y != r:
             forest.append(place)
             tree_of = {k: y if tree == r else tree for k, tree in tree_of.items()}
     while forest:
-        ends = [k for place in forest for k in (own[place], rivals[place])]
+        ends = [k for place in forest for k in (classes[place], rivals[place])]
         leaf = next(k for k in ends if ends.count(k) == 1)
-        place = next(place for place in forest if leaf in (own[place], rivals[place]))
-        change = -excess[leaf] if own[place] == leaf else excess[leaf]
-        whole[place] += change
-        excess[own[place]] += change
+        place = next(place for place in forest if leaf in (classes[place], rivals[place]))
+        change = -excess[leaf] if classes[place] == leaf else excess[leaf]
+        weights[place] += change
+        excess[classes[place]] += change
         excess[rivals[place]] -= change
         forest.remove(place)
-    return whole if min(whole) >= 0 else None
+    return weights if min(weights) >= 0 else None

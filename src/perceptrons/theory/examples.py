@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from perceptrons.engine.training.inputs import check_matrix
-from perceptrons.engine.training.labels import read_target
+from perceptrons.engine.training.labels import Target, read_target
 from perceptrons.engine.training.matrices import sound_csr
 from perceptrons.linear import Perceptron
 
@@ -125,17 +125,17 @@ def as_whole_numbers(X: Any) -> tuple[Any, int] | None:
     places = 0
     for part in (values.ravel()[:SAMPLE_SIZE], values):  # a few values are enough to refuse most data
         while True:
-            whole = np.rint(part.astype(np.float64) * 10.0**places)
-            if np.abs(whole).max(initial=0.0) >= limit:
+            scaled = np.rint(part.astype(np.float64) * 10.0**places)
+            if np.abs(scaled).max(initial=0.0) >= limit:
                 return None
-            if ((whole / 10.0**places).astype(values.dtype) == part).all():
+            if ((scaled / 10.0**places).astype(values.dtype) == part).all():
                 break
             places += 1
             if places > MAX_DECIMAL_PLACES:
                 return None
     if sp.issparse(X):
-        whole = sp.csr_matrix((whole, X.indices, X.indptr), shape=X.shape)
-    return whole, 10**places
+        scaled = sp.csr_matrix((scaled, X.indices, X.indptr), shape=X.shape)
+    return scaled, 10**places
 
 
 def check_features(model: Any, X: Any) -> Any:
@@ -152,13 +152,18 @@ def codes_among(y: Any, n: int, classes: np.ndarray) -> np.ndarray:
     target = read_target(y, n)
     if target.several:
         raise ValueError("y has several labels per example, but distances, margins and plots are about one.")
-    places = {label: place for place, label in enumerate(classes.tolist())}
-    codes = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)[target.codes]
+    codes = known_codes(target, classes)
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         label = target.classes.tolist()[target.codes[row]]
         raise ValueError(f"y[{row}] = {label!r} is not one of the model's classes, {classes[:10].tolist()}.")
     return codes
+
+
+def known_codes(target: Target, classes: np.ndarray) -> np.ndarray:
+    """Return the number of each label among the classes; -1 for a label that is not one of them."""
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    return np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)[target.codes]
 
 
 def canonical(X: Any) -> Any:
@@ -197,16 +202,16 @@ class Clock:
         return self._end is not None and time.perf_counter() > self._end
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         return None if self._end is None else max(1e-9, self._end - time.perf_counter())
 
     def affords(self, seconds: float) -> bool:
         """Return whether there is time for work that takes about this long and cannot be interrupted."""
-        return self.left is None or seconds <= self.left
+        return self.seconds_left is None or seconds <= self.seconds_left
 
-    def share(self, part: float) -> float | None:
-        """Return this part of the time left, as max_seconds."""
-        return None if self.left is None else part * self.left
+    def fraction_left(self, fraction: float) -> float | None:
+        """Return this fraction of the time left, as max_seconds."""
+        return None if self.seconds_left is None else fraction * self.seconds_left
 
 
 def augmented(examples: Examples, constant: float) -> Examples:

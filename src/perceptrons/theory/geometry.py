@@ -26,13 +26,15 @@ class Hyperplanes(NamedTuple):
     def scores(self, X: Any) -> np.ndarray:
         return safe_sparse_dot(X, self.theta.T, dense_output=True) + self.b
 
-    def nearest(self, s: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for every row of scores the smallest lead / |theta_own - theta_r| over rivals r, and that rival."""
+    def nearest(self, s: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return for every row of scores the smallest lead / |theta_own - theta_r| over rivals r, and that rival.
+
+        codes: of the class y that leads."""
         every = np.arange(len(s))
-        lead, between = s[every, own][:, None] - s, _distances(self.theta)[own]
+        lead, between = s[every, codes][:, None] - s, _distances(self.theta)[codes]
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = np.where((between == 0) & (lead == 0), 0.0, lead / between)
-        distance[every, own] = np.inf
+        distance[every, codes] = np.inf
         rival = distance.argmin(axis=1)
         return distance[every, rival], rival
 
@@ -81,10 +83,10 @@ def signed_distance(model: Any, X: Any, y: Any = None) -> np.ndarray:
     planes, X = hyperplanes(model), check_features(model, X)
     s = planes.scores(X)
     if y is not None:
-        own = codes_among(y, X.shape[0], planes.classes)
+        codes = codes_among(y, X.shape[0], planes.classes)
     else:  # with two classes, the side of the second is positive
-        own = s.argmax(axis=1) if len(planes.classes) > 2 else np.ones(len(s), np.intp)
-    return planes.nearest(s, own)[0]
+        codes = s.argmax(axis=1) if len(planes.classes) > 2 else np.ones(len(s), np.intp)
+    return planes.nearest(s, codes)[0]
 
 
 def project(model: Any, X: Any) -> np.ndarray:
@@ -121,9 +123,9 @@ def project(model: Any, X: Any) -> np.ndarray:
         raise ValueError(
             f"The classes {first!r} and {second!r} have equal weights: there is no decision boundary between them."
         )
-    own = s.argmax(axis=1)
-    distance, rival = planes.nearest(s, own)
-    normal = (planes.theta[own] - planes.theta[rival]) / between[own, rival][:, None]
+    codes = s.argmax(axis=1)
+    distance, rival = planes.nearest(s, codes)
+    normal = (planes.theta[codes] - planes.theta[rival]) / between[codes, rival][:, None]
     return (X.toarray() if sp.issparse(X) else X) - distance[:, None] * normal
 
 
@@ -209,9 +211,9 @@ def leads(scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray
     if scores.ndim == 1 or scores.shape[1] == 1:
         s = scores.ravel()
         return np.where(codes == 1, s, -s), 1 - codes
-    every, others = np.arange(len(scores)), scores.copy()
-    others[every, codes] = -np.inf
-    rivals = others.argmax(axis=1)
+    every, rival_scores = np.arange(len(scores)), scores.copy()
+    rival_scores[every, codes] = -np.inf
+    rivals = rival_scores.argmax(axis=1)
     return scores[every, codes] - scores[every, rivals], rivals
 
 

@@ -58,15 +58,15 @@ class PairList(NamedTuple):
         return PairList(self.rows[indices], self.rivals[indices])
 
 
-def class_parts(own: np.ndarray, rivals: np.ndarray, n_classes: int) -> np.ndarray:
+def class_parts(codes: np.ndarray, rivals: np.ndarray, n_classes: int) -> np.ndarray:
     """Return c of every pair, with f(x, y) - f(x, r) = c x as one row of weights per class; y x for two classes.
 
     c is 1 for the pair's own class and -1 for the rival; for two classes it is the sign y alone.
     """
     if n_classes == 2:
-        return np.where(own == 1, 1, -1)[:, None]
-    c, every = np.zeros((len(own), n_classes), np.int64), np.arange(len(own))
-    c[every, own], c[every, rivals] = 1, -1
+        return np.where(codes == 1, 1, -1)[:, None]
+    c, every = np.zeros((len(codes), n_classes), np.int64), np.arange(len(codes))
+    c[every, codes], c[every, rivals] = 1, -1
     return c
 
 
@@ -225,9 +225,9 @@ def _first_support(points: HullPoints, lead: np.ndarray) -> PairList:
     """
     worst = int(np.argmin(lead))
     y = int(points.codes[worst])
-    others = np.flatnonzero(points.codes != y)
-    other = int(others[np.argmin(lead[others])])
-    return PairList(np.array([worst, other]), np.array([points.codes[other], y], np.int32))
+    candidates = np.flatnonzero(points.codes != y)
+    second = int(candidates[np.argmin(lead[candidates])])
+    return PairList(np.array([worst, second]), np.array([points.codes[second], y], np.int32))
 
 
 def _working_set(
@@ -261,13 +261,13 @@ def _nearest(V: np.ndarray, e: np.ndarray, active: ActiveSet, tol: float, tick: 
     while True:
         work_per_cycle = V.size + 4.0 * V.shape[1] * active.size[0]
         max_cycles = min(MAX_CYCLES, max(1, patience * int(MAX_WORK / work_per_cycle)))
-        before = active.members[: active.size[0]].tolist()
+        members = active.members[: active.size[0]].tolist()
         tick(max_cycles * work_per_cycle)
         multipliers, cycles = nearest_point(V, e, active, tol, max_cycles)
         if cycles < max_cycles:
             return multipliers
         # the next call tries the same points again, so it needs enough cycles to get beyond them
-        patience = 1 if active.members[: active.size[0]].tolist() != before else 4 * patience
+        patience = 1 if active.members[: active.size[0]].tolist() != members else 4 * patience
 
 
 def measure_round(
@@ -330,11 +330,11 @@ def descend(points: HullPoints, gap: float, tick: Tick) -> Iterator[SearchRound]
 
 def _balance_bias(points: HullPoints, pairs: PairList, weights: np.ndarray) -> np.ndarray:
     """Return the weights times a factor per class, over that of the rival, so that the bias parts cancel (Osborne)."""
-    own, K = points.codes[pairs.rows], points.n_classes
+    codes, K = points.codes[pairs.rows], points.n_classes
     factor = np.ones(K)
     for _ in range(BALANCING_STEPS):
-        scaled = weights * factor[own] / factor[pairs.rivals]
-        outgoing, incoming = np.bincount(own, scaled, K), np.bincount(pairs.rivals, scaled, K)
+        scaled = weights * factor[codes] / factor[pairs.rivals]
+        outgoing, incoming = np.bincount(codes, scaled, K), np.bincount(pairs.rivals, scaled, K)
         used = (outgoing > 0) & (incoming > 0)
         factor[used] *= (incoming[used] / outgoing[used]) ** 0.25  # not the square root: the rival's factor moves, too
-    return weights * factor[own] / factor[pairs.rivals]
+    return weights * factor[codes] / factor[pairs.rivals]

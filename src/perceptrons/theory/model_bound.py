@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.labels import places_of
-from perceptrons.engine.training.learner import LinearLearner, initial_weights
-from perceptrons.engine.training.schemes import n_rows
+from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.inspection.weights import constant_feature
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
@@ -26,8 +25,8 @@ from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.estimator import tokens_to_label
 from perceptrons.sequence.tokens import read_labels
 from perceptrons.structured import StructuredPerceptron
-from perceptrons.theory.bounds import EPS, Bound, join_bias, mistake_bound, most_updates
-from perceptrons.theory.examples import Examples, check_examples, check_features, codes_among
+from perceptrons.theory.bounds import EPS, Bound, join_bias, mistake_bound, most_updates, starting_weights
+from perceptrons.theory.examples import Examples, check_examples, check_features, codes_among, known_codes
 from perceptrons.theory.results import TheoryResult
 
 MAX_KERNEL_EXAMPLES = 4000  # their kernel matrix is decomposed
@@ -190,16 +189,6 @@ def constant_of(model: Perceptron) -> float:
     return constant_feature(model) or 1.0
 
 
-def starting_weights(
-    model: Perceptron, examples: Examples, dtype: Any, seed: int, constant: float, coef: Any = None, bias: Any = None
-) -> np.ndarray:
-    """Return the initial weights of `model.fit` on these examples, made by `join_bias`."""
-    if not model.fit_intercept and bias is not None and np.any(bias):
-        raise ValueError("fit_intercept=False means an intercept of 0, but the one to start from is not 0: drop one.")
-    shape = n_rows("joint", len(examples.classes)), examples.X.shape[1]
-    return join_bias(*initial_weights(model, shape, dtype, seed, coef, bias), constant)
-
-
 def check_covered(model: Perceptron, learner: LinearLearner) -> None:
     """Raise ValueError for parameters that the mistake bound does not cover."""
     several = len(learner.classes) > 2
@@ -289,12 +278,10 @@ def _tagger_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any) -> Bo
     tokens, is_flat = tokens_to_label(model, X, lengths)
     epochs = _passes(model, len(tokens.starts) - 1)
     target = read_labels(y, tokens.starts, by_sequence=not is_flat)
-    places = {label: place for place, label in enumerate(learner.classes.tolist())}
-    codes = np.array([places.get(label, -1) for label in target.classes.tolist()], np.intp)
+    codes = known_codes(target, learner.classes)
     if (codes < 0).any():
-        label = target.classes.tolist()[int(np.argmax(codes < 0))]
+        label = target.classes.tolist()[target.codes[int(np.argmax(codes < 0))]]
         raise ValueError(f"y has the label {label!r}, which the tagger does not know: give what it learned from.")
-    codes = codes[target.codes]
     margins, R, coef, arcs = _sequence_margins(model, tokens, codes)
     n = len(margins)
     required_margin = 2 * float(model.margin or 0.0) / float(model.eta0)
@@ -302,10 +289,10 @@ def _tagger_bound(model: SequencePerceptron, X: Any, y: Any, lengths: Any) -> Bo
     separable = True if n and (margins > 0).all() else None
     bounds = [(float(epochs * n), 1.0, 0.0)]  # updates, gamma, D
     for gamma in np.unique(margins[margins > 0]).tolist():
-        D = float(np.sqrt((np.maximum(0.0, gamma - margins) ** 2).sum()))
+        D = float(np.linalg.norm(np.maximum(0.0, gamma - margins)))
         bounds.append((((reach + math.sqrt(epochs) * D) / gamma) ** 2, gamma, D))
-    best = min(bounds, key=lambda bound: bound[0])
-    updates, gamma, D = math.floor(best[0] * SAFETY_FACTOR), best[1], best[2]
+    limit, gamma, D = min(bounds, key=lambda bound: bound[0])
+    updates = math.floor(limit * SAFETY_FACTOR)
     any_epochs = None if D == 0 and updates < epochs * n else epochs
     return Bound(updates, R, gamma, D, separable, any_epochs, coef, arcs, n)
 
@@ -317,11 +304,11 @@ def _sequence_margins(
     learner, starts = learner_of(model), tokens.starts
     coef, arcs = np.asarray(model.coef_last_, np.float64), np.asarray(learner.predicting("last")[1], np.float64)
     norm = math.sqrt(float((coef**2).sum() + (arcs**2).sum())) or 1.0
-    s = learner.best_through(tokens, "last", learner.limits(model, stream=True).barrier)
+    s = learner.scores_through(tokens, "last", learner.limits(model, stream=True).barrier)
     values = np.asarray(tokens.rows.values, np.float64)
     shape = (len(tokens.rows.starts) - 1, coef.shape[1])
     rows = sp.csr_matrix((values, tokens.rows.columns, tokens.rows.starts), shape=shape)
-    own = np.asarray(rows.multiply(sp.csr_matrix(coef[y])).sum(axis=1)).ravel() if len(y) else np.zeros(0)
+    true_scores = np.asarray(rows.multiply(sp.csr_matrix(coef[y])).sum(axis=1)).ravel() if len(y) else np.zeros(0)
     token_norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     rivals = s.copy()
     rivals[np.arange(len(y)), y] = -np.inf
@@ -332,7 +319,7 @@ def _sequence_margins(
             continue  # there is nothing to label
         labels, scores = y[begin:end], s[begin:end]
         steps = [arcs[-1, labels[0]], *arcs[labels[:-1], labels[1:]].tolist(), arcs[labels[-1], -1]]
-        score = float(own[begin:end].sum() + sum(steps))
+        score = float(true_scores[begin:end].sum() + sum(steps))
         rounding = 8 * (end - begin + 2) * eps * (abs(score) + float(np.abs(scores[np.isfinite(scores)]).max()))
         margins.append(score - float(rivals[begin:end].max()) - rounding)
         square = 2 * float(token_norms[begin:end].sum()) ** 2  # of the distance to the features of another labelling

@@ -121,9 +121,9 @@ def even(X: Any, centre: bool = True) -> Any:
     """
     X = check_rows(X)
     if centre and not sp.issparse(X):
-        measured = scales(X)
-        deviations = np.where(measured.deviations > 0, measured.deviations, 1.0)
-        return np.where(measured.constant, 0.0, (X - measured.means) / deviations)
+        stats = scales(X)
+        deviations = np.where(stats.deviations > 0, stats.deviations, 1.0)
+        return np.where(stats.constant, 0.0, (X - stats.means) / deviations)
     largest = largest_values(X)
     unit = np.where(largest > 0, largest, 1.0)
     if not sp.issparse(X):

@@ -18,7 +18,7 @@ The stages of the search, the cheapest first, each of which can end it:
 5. the same with features of one scale, which changes the margin but not the answer;
 6. an exact simplex method on a growing set of examples decides what rounding hides.
 
-Each answer is proved in exact arithmetic (`exact.py`, `verification.py`) before it becomes a certificate.
+Each answer is proved in exact arithmetic (`exact.py`) before it becomes a certificate.
 """
 
 import math
@@ -36,16 +36,18 @@ from perceptrons.linear import Perceptron
 from perceptrons.theory.certificate import Certificate, Combination, Margin, sum_of_pairs, times_unit
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.exact import (
+    Checker,
+    ExactWeights,
     Simplex,
     balanced,
     cancellation_equations,
     null_weights,
+    root_up,
     rounded,
     used_columns,
 )
 from perceptrons.theory.examples import Clock, Examples, TimeUp, as_whole_numbers, check_examples
 from perceptrons.theory.largest_margin import HullPoints, PairList, SearchRound, descend, search
-from perceptrons.theory.verification import Checker, ExactWeights, root_up
 
 SUSPICIOUS_DISTANCE = 1e-9  # of the hull from the origin, relative to the data, at which it may well be 0
 MIN_EPOCHS = 10  # of perceptron passes before the search of the hull
@@ -289,7 +291,7 @@ class Prover:
             epochs = max(MIN_EPOCHS, min(MAX_EPOCHS, int(2 * MAX_POLISH_WORK / work_per_epoch)))
         model = Perceptron(
             margin=0, intercept_scaling=1, combine="last", tol=None, max_iter=epochs, fit_intercept=self.fit_intercept,
-            max_seconds=self.clock.left,
+            max_seconds=self.clock.seconds_left,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -367,7 +369,7 @@ class Prover:
             theta, b = system.weights(separator)
             if any(self._prove(*rounded(theta, b, bits)) for bits in (53, 128, 512)) or self._prove(theta, b):
                 return None
-            violated = self.checker.violated(self._exact_weights(theta, b), system.points.shape[1])
+            violated = self.checker.violated(ExactWeights(theta, b), system.points.shape[1])
             rows, rivals = zip(*violated, strict=True)
             new_pairs = PairList(np.array(rows), np.array(rivals, np.int32))
             pairs = PairList(np.append(pairs.rows, new_pairs.rows), np.append(pairs.rivals, new_pairs.rivals))
@@ -382,12 +384,9 @@ class Prover:
 
     # ---- proofs that weights separate the data, and how far
 
-    def _exact_weights(self, theta: np.ndarray, b: np.ndarray) -> ExactWeights:
-        return ExactWeights(theta, b) if self.K > 2 else ExactWeights(theta[0], b[0])
-
     def _prove(self, theta: np.ndarray, b: np.ndarray) -> bool:
         """Return whether these weights separate the data. Keep them if their margin is the largest so far."""
-        reached = self.checker.safe_margin(self._exact_weights(theta, b))
+        reached = self.checker.safe_margin(ExactWeights(theta, b))
         if reached is not None and (self.separator is None or reached > self.separator.reached):
             self.separator = Separator(theta, b, reached)
         return reached is not None
@@ -405,7 +404,7 @@ class Prover:
         with np.errstate(over="ignore"):
             scaled, bias = (theta / smallest, b / smallest) if smallest > 0 else (theta, b)
         if np.isfinite(scaled).all() and np.isfinite(bias).all():
-            scaled_reached = self.checker.safe_margin(self._exact_weights(scaled, bias))
+            scaled_reached = self.checker.safe_margin(ExactWeights(scaled, bias))
             if scaled_reached is not None and scaled_reached >= reached * (1 - 1e-9):
                 return Separator(scaled, bias, scaled_reached)
         return self.separator
@@ -418,7 +417,7 @@ class Prover:
         assert self.unit is not None
         exact = times_unit(b, Fraction(1, self.unit))
         for b in (exact.astype(np.float64), exact):
-            reached = self.checker.safe_margin(self._exact_weights(theta, times_unit(b, self.unit)))
+            reached = self.checker.safe_margin(ExactWeights(theta, times_unit(b, self.unit)))
             if reached is not None:
                 break
         assert reached is not None
@@ -432,18 +431,19 @@ class Prover:
     def _upper_bound(self) -> tuple[Combination, float]:
         """Return pairs with weights that prove an upper bound of the margin, and the bound."""
         X, codes, _ = self.examples
-        pairs, whole = None, None
+        pairs, weights = None, None
         if self.closest is not None:
             pairs = self.closest.support
-            own = codes[pairs.rows].tolist()
-            whole = balanced(own, pairs.rivals.tolist(), self.closest.weights, self.fit_intercept)
-        if pairs is None or whole is None:  # the simplest bound: half the distance of two examples
+            weights = balanced(
+                codes[pairs.rows].tolist(), pairs.rivals.tolist(), self.closest.weights, self.fit_intercept
+            )
+        if pairs is None or weights is None:  # the simplest bound: half the distance of two examples
             other = int(np.argmax(codes != codes[0]))
-            pairs, whole = PairList(np.array([0, other]), codes[[other, 0]]), [1, 1]
-        combination = self._combination(pairs, whole)
+            pairs, weights = PairList(np.array([0, other]), codes[[other, 0]]), [1, 1]
+        combination = self._combination(pairs, weights)
         total = sum_of_pairs(combination, X, codes, self.labels)
         assert total is not None
-        return combination, root_up(total.squared_bound(sum(combination.whole)))
+        return combination, root_up(total.squared_bound(sum(combination.integer_weights)))
 
     def _cancelling(self, pairs: PairList) -> Combination | None:
         """Return exact weights that make these pairs cancel, if they are unique, not negative, and there is time."""

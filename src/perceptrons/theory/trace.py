@@ -10,6 +10,7 @@ import io
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -62,9 +63,9 @@ class TracedWeights(NamedTuple):
     alpha: Any = None  # (n_examples, n_rows)
     alpha_average: Any = None
 
-    def share_unchanged(self, before: "TracedWeights") -> "TracedWeights":
-        """Return the same weights, with the arrays of `before` where nothing changed, which saves memory."""
-        pairs = zip(before, self, strict=True)
+    def share_unchanged(self, previous: "TracedWeights") -> "TracedWeights":
+        """Return the same weights, with the arrays of `previous` where nothing changed, which saves memory."""
+        pairs = zip(previous, self, strict=True)
         return TracedWeights(*(old if old is not None and np.array_equal(old, new) else new for old, new in pairs))
 
     def parts(self) -> list[tuple[str, str, np.ndarray, np.ndarray | None]]:
@@ -73,11 +74,11 @@ class TracedWeights(NamedTuple):
             return [("", "alpha", self.alpha.T, None), ("average_", "alpha", self.alpha_average.T, None)]
         return [("", "w", self.coef, self.intercept), ("average_", "w", self.coef_average, self.intercept_average)]
 
-    def changed_rows(self, before: "TracedWeights") -> list[int]:
-        """Return the rows of weights that differ from those before."""
+    def changed_rows(self, previous: "TracedWeights") -> list[int]:
+        """Return the rows of weights that differ from those previous."""
         if self.alpha is not None:
-            return np.flatnonzero((self.alpha != before.alpha).any(axis=0)).tolist()
-        changed = (self.coef != before.coef).any(axis=1) | (self.intercept != before.intercept)
+            return np.flatnonzero((self.alpha != previous.alpha).any(axis=0)).tolist()
+        changed = (self.coef != previous.coef).any(axis=1) | (self.intercept != previous.intercept)
         return np.flatnonzero(changed).tolist()
 
     def in_public_shape(self) -> dict[str, Any]:
@@ -507,8 +508,10 @@ class Trace(Sequence[Visit]):
         lines = [first if kernel else [*first[:-2], "", ""]]
         for visit in self.visits[:limit]:
             size = _score_size(visit)
-            named = zip(self.classes.tolist() if several else [""], np.ravel(visit.score).tolist(), strict=False)
-            scores = ", ".join(f"{label}: {rounded(s, size)}" if several else rounded(s, size) for label, s in named)
+            label_scores = zip(self.classes.tolist() if several else [""], np.ravel(visit.score).tolist(), strict=False)
+            scores = ", ".join(
+                f"{label}: {rounded(s, size)}" if several else rounded(s, size) for label, s in label_scores
+            )
             x, margin = self._vector(visit.x, self.names.__getitem__), rounded(visit.margin, size)
             place = [str(visit.k), str(visit.epoch), self._place(visit.example)]
             weights = self._weight_cells(visit.weights, visit)
@@ -542,9 +545,9 @@ class Trace(Sequence[Visit]):
         largest = float(np.abs(values).max(initial=0.0))
         if len(values) <= MAX_VECTOR_FEATURES:
             return f"({', '.join(rounded(value, largest) for value in values.tolist())})"
-        named = (np.flatnonzero(values) if places is None else places).tolist()
-        items = [f"{name(place)}={rounded(values[place], largest)}" for place in named[:MAX_NAMED_FEATURES]]
-        return (", ".join(items) or "0") + ", ..." * (len(named) > MAX_NAMED_FEATURES)
+        named_places = (np.flatnonzero(values) if places is None else places).tolist()
+        items = [f"{name(place)}={rounded(values[place], largest)}" for place in named_places[:MAX_NAMED_FEATURES]]
+        return (", ".join(items) or "0") + ", ..." * (len(named_places) > MAX_NAMED_FEATURES)
 
     # ---- the table as data
 
@@ -573,8 +576,8 @@ class Trace(Sequence[Visit]):
             record |= {f"x_{name}": float(value) for name, value in zip(self.names, visit.x, strict=True)}
             record |= {"y": visit.y, "predicted": visit.predicted}
             if len(self.classes) > 2:
-                named = zip(self.classes.tolist(), np.ravel(visit.score).tolist(), strict=True)
-                record |= {f"score_{label}": score for label, score in named}
+                label_scores = zip(self.classes.tolist(), np.ravel(visit.score).tolist(), strict=True)
+                record |= {f"score_{label}": score for label, score in label_scores}
             else:
                 record["score"] = visit.score
             record |= {"margin": visit.margin, "mistake": visit.mistake, "update": visit.update}
@@ -589,8 +592,8 @@ class Trace(Sequence[Visit]):
             columns = range(self.n_examples) if biases is None else self.names
             for row, values in enumerate(rows):
                 label = f"_{names[row]}" if len(rows) > 1 else ""
-                named = zip(columns, values.tolist(), strict=True)
-                flat |= {f"{prefix}{name}{label}_{column}": value for column, value in named}
+                column_values = zip(columns, values.tolist(), strict=True)
+                flat |= {f"{prefix}{name}{label}_{column}": value for column, value in column_values}
                 if biases is not None:
                     flat[f"{prefix}b{label}"] = float(biases[row])
         return flat
@@ -603,16 +606,14 @@ class Trace(Sequence[Visit]):
 
     def to_csv(self, path: Any = None) -> str | None:
         """Write comma-separated values, one line per visit, to a file; without a path, return them."""
-        records = self.to_records()
-        text = io.StringIO()
+        records, text = self.to_records(), io.StringIO()
         if records:
             writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(records)
         if path is None:
             return text.getvalue()
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            file.write(text.getvalue())
+        Path(path).write_text(text.getvalue(), encoding="utf-8", newline="")
         return None
 
 

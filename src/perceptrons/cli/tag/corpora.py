@@ -20,7 +20,7 @@ from perceptrons.engine.wording import count, listed
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 from perceptrons.sequence.allowed import Healed, check_way, heal_lists
 from perceptrons.sequence.phrases import are_phrase_labels
-from perceptrons.sequence.template_grammar import parse
+from perceptrons.sequence.templates import parse
 
 MAX_LABELS = 5000  # a chain with more is hopeless
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}  # as people can type them

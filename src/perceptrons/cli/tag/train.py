@@ -22,7 +22,7 @@ from perceptrons.inspection.summary import tagger_facts
 from perceptrons.inspection.taggers import TaggerQuality
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.allowed import Healed
-from perceptrons.sequence.choices import check_choices
+from perceptrons.sequence.estimator import check_choices
 
 TEST_SHARE = 0.1  # of the sentences
 FIXED_BY_TAGGER = ("templates", "min_count", "hash_bits")

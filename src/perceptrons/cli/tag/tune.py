@@ -16,7 +16,7 @@ from perceptrons.data.conll import Corpus
 from perceptrons.engine.wording import count
 from perceptrons.inspection.summary import tagger_facts
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.sequence.choices import check_choices
+from perceptrons.sequence.estimator import check_choices
 
 FIXED = ("allowed", "combine", "cost", "min_count", "hash_bits")  # the same for all settings
 

@@ -20,7 +20,7 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 if TYPE_CHECKING:
     from perceptrons.engine.training.protocols import Learner
 
-AT_REST = ("converged", "stuck")  # reasons to stop after which more epochs change nothing
+FINAL_STOP_REASONS = ("converged", "stuck")  # reasons to stop after which more epochs change nothing
 
 
 class Counts(NamedTuple):
@@ -446,11 +446,11 @@ class Recorder(ABC):
         """Return whether enough was recorded."""
 
     @abstractmethod
-    def before(self, learner: Any, part: np.ndarray) -> None:
+    def before(self, learner: "Learner", part: np.ndarray) -> None:
         """Look at the learner before these examples are visited."""
 
     @abstractmethod
-    def after(self, learner: Any, part: np.ndarray, counts: list[Counts]) -> None:
+    def after(self, learner: "Learner", part: np.ndarray, counts: list[Counts]) -> None:
         """Look at the learner after the visit. counts: what the pass counted for each example."""
 
 
