@@ -17,7 +17,7 @@ from benchmarks import datasets, results
 from perceptrons import Perceptron
 from perceptrons.engine.training.calibration import METHODS
 from perceptrons.engine.training.epochs import hold_out
-from perceptrons.inspection.reliability import Reliability
+from perceptrons.inspection.metrics import Reliability
 from perceptrons.selection import calibrate
 
 SETS = ("adult", "a9a", "sms-spam", "rt-polarity", "letter", "mnist", "20news-bydate")

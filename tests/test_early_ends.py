@@ -8,8 +8,8 @@ import pytest
 
 import perceptrons
 from perceptrons.cli import files, main, predict
-from perceptrons.data import sample, source, stream
-from perceptrons.data.held_out import ByHash, without_test
+from perceptrons.data import look, source, stream
+from perceptrons.data.splitting import ByHash, without_test
 from perceptrons.engine.streaming.cache import Cache
 from perceptrons.inspection import evaluation
 from perceptrons.selection import calibrating, thresholds
@@ -46,12 +46,12 @@ def fail(*arguments, **named):
 CONSUMERS = {
     "writing a cache": (Cache, "append", lambda model, svm: model.fit_stream(stream(svm), epochs=2)),
     "learning": (perceptrons.Perceptron, "_meet_block", lambda model, svm: model.fit_stream(stream(svm), epochs=1)),
-    "measuring": (evaluation, "answered", lambda model, svm: files.measured_blocks(model, stream(svm))),
-    "testing": (evaluation, "answered", lambda model, svm: measure_held_out(model, svm)),
+    "measuring": (evaluation, "predicted_with_scores", lambda model, svm: files.measured_blocks(model, stream(svm))),
+    "testing": (evaluation, "predicted_with_scores", lambda model, svm: measure_held_out(model, svm)),
     "holding out": (ByHash, "held_out", lambda model, svm: hold_out(model, svm)),
     "a threshold": (thresholds, "codes_and_scores", lambda model, svm: choose_threshold(model, svm)),
     "calibrating": (thresholds, "codes_and_scores", lambda model, svm: calibrate(model, svm)),
-    "a sample": (sample, "widened", lambda model, svm: sample.first_examples(stream(svm), 6, 10**6)),
+    "a sample": (look, "widened", lambda model, svm: look.first_examples(stream(svm), 6, 10**6)),
     "predicting": (predict, "write_predictions", lambda model, svm: answer(model, svm)),
     "reading too much": (perceptrons.data.reader, "memory", lambda model, svm: read_with_little_memory(svm)),
 }  # fmt: skip

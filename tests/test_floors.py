@@ -43,7 +43,7 @@ from perceptrons import (
 from perceptrons.data import read, stream
 from perceptrons.inspection.evaluation import measure
 from perceptrons.inspection.weights import rows_of
-from perceptrons.modelfile.summary import model_summary
+from perceptrons.inspection.summary import ModelSummary
 from perceptrons.online import progressive
 
 folder = pathlib.Path(sys.argv[1])
@@ -63,7 +63,7 @@ for model in (Perceptron(), Perceptron(combine="vote", tol=None, max_iter=5), Ke
     assert loaded.explain(X[0]).prediction == model.predict(X[:1])[0]
     assert "together" in str(loaded.explain(X[0]))
     assert len(rows_of(loaded)) == 2
-    assert model_summary(loaded)["classes"] == ["no", "yes"]
+    assert ModelSummary(loaded).to_dict()["classes"] == ["no", "yes"]
     loaded.partial_fit(X, y).learn_one(X[0], y[0])
     assert measure(model.classes_, y, np.searchsorted(model.classes_, model.predict(X))).accuracy > 0.8
 

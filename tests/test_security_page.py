@@ -1,7 +1,7 @@
 """docs/security.md: the limits it states are those of the code."""
 
 from perceptrons.data import csv, reader, source, svmlight
-from perceptrons.engine.training import example_weights, labels, memory, rule
+from perceptrons.engine.training import labels, memory, parameters
 from perceptrons.features import values
 from perceptrons.sequence import template_grammar as grammar
 from tests.conftest import ROOT
@@ -15,12 +15,12 @@ STATED = {
     "Data that are read as one table": f"{reader.TABLE_SHARE:.0%} of memory, parsed",
     "Column files": f"{source.WHOLE_SHARE:.0%} of memory, uncompressed",
     "Length of a line": f"{source.LONGEST_LINE:,} bytes",
-    "Length of a quoted CSV record": f"{csv.LONGEST_RECORD:,} bytes",
+    "Length of a quoted CSV record": f"{csv.MAX_RECORD_BYTES:,} bytes",
     "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
-    "Feature index in svmlight files": f"{svmlight.LARGEST_INDEX:,}",
+    "Feature index in svmlight files": f"{svmlight.MAX_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),
-    "Sample weight": f"{example_weights.LARGEST_WEIGHT:,.0f}",
-    "Margin and cost": f"{rule.LARGEST_DEMAND:g}".replace("+", ""),
+    "Sample weight": f"{labels.LARGEST_WEIGHT:,.0f}",
+    "Margin and cost": f"{parameters.LARGEST_DEMAND:g}".replace("+", ""),
     "Feature templates of a tagger": (
         f"{grammar.MANY:,} templates of {grammar.LONGEST:,} characters, {grammar.FARTHEST:,} tokens away at most"
     ),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from perceptrons import Perceptron
 from tests.support.lecture import rosenblatt
 
 WORDS = ["not", "funny", "painful", "ok", "overall", "story", "good", "jokes"]
@@ -21,6 +22,17 @@ def test_binary_worked_example():
     np.testing.assert_allclose(model.decision_function(X[2:]), [0.35], atol=1e-15)
     assert np.array_equal(model.coef_, before)
     assert model.n_updates_ == 2
+
+
+def test_the_rule_of_the_lecture_has_a_name_and_gives_the_worked_example():
+    model = Perceptron.rosenblatt(eta0=0.1, shuffle=False, max_iter=1, tol=None)
+    assert (model.margin, model.intercept_scaling, model.combine) == (0, 1, "last")
+    model.fit([[1.0, 1.0], [2.0, 1.0]], [-1, 1], coef_init=[0.2, 0.0], intercept_init=-0.1)
+    np.testing.assert_allclose(model.coef_, [[0.3, 0.0]], atol=1e-15)
+    np.testing.assert_allclose(model.intercept_, [-0.1], atol=1e-15)
+    assert Perceptron.rosenblatt(margin=2, combine="average").get_params() == (
+        Perceptron(margin=2, intercept_scaling=1).get_params()
+    )
 
 
 def test_first_step_of_the_binary_worked_example():

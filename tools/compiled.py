@@ -10,7 +10,9 @@ PACKAGE = ROOT / "src/perceptrons"
 def sources() -> list[Path]:
     """The files with compiled functions."""
     alone = [PACKAGE / "engine" / name for name in ("compiling.py", "rows.py", "hashing.py")]
-    return sorted([*alone, *(PACKAGE / "engine/passes").glob("*.py"), *(PACKAGE / "engine/scan").glob("*.py")])
+    formats = [PACKAGE / "data" / name for name in ("csv.py", "svmlight.py", "text.py", "vw.py")]
+    folders = (PACKAGE / "engine/passes", PACKAGE / "engine/scan")
+    return sorted([*alone, *formats, *(path for folder in folders for path in folder.glob("*.py"))])
 
 
 def cache_folder() -> str:

@@ -21,6 +21,8 @@ import atheris
 if os.environ.get("NUMBA_DISABLE_JIT") != "1":  # numba cannot compile what atheris has instrumented
     for module in iter_modules(import_module("perceptrons.engine.scan").__path__, "perceptrons.engine.scan."):
         import_module(module.name)
+    for name in ("csv", "svmlight", "vw", "text"):
+        import_module(f"perceptrons.data.{name}")
 
 with atheris.instrument_imports(include=["perceptrons"]):
     from tools.reading import in_one_thread, try_bytes

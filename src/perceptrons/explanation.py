@@ -128,29 +128,32 @@ class Explanation:
 
     def of(self, label: Any) -> tuple[np.ndarray, float]:
         """Return the weights and the bias that are evidence for a class; one-vs-one, summed over its pairs."""
-        self._check_class(label)
-        weights, bias = np.zeros(self.weights.shape[1]), 0.0
-        for row, b, row_classes in zip(self.weights, self.bias, self.rows, strict=True):
-            sign = 1.0 if label == row_classes[-1] else -1.0 if label in row_classes or self._is_binary else 0.0
-            if sign:
-                weights, bias = weights + sign * row, bias + sign * float(b)
-        return weights, bias
+        return self._sum_of_rows(self._signs(label))
 
     def between(self, label: Any, other: Any) -> tuple[np.ndarray, float]:
         """Return the weights and the bias by which a class leads another: together with the values, by how much."""
-        self._check_class(label)
-        self._check_class(other)
-        if label == other:
-            return np.zeros(self.weights.shape[1]), 0.0
-        pair = next((k for k, row_classes in enumerate(self.rows) if {label, other} == set(row_classes)), None)
-        if pair is not None:
-            sign = 1.0 if self.rows[pair][-1] == label else -1.0
-            return sign * self.weights[pair], sign * float(self.bias[pair])
-        weights, bias = self.of(label)
-        if self._is_binary:
-            return weights, bias
-        other_weights, other_bias = self.of(other)
-        return weights - other_weights, bias - other_bias
+        signs, signs_of_other = self._signs(label), self._signs(other)
+        is_duel = np.array([{label, other} == set(row) for row in self.rows])
+        if is_duel.any():  # one-vs-one
+            signs *= is_duel
+        elif not self._is_binary:
+            signs -= signs_of_other
+        return self._sum_of_rows(signs * (label != other))
+
+    def _signs(self, label: Any) -> np.ndarray:
+        """Return for each row of weights whether it is evidence for a class (1), against it (-1) or neither (0)."""
+        if label not in self.classes.tolist():
+            known = ", ".join(map(_label, self.classes[:10].tolist()))
+            raise ValueError(
+                f"There is no class {_label(label)}: the classes are {known}{', ...' * (len(self.classes) > 10)}."
+            )
+        is_against = [self._is_binary or label in row for row in self.rows]
+        return np.array(
+            [1.0 if label == row[-1] else -1.0 * against for row, against in zip(self.rows, is_against, strict=True)]
+        )
+
+    def _sum_of_rows(self, signs: np.ndarray) -> tuple[np.ndarray, float]:
+        return signs @ self.weights, float(signs @ self.bias)
 
     def top(self, n: int = MAX_CONTRIBUTIONS, label: Any = None) -> list[Contribution]:
         """Return the n largest contributions to the score of a label, the largest first.
@@ -197,13 +200,6 @@ class Explanation:
         """Whether one row distinguishes two classes."""
         return len(self.rows) == 1 and len(self.classes) == 2 and not isinstance(self.prediction, list)
 
-    def _check_class(self, label: Any) -> None:
-        if label not in self.classes.tolist():
-            known = ", ".join(map(_label, self.classes[:10].tolist()))
-            raise ValueError(
-                f"There is no class {_label(label)}: the classes are {known}{', ...' * (len(self.classes) > 10)}."
-            )
-
     def _deciding_weights(self) -> tuple[np.ndarray, float]:
         if self.runner_up is not None:
             return self.between(self.prediction, self.runner_up)
@@ -216,24 +212,21 @@ class Explanation:
     def _lines(self) -> list[tuple[str, ...]]:
         """Return the rows of the table: header, the largest contributions, the others, the bias, the sum."""
         weights, bias = self._deciding_weights()
-        contributions, largest_ones = weights * self.values, self.top()
+        contributions, parts = weights * self.values, self.top()
         is_kernel = self.support is not None
-        lines: list[tuple[str, ...]] = [
-            ("example", "kernel value", "coefficient", "contribution")
-            if is_kernel
-            else ("feature", "value", "weight", "contribution")
-        ]
-        for part in largest_ones:
+        header = ("example", "kernel value", "coefficient") if is_kernel else ("feature", "value", "weight")
+        lines: list[tuple[str, ...]] = [(*header, "contribution")]
+        for part in parts:
             unit = self.units.get(part.feature)
             value = f"{part.value:.4g}" if unit is None else unit.shown(part.value)
             lines.append((short(part.feature), value, f"{part.weight:+.4g}", f"{part.contribution:+.4g}"))
-        n_others = int(np.count_nonzero(contributions)) - len(largest_ones)
-        if n_others:
-            others = float(contributions.sum() - sum(part.contribution for part in largest_ones))
+        total = float(contributions.sum())
+        if n_others := int(np.count_nonzero(contributions)) - len(parts):
+            others = total - sum(part.contribution for part in parts)
             lines.append((count(n_others, "other"), "", "", f"{others:+.4g}"))
         if not is_kernel:
             lines.append(("(bias)", "", "", f"{bias:+.4g}"))
-        return [*lines, ("together", "", "", f"{float(contributions.sum()) + bias:+.4g}")]
+        return [*lines, ("together", "", "", f"{total + bias:+.4g}")]
 
     def _sentences(self) -> tuple[list[str], list[str]]:
         """Return the sentences before and after the table."""

@@ -26,8 +26,7 @@ from perceptrons.engine.training.inputs import (
 )
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, answer, check_order, merge, read_target, warn_if_sorted
-from perceptrons.engine.training.learner import LinearFit, LinearLearner, shaped
-from perceptrons.engine.training.one_example import LABEL_TYPES, FastPath
+from perceptrons.engine.training.learner import LABEL_TYPES, FastPath, LinearFit, LinearLearner, shaped
 from perceptrons.engine.training.parameters import (
     ALPHA,
     L1_RATIO,
@@ -37,6 +36,7 @@ from perceptrons.engine.training.parameters import (
     Combine,
     Init,
     KeepLearning,
+    Method,
     Multiclass,
     Penalty,
     Step,
@@ -45,10 +45,10 @@ from perceptrons.engine.training.parameters import (
     check_choices,
     check_start,
     check_unchanged,
+    grown,
     margin_of,
     method_of,
 )
-from perceptrons.engine.training.rule import Method, grown
 from perceptrons.engine.training.schemes import n_rows
 from perceptrons.engine.training.units import Units, moments
 from perceptrons.engine.training.votes import class_shares
@@ -293,6 +293,35 @@ class Perceptron(Classifier[LinearLearner]):
         self.probability = probability
         self.classes = classes
         self.keep_learning = keep_learning
+
+    @classmethod
+    def rosenblatt(cls, **changes: Any) -> Self:
+        """Make a perceptron with the conventions of most lectures, which are Rosenblatt's.
+
+        It learns from mistakes only (margin=0), its bias is the weight of a feature that is always 1
+        (intercept_scaling=1), and the last weights predict (combine="last").
+
+        When to use it: to follow a lecture or a proof, or to compare with one. When not: for the best accuracy, where
+        the defaults demand a margin and average the weights.
+
+        Parameters
+        ----------
+        **changes
+            Other parameters of the `Perceptron`; these three too, such as combine="average".
+
+        Returns
+        -------
+        Perceptron
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> model = Perceptron.rosenblatt(eta0=0.1).fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])  # AND
+        >>> model.predict([[0, 0], [0, 1], [1, 0], [1, 1]]).tolist()
+        [0, 0, 0, 1]
+        """
+        conventions: dict[str, Any] = {"margin": 0, "intercept_scaling": 1, "combine": "last"}
+        return cls(**conventions | changes)
 
     @classmethod
     def from_weights(

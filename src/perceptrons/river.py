@@ -4,7 +4,8 @@ Both hold a `Perceptron` and give it every example by `learn_one`, so that they 
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from perceptrons.engine.training.base import has_learned
 from perceptrons.engine.training.parameters import (
@@ -47,22 +48,9 @@ class _Online(base.Estimator):
         intercept_scaling: float | Literal["auto"] = "auto",
         zero_score: ZeroScore = "mistake", class_weight: Mapping[Any, float] | None = None,
     ) -> None:  # fmt: skip
-        self.combine = combine
-        self.window = window
-        self.step = step
-        self.eta0 = eta0
-        self.C = C
-        self.margin = margin
-        self.cost = cost
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.zero_score = zero_score
-        self.class_weight = class_weight
-        self._hold(Perceptron(**self._get_params()))
+        parameters = {name: value for name, value in locals().items() if name != "self"}
+        vars(self).update(parameters)  # River reads them when it clones or prints a classifier
+        self._hold(Perceptron(**parameters))
 
     def _hold(self, perceptron: Perceptron) -> None:
         self._perceptron = perceptron
@@ -71,7 +59,7 @@ class _Online(base.Estimator):
     def of(cls, perceptron: Perceptron) -> Self:
         """Return a classifier that keeps training this perceptron, for instance one that `perceptrons.load` read."""
         params = perceptron.get_params(deep=False)
-        classifier = cls(**{name: params[name] for name in cls()._get_params()})
+        classifier = cls(**{name: params[name] for name in signature(cls).parameters})
         classifier._hold(perceptron)
         return classifier
 
@@ -79,6 +67,13 @@ class _Online(base.Estimator):
     def perceptron(self) -> Perceptron:
         """The `Perceptron` that learns: save it, inspect it, ask it for explanations."""
         return self._perceptron
+
+    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> NoReturn:
+        """Raise NotImplementedError: scores are not probabilities."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no predict_proba_one: its scores are not probabilities. Use predict_one, and "
+            "metrics that compare labels."
+        )
 
     @property
     def _knows_classes(self) -> bool:
@@ -132,10 +127,6 @@ intercept_scaling, zero_score
     def predict_one(self, x: dict[Hashable, Any], **kwargs: Any) -> Any:
         """Return the class of one example; None before the first was learned."""
         return self._perceptron.predict_one(with_text_names(x)) if self._knows_classes else None
-
-    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """Raise NotImplementedError: scores are not probabilities."""
-        raise NotImplementedError(_no_probabilities(self))
 
     def learn_many(self, X: "pd.DataFrame", y: "pd.Series") -> None:
         """Learn from the rows of a frame, one after another: the weights are those of `learn_one`."""
@@ -193,10 +184,6 @@ intercept_scaling, zero_score, class_weight
         predicted = self._perceptron.predict_one(with_text_names(x)) if self._knows_classes else ()
         return self._labels | dict.fromkeys(predicted, True)
 
-    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, dict[bool, float]]:
-        """Raise NotImplementedError: scores are not probabilities."""
-        raise NotImplementedError(_no_probabilities(self))
-
 
 def with_text_names(x: Mapping[Hashable, Any]) -> Mapping[str, Any]:
     """Return the example with the names of its features as text."""
@@ -215,10 +202,3 @@ def records(X: "pd.DataFrame") -> Iterable[dict[str, Any]]:
         raise ValueError("X has two columns with the same name as text: rename one of them.")
     columns = [X.iloc[:, place].tolist() for place in range(len(names))]
     return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)) if names else [{}] * len(X)
-
-
-def _no_probabilities(model: _Online) -> str:
-    return (
-        f"{type(model).__name__} has no predict_proba_one: its scores are not probabilities. Use predict_one, and "
-        "metrics that compare labels."
-    )

@@ -17,7 +17,7 @@ from perceptrons.cli.options import THRESHOLDS
 from perceptrons.data import read
 from perceptrons.data.splitting import folds_of
 from perceptrons.inspection import metrics
-from perceptrons.inspection.metrics import BY_ANSWERS, BY_SCORES, METRICS
+from perceptrons.inspection.metrics import BY_ANSWERS, METRICS
 from perceptrons.selection import recipe
 from tests.support.doors import without_tested
 
@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
 
 def test_the_options_name_the_metrics_of_the_table():
     assert THRESHOLDS == BY_ANSWERS
-    assert (*BY_ANSWERS, *BY_SCORES) == OF_OPTIONS
+    assert (*BY_ANSWERS, "roc_auc", "average_precision") == OF_OPTIONS
 
 
 # ---- evaluate and train

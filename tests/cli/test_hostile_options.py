@@ -36,7 +36,7 @@ def test_the_class_weight_of_a_single_label_counts(rng):
     X, _ = gaussian(rng, 40, 3, 2)
     Y = [{"a"} if x > 0 else set() for x in X[:, 0]]
     t = [
-        Perceptron(class_weight=c, max_iter=1).fit(X, Y)._learner.weights.arrays["clock"][0, 0]
+        Perceptron(class_weight=c, max_iter=1).fit(X, Y)._learner.weights.arrays["state"]["n_seen"][0]
         for c in (None, {"a": 5})
     ]
     assert t[1] == t[0] + 4 * sum(map(len, Y))

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from perceptrons import Perceptron
-from perceptrons.engine.passes.corral import corral_for, enter
+from perceptrons.engine.passes.max_margin import empty_active_set, enter
 from perceptrons.report import boundary_section as in_report
 from perceptrons.report import report
 from perceptrons.selection import compare
@@ -81,14 +81,14 @@ def test_too_many_dimensions_for_exact_arithmetic_are_known_before_any_equation_
 
 def test_the_clock_is_looked_at_after_every_piece_of_the_search_for_the_nearest_point(rng):
     V = np.hstack([rng.standard_normal((1500, 900)) + 0.3, np.ones((1500, 1))])
-    corral = corral_for(*V.shape, 1)
-    enter(V, 0, 1, corral)
-    corral.a[0] = 1.0
+    active = empty_active_set(*V.shape, 1)
+    enter(V, 0, 1, active)
+    active.a[0] = 1.0
     told = []
-    found = largest_margin._nearest(V, np.ones(1), corral, 1e-3, told.append)
+    found = largest_margin._nearest(V, np.ones(1), active, 1e-3, told.append)
     assert len(told) > 1
     assert max(told) <= largest_margin.MAX_WORK
-    again = corral_for(*V.shape, 1)
+    again = empty_active_set(*V.shape, 1)
     enter(V, 0, 1, again)
     again.a[0] = 1.0
     expected, _ = largest_margin.nearest_point(V, np.ones(1), again, 1e-3, 10**6)
@@ -99,17 +99,17 @@ def test_points_tried_in_vain_do_not_keep_the_search_for_ever(rng, monkeypatch):
     monkeypatch.setattr(largest_margin, "MAX_WORK", 1.0)  # a cycle at a time
     points = rng.standard_normal((40, 3)) + 2
     V = np.hstack([np.repeat(points, 10, axis=0), np.ones((400, 1))])  # each ten times: nine depend on it
-    corral = corral_for(*V.shape, 1)
-    enter(V, 0, 1, corral)
-    corral.a[0] = 1.0
+    active = empty_active_set(*V.shape, 1)
+    enter(V, 0, 1, active)
+    active.a[0] = 1.0
     told = []
 
     def tick(work):
         told.append(work)
         assert len(told) < 10_000
 
-    found = largest_margin._nearest(V, np.ones(1), corral, 1e-9, tick)
-    again = corral_for(*V.shape, 1)
+    found = largest_margin._nearest(V, np.ones(1), active, 1e-9, tick)
+    again = empty_active_set(*V.shape, 1)
     enter(V, 0, 1, again)
     again.a[0] = 1.0
     expected, _ = largest_margin.nearest_point(V, np.ones(1), again, 1e-9, 10**6)

@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perceptrons.data import DataFileError, stream
-from perceptrons.data.text import LabelledTextReader
 from perceptrons.features import HashedText
 from tests.reference import labelled as reference
 
@@ -33,7 +32,12 @@ def reader(folder, content, name="a.ft", **options):
     """A reader of a file with this content."""
     path = folder / name
     path.write_bytes(content)
-    return LabelledTextReader((path,), **{"on_error": "raise", "text_labels": False, "need_labels": True} | options)
+    return stream(
+        path,
+        format="text",
+        many_classes=True,
+        **{"on_error": "raise", "text_labels": False, "need_labels": True} | options,
+    )
 
 
 def joined(blocks):
@@ -116,7 +120,7 @@ def test_the_form_of_the_first_line_holds_for_all_files(folder):
     (folder / "second.ft").write_bytes(b"b\ttwo\n")
     paths = (folder / "first.ft", folder / "second.ft")
     with pytest.raises(DataFileError, match=r"second\.ft:1:1: there is no label .a word that begins with __label__"):
-        list(LabelledTextReader(paths, on_error="raise", text_labels=False, need_labels=True))
+        list(stream(*paths, format="text", many_classes=True, on_error="raise", text_labels=False, need_labels=True))
 
 
 # ---- columns
@@ -278,7 +282,7 @@ def test_blocks_do_not_depend_on_threads_or_where_bytes_come_from(folder, conten
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
             shared = {"on_error": "raise", "text_labels": False, "need_labels": True}
-            alike(list(LabelledTextReader(("-",), hash_bits=bits, **shared)))
+            alike(list(stream("-", format="text", many_classes=True, hash_bits=bits, **shared)))
             for threads in (1, 3):
                 patch.setattr("perceptrons.engine.streaming.threads.cores", lambda n=threads: n)
                 alike(list(reader(folder, content, hash_bits=bits)))

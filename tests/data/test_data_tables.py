@@ -23,18 +23,17 @@ from hypothesis import strategies as st
 
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, source, stream
-from perceptrons.data import json as json_reader
-from perceptrons.data.sample import first_examples
-from perceptrons.data.table_reader import TableReader
+from perceptrons.data import arrow as json_reader
+from perceptrons.data.look import first_examples
 from perceptrons.features import Columns, HashedText
 
-SHARED = {"on_error": "raise", "text_labels": False, "need_labels": True}
+SHARED = {"on_error": "raise", "text_labels": False, "need_labels": True, "many_classes": True}
 FORMATS = {"csv": "a.csv", "tsv": "a.tsv", "jsonl": "a.jsonl", "parquet": "a.parquet", "arrow": "a.arrow"}
 
 
 def reader_of(path, format=None, **options):
     paths = path if isinstance(path, tuple) else (path,)
-    return TableReader(paths, format=format or paths[0].name.partition(".")[2].partition(".")[0], **SHARED | options)
+    return stream(*paths, format=format or paths[0].name.partition(".")[2].partition(".")[0], **SHARED | options)
 
 
 def write(folder, content, name="a.csv"):
@@ -395,14 +394,14 @@ def test_where_labels_are_not_needed_they_may_be_missing(tmp_path, format):
     recipe = trained(write_table(tmp_path, rows, format), format)
     bare = [{name: value for name, value in row.items() if name != "label"} for row in rows]
     path = write_table(tmp_path, bare, format)
-    (block,) = TableReader((path,), **SHARED | {"need_labels": False} | recipe)
+    (block,) = stream(path, **SHARED | {"need_labels": False} | recipe)
     assert block.y is None
     assert block.X.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(DataFileError, match="label"):
-        list(TableReader((path,), **SHARED | recipe))
+        list(stream(path, **SHARED | recipe))
     some = write_table(tmp_path, [{**row, "label": None} for row in rows], format)
     if format != "parquet" and format != "arrow":  # a column of nothing has no type
-        assert [block.y for block in TableReader((some,), **SHARED | {"need_labels": False} | recipe)] == [None]
+        assert [block.y for block in stream(some, **SHARED | {"need_labels": False} | recipe)] == [None]
 
 
 # ---- other files, read alike
@@ -436,7 +435,7 @@ def test_another_file_is_read_alike_whatever_the_order_of_its_columns(tmp_path, 
         for row in ROWS
     ]
     ignored = {"ignore": ["more"]} if format == "jsonl" and recipe["hash_bits"] else {}
-    X, y, _ = all_of(TableReader((write_table(tmp_path, permuted, format),), **SHARED | recipe | ignored))
+    X, y, _ = all_of(stream(write_table(tmp_path, permuted, format), **SHARED | recipe | ignored))
     assert (expected[0] == X).all()
     assert y == expected[1]
 
@@ -445,7 +444,7 @@ def test_another_file_is_read_alike_whatever_the_order_of_its_columns(tmp_path, 
 def test_values_that_a_model_does_not_know_are_nothing_to_it(tmp_path, format):
     recipe = trained(write_table(tmp_path, ROWS, format), format, ignore=["text"])
     path = write_table(tmp_path, [ROWS[0] | {"color": "green"}, ROWS[1]], format)
-    X, _, _ = all_of(TableReader((path,), **SHARED | recipe))
+    X, _, _ = all_of(stream(path, **SHARED | recipe))
     assert X.tolist() == [[1.5, 0, 1, 0, 0], [-2, 0, 0, 1, 1]]
 
 
@@ -454,24 +453,24 @@ def test_columns_that_are_missing_are_named(tmp_path, format):
     recipe = trained(write_table(tmp_path, ROWS, format), format, ignore=["text"])
     path = write_table(tmp_path, [{"color": "red", "label": "a"}], format)
     with pytest.raises(DataFileError, match="there is no column 'height', 'tall', which the model was trained on"):
-        list(TableReader((path,), **SHARED | recipe))
+        list(stream(path, **SHARED | recipe))
 
 
 def test_a_model_reads_arrays_in_its_own_order(tmp_path):
     recipe = trained(write(tmp_path, "a,b,label\n1,2,p\n3,4,q\n"), "csv")
-    (block,) = TableReader((write(tmp_path, "label,b,a\np,2,1\n"),), **SHARED | recipe)
+    (block,) = stream(write(tmp_path, "label,b,a\np,2,1\n"), **SHARED | recipe)
     assert isinstance(block.X, np.ndarray)
     assert block.X.tolist() == [[1, 2]]
 
 
 def test_a_file_without_a_header_is_read_by_the_order_of_columns_in_training(tmp_path):
     recipe = trained(write(tmp_path, "a,label,b\n1,p,2\n3,q,4\n"), "csv", label_column="label")
-    (block,) = TableReader((write(tmp_path, "5,p,6\n"),), **SHARED | recipe)
+    (block,) = stream(write(tmp_path, "5,p,6\n"), **SHARED | recipe)
     assert block.X.tolist() == [[5, 6]]
-    (block,) = TableReader((write(tmp_path, "5,6\n"),), **SHARED | {"need_labels": False} | recipe)
+    (block,) = stream(write(tmp_path, "5,6\n"), **SHARED | {"need_labels": False} | recipe)
     assert block.X.tolist() == [[5, 6]]
     with pytest.raises(DataFileError, match="there is no header, so 'a', 'b', 'label' cannot be found"):
-        list(TableReader((write(tmp_path, "5,6,7,8\n"),), **SHARED | recipe))
+        list(stream(write(tmp_path, "5,6,7,8\n"), **SHARED | recipe))
 
 
 def test_several_files_are_read_by_the_names_of_the_first(tmp_path):
@@ -807,7 +806,7 @@ def test_a_new_key_of_json_is_a_feature_unless_rows_are_arrays(tmp_path, monkeyp
     assert what.startswith("key 'z' appears here for the first time: list it in numbers or categories")
     assert all_of(reader_of(path, ignore=["c", "z"]))[0].tolist() == [[1], [2], [3]]
     recipe = trained(write(tmp_path, first, "first.jsonl"), "jsonl", ignore=["c"])
-    assert all_of(TableReader((path,), **SHARED | recipe))[0].tolist() == [[1], [2], [3]]
+    assert all_of(stream(path, **SHARED | recipe))[0].tolist() == [[1], [2], [3]]
 
 
 def test_json_of_many_keys_takes_the_room_of_its_values(tmp_path):
@@ -931,7 +930,7 @@ def test_standard_input_is_read(tmp_path, format, monkeypatch):
     expected = all_of(reader_of(tmp_path / FORMATS[format], ignore=["text"]))
     for bytes_in in (content, stream_of(pa.Table.from_pylist(ROWS)) if format == "arrow" else gzip.compress(content)):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bytes_in)))
-        X, y, lines = all_of(TableReader(("-",), format=format, ignore=["text"], **SHARED))
+        X, y, lines = all_of(stream("-", format=format, ignore=["text"], **SHARED))
         assert (X.tolist(), y, lines) == (expected[0].tolist(), *expected[1:])
 
 
@@ -941,7 +940,7 @@ def test_every_line_that_is_typed_is_answered_at_once(tmp_path, header, monkeypa
     out, into = os.pipe()
     with open(out) as stdin, open(into, "w") as typed:
         monkeypatch.setattr(sys, "stdin", stdin)
-        blocks = iter(TableReader(("-",), **SHARED | {"prompt": True, "need_labels": False} | recipe))
+        blocks = iter(stream("-", **SHARED | {"prompt": True, "need_labels": False} | recipe))
         typed.write(header)
         for row in ("5,6,p", "7,8,q", "9,1,p"):
             typed.write(f"{row}\n")
@@ -953,7 +952,7 @@ def test_every_line_that_is_typed_is_answered_at_once(tmp_path, header, monkeypa
 
 def test_parquet_is_not_read_from_standard_input():
     with pytest.raises(DataFileError, match="Parquet cannot be read from a stream: give the file,"):
-        TableReader(("-",), format="parquet", **SHARED)
+        stream("-", format="parquet", **SHARED)
 
 
 # ---- what callers do wrong
@@ -963,7 +962,7 @@ def test_parquet_is_not_read_from_standard_input():
 def test_a_reader_of_anything_but_csv_needs_pyarrow(monkeypatch, format):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'perceptrons\[files\]'"):
-        TableReader(("a",), format=format, **SHARED)
+        stream("a", format=format, **SHARED)
 
 
 def test_wrong_options_are_named(tmp_path):

@@ -16,16 +16,15 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.data import DataFileError, read, source
+from perceptrons.data import DataFileError, read, source, stream
 from perceptrons.data.arrow import _Watched
 from perceptrons.data.conll import read_conll
-from perceptrons.data.table_reader import TableReader
 from perceptrons.features.cells import Contents
-from perceptrons.features.preparation import Derived, Preparation
+from perceptrons.features.preparation import Preparation
 from perceptrons.features.values import Missing
 from tests.reference import tables as reference
 
-SHARED = {"on_error": "skip", "text_labels": True, "need_labels": True}
+SHARED = {"on_error": "skip", "text_labels": True, "need_labels": True, "many_classes": True}
 CSV_BITS = [
     b",", b",", b",", b"\n", b"\n", b"\n", b"\r\n", b"\r", b'"', b'""', b" ", b"\t", b";", b"1", b"2.5", b"-3e2",
     b"+.5", b"nan", b"inf", b"1e400", b"1e101", b"0x10", b"1_000", b"x", b"red", b"\xc3\xa9", b"\xff", b"\x00",
@@ -66,7 +65,7 @@ def complained(reader):
 @settings(deadline=None, max_examples=150)
 def read_csv_as_the_plain_version(path, content):
     path.write_bytes(content)
-    reader = TableReader((path,), format="csv", header=False, numbers=["1"], categories=["2"], label_column=3, **SHARED)
+    reader = stream(path, format="csv", header=False, numbers=["1"], categories=["2"], label_column=3, **SHARED)
     examples, bad, open_line = reference.csv_examples(content)
     narrow = reference.width_of(content) in (1, 2)
     if open_line is not None or narrow:
@@ -85,7 +84,7 @@ def test_csv_of_any_bytes_is_read_as_the_plain_version_reads_it(tmp_path, piece)
 def known_columns(path, values):
     """Columns of a model that knows the number n and these values of c."""
     path.write_text("".join(json.dumps({"n": 1, "c": value, "label": "a"}) + "\n" for value in values))
-    reader = TableReader((path,), format="jsonl", **SHARED)
+    reader = stream(path, format="jsonl", **SHARED)
     assert sum(len(block.lines) for block in reader) == len(values)
     reader.columns.frozen = True
     return reader.recipe() | {"columns": reader.columns}
@@ -95,7 +94,7 @@ def known_columns(path, values):
 @settings(deadline=None, max_examples=150)
 def read_json_as_the_plain_version(path, recipe, content):
     path.write_bytes(content)
-    reader = TableReader((path,), **SHARED | recipe)
+    reader = stream(path, **SHARED | recipe)
     found = examples_of(reader)
     examples, bad = reference.json_examples(content)
     known = {name.partition("=")[2] for name in recipe["columns"].names()[1:]}
@@ -115,7 +114,7 @@ def test_json_of_any_bytes_is_read_as_the_plain_version_reads_it(tmp_path, piece
 @settings(deadline=None, max_examples=60)
 def read_or_refuse(path, format, options, content):
     path.write_bytes(content)
-    reader = TableReader((path,), format=format, **SHARED | options)
+    reader = stream(path, format=format, **SHARED | options)
     try:
         blocks = list(reader)
     except DataFileError:
@@ -166,7 +165,7 @@ def test_broken_parquet_and_arrow_is_read_or_refused(tmp_path, kind):
             if content:
                 content[rng.randrange(len(content))] = rng.randrange(256)
         path.write_bytes(content)
-        reader = TableReader((path,), format="parquet" if kind == "parquet" else "arrow", text_column="s", **SHARED)
+        reader = stream(path, format="parquet" if kind == "parquet" else "arrow", text_column="s", **SHARED)
         try:
             rows = sum(len(block.lines) for block in reader)
         except DataFileError as error:
@@ -186,7 +185,7 @@ def test_parquet_that_says_of_a_column_what_does_not_fit_it_is_read_or_refused(t
     for place in range(len(whole) // 4, len(whole) - 8):
         path.write_bytes(whole[:place] + b"A" + whole[place + 1 :])
         try:
-            list(TableReader((path,), format="parquet", **SHARED))
+            list(stream(path, format="parquet", **SHARED))
         except DataFileError as error:
             complaints.append(str(error))
     assert any("histogram" in complaint for complaint in complaints)
@@ -230,10 +229,12 @@ def test_columns_with_missing_numbers_are_found_without_comparing_all_names():
     names = tuple(CountedName(f"k{k}") for k in range(500))
     zeros, ones = np.zeros(500), np.ones(500)
     again = tuple(CountedName(name) for name in names)
-    prepared = Preparation("standard", Missing.of((), True), Derived(), names, zeros, zeros, ones, again)
+    prepared = Preparation(
+        "standard", Missing.of((), True), names=names, fills=zeros, centres=zeros, scales=ones, indicators=again
+    )  # fmt: skip
     CountedName.n_compared = 0
-    ready = prepared.apply(Contents(np.full((2, 500), np.nan), {}, [], []))
-    assert (ready.numbers[:, 500:] == 1).all()
+    numbers, _ = prepared.apply(Contents(np.full((2, 500), np.nan), {}, [], []))
+    assert (numbers[:, 500:] == 1).all()
     assert CountedName.n_compared < 20 * 500
 
 

@@ -14,7 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perceptrons.data import DataFileError, stream
-from perceptrons.data.vw import VwReader
 from perceptrons.features import Columns
 from tests.reference import vw as reference
 
@@ -72,7 +71,12 @@ def reader(folder, content, name="a.vw", **options):
     """A reader of a file with this content."""
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else "".join(f"{line}\n" for line in content).encode())
-    return VwReader((path,), **{"on_error": "raise", "text_labels": False, "need_labels": True} | options)
+    return stream(
+        path,
+        format="vw",
+        many_classes=True,
+        **{"on_error": "raise", "text_labels": False, "need_labels": True} | options,
+    )
 
 
 def read(folder, content, **options):
@@ -398,7 +402,7 @@ def test_blocks_do_not_depend_on_threads_or_where_bytes_come_from(folder, monkey
     same(list(reading))
     same(list(reader(folder, gzip.compress(content), name="a.vw.gz")))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    same(list(VwReader(("-",), on_error="raise", text_labels=False, need_labels=True)))
+    same(list(stream("-", format="vw", many_classes=True, on_error="raise", text_labels=False, need_labels=True)))
     for threads in (1, 3):
         monkeypatch.setattr("perceptrons.engine.streaming.threads.cores", lambda n=threads: n)
         same(list(reader(folder, content)))

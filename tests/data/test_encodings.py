@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read, source, stream
-from perceptrons.data.source import Decoded
+from perceptrons.data.source import decoded as decoded_stream
 from tests.support.doors import records, rows_of, same_matrix, write
 
 FORMS = {
@@ -81,14 +81,14 @@ def test_formats_that_are_not_text_have_no_encoding(tmp_path):
 @given(st.text(max_size=50), st.sampled_from(["utf-16", "utf-16-le", "utf-8", "utf-32"]), st.integers(1, 7))
 def test_decoding_in_pieces_is_decoding_at_once(text, encoding, at_a_time):
     content = text.encode(encoding, "ignore")
-    decoded = Decoded(Slowly(content, at_a_time), encoding, "x").read()
+    decoded = decoded_stream(Slowly(content, at_a_time), encoding, "x").read()
     assert decoded == content.decode(encoding).encode()
 
 
 @settings(max_examples=200)
 @given(st.binary(max_size=50), st.sampled_from(["cp1252", "ascii", "utf-16-le", "euc_jp", "shift_jis", "gb18030"]))
 def test_what_cannot_be_decoded_is_never_utf_8(content, encoding):
-    decoded = Decoded(io.BytesIO(content), encoding, "x").read()
+    decoded = decoded_stream(io.BytesIO(content), encoding, "x").read()
     try:
         expected = content.decode(encoding).encode()
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perceptrons import Perceptron
 from perceptrons.data import DataFileError, read, source, stream
 from perceptrons.data import text as text_reader
-from perceptrons.data.sample import first_examples
+from perceptrons.data.look import first_examples
 from perceptrons.data.table import named_lines
 from tests.reference.folder import in_reading_order
 from tests.support.doors import rows_of, same_matrix

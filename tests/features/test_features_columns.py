@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.named_rows import ColumnPlaces, Workspace, assemble_values, local_names
+from perceptrons.features.named_rows import ColumnPlaces, NamedRows, assemble, local_names
 from tests.reference import text as reference
 
 
-def numbered(names, workspace=None):
+def numbered(names):
     """Names, one after the other, as local numbers and distinct names."""
     encoded = [name if isinstance(name, bytes) else name.encode() for name in names]
     ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     begin = ends - [len(name) for name in encoded]
-    return local_names(np.frombuffer(b"".join(encoded), np.uint8), begin, ends, workspace or Workspace())
+    return local_names(np.frombuffer(b"".join(encoded), np.uint8), begin, ends)
 
 
 def find(columns, names):
@@ -34,9 +34,8 @@ def find(columns, names):
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(st.binary(max_size=20)), max_size=4))
 def test_names_are_numbered_in_order_of_coming_whatever_bytes_they_are(pieces):
-    workspace = Workspace()
     for names in pieces:
-        numbers, distinct = numbered(names, workspace)
+        numbers, distinct = numbered(names)
         expected = list(dict.fromkeys(names))
         bounds = distinct.ends.tolist()
         assert [distinct.arena[a:b].tobytes() for a, b in pairwise(bounds)] == expected
@@ -183,11 +182,12 @@ def test_names_that_share_a_column_add_up_in_it_with_their_signs():
     found = ColumnPlaces(np.array([5, 2, 5, -1, 2]), np.array([1, -1, -1, 1, 1], np.float32))
     starts, numbers = np.array([0, 5, 5, 8, 9]), np.array([0, 1, 2, 3, 4, 1, 1, 0, 3], np.int32)
     amounts = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 1.0, 2.0, 0.5, 3.0])
-    X = assemble_values(starts, numbers, amounts, found, 8)
+    rows = NamedRows(starts, numbers, amounts, None)
+    X = assemble(rows, found, 8)
     assert X.indptr.tolist() == [0, 2, 2, 4, 4]
     assert X.indices.tolist() == [5, 2, 2, 5]
     assert X.data.tolist() == [-3.0, 14.0, -3.0, 0.5]
-    unit = assemble_values(starts, numbers, amounts, found, 8, norm="l2")
+    unit = assemble(rows, found, 8, norm="l2")
     assert unit.data.tolist() == [
         np.float32(value) for value in (-3 / 205**0.5, 14 / 205**0.5, -3 / 9.25**0.5, 0.5 / 9.25**0.5)
     ]
@@ -195,7 +195,8 @@ def test_names_that_share_a_column_add_up_in_it_with_their_signs():
 
 def test_names_that_cancel_leave_a_zero_and_no_nan():
     found = ColumnPlaces(np.array([0, 0]), np.array([1, -1], np.float32))
-    X = assemble_values(np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2), found, 1, norm="l2")
+    rows = NamedRows(np.array([0, 2]), np.array([0, 1], np.int32), np.ones(2), None)
+    X = assemble(rows, found, 1, norm="l2")
     assert (X.indices.tolist(), X.data.tolist()) == ([0], [0.0])
 
 

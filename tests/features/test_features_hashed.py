@@ -99,7 +99,7 @@ def test_pieces_change_nothing(monkeypatch):
     rows = [{f"f{i % 7}": i, "kind": str(i % 3)} for i in range(50)]
     whole = HashedFeatures(bits=None)
     X = whole.fit_transform(rows)
-    monkeypatch.setattr(hashed, "ROWS", 4)
+    monkeypatch.setattr(hashed, "PIECE_ROWS", 4)
     parts = HashedFeatures(bits=None)
     assert_rows(parts.fit_transform(rows), rows_of(X))
     assert_rows(parts.transform(rows), rows_of(X))

@@ -21,9 +21,8 @@ from sklearn.utils import estimator_checks, get_tags, murmurhash3_32
 from perceptrons import Perceptron
 from perceptrons.engine.scan.words import LIMIT, folded
 from perceptrons.engine.training.matrices import stack_csr
-from perceptrons.features import HashedFeatures, HashedText, named_rows
-from perceptrons.features import text as text_file
-from perceptrons.features.named_rows import Workspace, cut_text
+from perceptrons.features import HashedFeatures, HashedText, hashed, named_rows
+from perceptrons.features.cells import TextColumn
 from tests.reference import text as reference
 
 TEXTS = [
@@ -176,28 +175,27 @@ def test_a_feature_that_comes_more_than_255_times_has_its_logarithm_exactly():
 
 
 def test_tables_grow_in_the_middle_of_a_row(monkeypatch):
-    monkeypatch.setattr(named_rows, "FEWEST", 4)
-    monkeypatch.setattr(named_rows, "USUAL", 4)
+    monkeypatch.setattr(named_rows, "MIN_SLOTS", 4)
+    monkeypatch.setattr(hashed, "MIN_SLOTS", 4)
+    monkeypatch.setattr(named_rows, "USUAL_SLOTS", 4)
     rows = [" ".join(f"{'word' * (i % 5)}{i * i % 97}" for i in range(first, first + 300)) for first in (0, 150, 10)]
     options = {"words": (1, 2), "chars": (2, 5)}
     assert_rows(HashedText(**options).transform(rows), reference.transformed(rows, **options))
 
 
-def test_a_workspace_serves_piece_after_piece_and_gives_memory_back(monkeypatch):
-    monkeypatch.setattr(named_rows, "LARGE", 2**10)
-    workspace, rule = Workspace(), HashedText().rule()
+def test_pieces_of_any_size_have_their_names_in_order_of_occurrence():
+    text = HashedText(values="count")
+    rule = text.rule()
     for rows in (["a b c"], [" ".join(map(str, range(3000)))], [], ["", ""], ["c a a"], ["x" * 9000]):
         content = np.frombuffer("".join(rows).encode(), np.uint8)
         ends = np.cumsum([len(row) for row in rows], dtype=np.int64)
-        found = cut_text(content, ends - [len(row) for row in rows], ends, rule, workspace)
+        found = text.cut(TextColumn(content, ends - [len(row) for row in rows], ends), rule)
         names = [found.names.arena[a:b].tobytes().decode() for a, b in pairwise(found.names.ends)]
         counts = [reference.counted(reference.features_of(row)) for row in rows]
         assert names == list(dict.fromkeys(name for row in counts for name in row))
         assert [names[k] for k in found.numbers] == [name for row in counts for name in row]
-        assert found.counts.tolist() == [count for row in counts for count in row.values()]
-        assert found.names.counts.sum() == found.counts.sum()
-    assert len(workspace.table.slots) == 2**11
-    assert len(workspace.clean.ends) < 2**13
+        assert found.amounts.tolist() == [count for row in counts for count in row.values()]
+        assert found.names.counts.sum() == found.amounts.sum()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -206,7 +204,7 @@ def test_neither_threads_nor_pieces_change_anything(threads, piece, monkeypatch)
     rows = [text * (i % 3) for i, text in enumerate(TEXTS * 9)]
     expected = [HashedText(bits=bits, words=(1, 2)).fit(rows) for bits in (12, None)]
     matrices = [text.transform(rows) for text in expected]
-    monkeypatch.setattr(text_file, "PIECE", piece)
+    monkeypatch.setattr(hashed, "PIECE_BYTES", piece)
     monkeypatch.setattr("perceptrons.engine.streaming.threads.cores", lambda: threads)
     for whole, X in zip(expected, matrices, strict=True):
         text = clone(whole)
@@ -217,13 +215,13 @@ def test_neither_threads_nor_pieces_change_anything(threads, piece, monkeypatch)
 
 
 def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr(text_file, "PIECE", 8)
+    monkeypatch.setattr(hashed, "PIECE_BYTES", 8)
     monkeypatch.setattr("perceptrons.engine.streaming.threads.cores", lambda: 3)
 
     def failing(*arguments):
         raise RuntimeError("in a thread")
 
-    monkeypatch.setattr("perceptrons.features.text.cut_text", failing)
+    monkeypatch.setattr(HashedText, "cut", failing)
     with pytest.raises(RuntimeError, match="in a thread"):
         HashedText().transform(TEXTS * 20)
 
@@ -375,10 +373,10 @@ def test_it_works_in_pipelines_searches_and_before_idf():
 
 
 def test_texts_outside_their_content_are_refused():
-    content, rule = np.frombuffer(b"abc", np.uint8), HashedText().rule()
+    content, text = np.frombuffer(b"abc", np.uint8), HashedText()
     for begin, end in (([0], [4]), ([-1], [2]), ([2], [1]), ([0, 1], [1])):
         with pytest.raises(ValueError, match="must lie within the content, which has 3 bytes"):
-            cut_text(content, begin, end, rule, Workspace())
+            text.cut(TextColumn(content, begin, end), text.rule())
 
 
 def test_stacking_needs_no_rows_at_all():

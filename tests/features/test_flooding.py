@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from perceptrons import FeatureTemplates, SequencePerceptron, save
+from perceptrons.engine.scan.name_table import new_table, number_names
 from perceptrons.features.columns import Columns
-from perceptrons.features.named_rows import Workspace, keyed, local_names
+from perceptrons.features.named_rows import Names, local_names
 from perceptrons.sequence.templates import template_features
 from tests.conftest import ROOT
 
@@ -62,14 +63,16 @@ def test_chosen_names_are_spread_over_the_table(chosen):
     names = chosen()
     assert len(set(names)) == N
     columns = Columns()
-    found = columns.find(keyed(names, np.ones(N, np.int64)))
+    content = np.frombuffer(b"".join(names), np.uint8)
+    ends = np.cumsum([0, *map(len, names)])
+    found = columns.find(Names.of(content, ends, np.ones(N, np.int64)))
     np.testing.assert_array_equal(found.columns, np.arange(N))
     assert longest_run(columns._table.slots) < 200
-    workspace, lengths = Workspace(), np.array([len(name) for name in names])
-    content, ends = np.frombuffer(b"".join(names), np.uint8), np.cumsum(lengths)
-    numbers, _ = local_names(content, ends - lengths, ends, workspace)
+    numbers, _ = local_names(content, ends[:-1], ends[1:])
     np.testing.assert_array_equal(numbers, np.arange(N))
-    assert longest_run(workspace.table.slots) < 200
+    table = new_table(2**14)
+    number_names(content, ends[:-1], ends[1:], 0, table, np.empty(N, np.int32))
+    assert longest_run(table.slots) < 200
 
 
 def pairs_in_one_slot():

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from perceptrons.data import read, stream
-from perceptrons.data.held_out import ByHash
+from perceptrons.data.splitting import ByHash
 from tests.reference.preparation import prepare
 
 WORDS = ["", "?", "NA", "n/a", "NaN", "null", "None", "-", "-999", "unknown"]

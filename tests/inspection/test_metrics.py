@@ -8,8 +8,8 @@ from sklearn import metrics as sk
 from sklearn.preprocessing import label_binarize
 
 from perceptrons.inspection import metrics
-from perceptrons.inspection.evaluation import Tally, measure, metrics_in_words, unranked
-from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, KeptScores, cuts_of, ranking_of
+from perceptrons.inspection.evaluation import Quality, describe_metrics, measure, unranked
+from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, ScoreBuffer, cuts_of, ranking_of
 
 ANSWERED = {
     "accuracy": sk.accuracy_score,
@@ -101,37 +101,37 @@ def test_blocks_are_measured_as_the_whole_and_labels_that_are_not_known_are_not_
     classes, names = np.array(["ham", "spam"]), np.array(["ham", "odd", "spam"])
     codes, scores = rng.integers(0, 3, 90), rng.integers(-5, 5, 90).astype(np.float32)
     answers = (scores > 0).astype(int)
-    whole, parts = Tally(classes), Tally(classes)
+    whole, parts = Quality(classes), Quality(classes)
     whole.add(names, codes, answers, scores)
     for start in range(0, 90, 7):
         piece = slice(start, start + 7)
         parts.add(names[::-1], 2 - codes[piece], answers[piece], scores[piece])
-    first, second = whole.quality().metrics(), parts.quality().metrics()
+    first, second = whole.metrics(), parts.metrics()
     known = codes != 1
     assert first == second
     assert first["roc_auc"] == pytest.approx(sk.roc_auc_score(codes[known] == 2, scores[known]))
     assert first["accuracy"] == np.mean(names[codes] == classes[answers])
-    assert metrics_in_words(whole.quality(), "f1", "roc_auc").startswith("F1 of spam ")
-    assert ", ROC AUC 0." in metrics_in_words(whole.quality(), "f1", "roc_auc")
-    assert not unranked(whole.quality())
+    assert describe_metrics(whole, "f1", "roc_auc").startswith("F1 of spam ")
+    assert ", ROC AUC 0." in describe_metrics(whole, "f1", "roc_auc")
+    assert not unranked(whole)
     monkeypatch.setattr(metrics, "MOST_SCORES", 50)
-    limited = Tally(classes)
+    limited = Quality(classes)
     for start in range(0, 90, 7):
         piece = slice(start, start + 7)
         limited.add(names, codes[piece], answers[piece], scores[piece])
-    told = limited.quality()
+    told = limited
     assert told.metrics()["roc_auc"] is None
     assert told.metrics()["matthews"] == first["matthews"]
     assert unranked(told).startswith("ROC AUC and average precision are not computed:")
-    assert limited._scores._scores == []  # what was kept is given back
+    assert limited._scores._blocks == []  # what was kept is given back
 
 
 def test_kept_scores_are_bounded(monkeypatch):
     monkeypatch.setattr(metrics, "MOST_SCORES", 10)
-    kept = KeptScores()
+    kept = ScoreBuffer()
     kept.add(np.zeros(5, int), np.zeros((5, 2)))
     assert not kept.too_many
     kept.add(np.zeros(1, int), np.zeros((1, 2)))
     kept.add(np.zeros(1, int), np.zeros((1, 2)))
     assert kept.too_many
-    assert not kept._scores
+    assert not kept._blocks

@@ -42,7 +42,7 @@ def assert_same(one, other):
 
 
 def totals(model):
-    return model._learner.weights.arrays["clock"][:, 6].copy()
+    return model._learner.weights.arrays["state"]["total"].copy()
 
 
 # ---- it follows
@@ -85,7 +85,7 @@ def test_forgetting_leaves_the_average_as_it_is():
     X, y = whole_numbers(2)
     model = Perceptron().fit(X, y)
     before = model.coef_average_, model.intercept_average_
-    model._learner.weights.start_record()[:] = 40.0, 40.0  # the next example finds that the average is outdated
+    model._learner.weights.start_record()[0] = (40.0, 40.0)  # the next example finds that the average is outdated
     model.partial_fit(np.zeros((1, X.shape[1])), y[:1], sample_weight=[1e-20])  # which teaches it nothing
     assert 250 <= totals(model) < 500 < model.t_
     assert np.array_equal(model.coef_average_, before[0])
@@ -157,7 +157,7 @@ def test_a_followed_average_is_that_of_the_reference(kind, form):
     assert_allclose(model.coef_average_, w, rtol=1e-7, atol=1e-9)
     assert_allclose(model.intercept_average_, b, rtol=1e-7, atol=1e-9)
     assert_allclose(totals(model), counted if len(before) > 1 else counted[0], rtol=1e-12)
-    assert_allclose(model._learner.weights.record, (lead, different), rtol=1e-9, atol=1e-9)
+    assert_allclose(model._learner.weights.record.item(), (lead, different), rtol=1e-9, atol=1e-9)
     assert model.combine_ == ("last" if lead > np.sqrt(different) else "average")
     if model.combine_ == "last":
         assert np.array_equal(model.coef_, model.coef_last_)
@@ -182,7 +182,7 @@ def check_batches(model, mean, before, path, X, truth, winners, size):
     assert winners
     assert_allclose(model.coef_average_, w, rtol=1e-9)
     assert_allclose(totals(model), total)
-    assert_allclose(model._learner.weights.record, (lead, different))
+    assert_allclose(model._learner.weights.record.item(), (lead, different))
 
 
 def test_examples_of_no_weight_are_not_compared_and_others_once(rng):
@@ -201,7 +201,7 @@ def test_examples_of_no_weight_are_not_compared_and_others_once(rng):
     (w, _), counted, record = follow(mean, before, path, X, 2 * y[:, None] - 1, False, weight)
     assert_allclose(model.coef_average_, w, rtol=1e-9)
     assert_allclose(totals(model), counted)
-    assert_allclose(model._learner.weights.record, record)
+    assert_allclose(model._learner.weights.record.item(), record)
 
 
 # ---- every door

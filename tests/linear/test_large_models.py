@@ -42,7 +42,7 @@ def test_what_a_model_takes_is_what_is_measured(monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(60, 7)), np.arange(60)
     for scheme in ("joint", "ovr", "ovo"):
         learner = Perceptron(multiclass=scheme, max_iter=1).fit(X, y)._learner
-        arrays = sum(learner.weights.arrays[name].nbytes for name in ("w", "late_w"))
+        arrays = sum(learner.weights.arrays[name].nbytes for name in ("w", "lazy_sum_w"))
         problems = learner.examples(as_rows(X), _Codes(y), None, None).problems
         assert learner._size.bytes == arrays + (0 if problems is None else problems.sign.nbytes)
 

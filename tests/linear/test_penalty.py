@@ -14,7 +14,7 @@ from sklearn.linear_model import SGDClassifier
 
 import perceptrons
 from perceptrons import Perceptron, export
-from perceptrons.modelfile.summary import facts_in_words, model_summary
+from perceptrons.inspection.summary import ModelSummary
 from tests.support.lecture import rosenblatt
 
 PENALTIES = ("l2", "l1", "elasticnet")
@@ -151,14 +151,14 @@ def test_an_l1_penalty_makes_small_models_whose_weights_are_counted(rng):
     for penalty in ({}, {"penalty": "l1", "alpha": 0.02}):
         model = Perceptron(combine="last", max_iter=5, tol=None, **penalty).fit(X, y)
         assert model.n_nonzero_ == np.count_nonzero(model.coef_)
-        assert model_summary(model)["n_nonzero"] == model.n_nonzero_
+        assert ModelSummary(model).to_dict()["n_nonzero"] == model.n_nonzero_
         counts.append(model.n_nonzero_)
         sizes.append(len(export.as_bytes(model, ".json")))
     assert counts[1] < 0.2 * counts[0]
     assert sizes[1] < 0.3 * sizes[0]
     row = ("weights", f"{counts[1]:,} of 2,000 are not 0")
-    assert row in facts_in_words(model, None, [])
-    assert model_summary(Perceptron(combine="vote", max_iter=2, tol=None).fit(X, y))["n_nonzero"] is None
+    assert row in ModelSummary(model).lines()
+    assert ModelSummary(Perceptron(combine="vote", max_iter=2, tol=None).fit(X, y)).facts["n_nonzero"] is None
 
 
 def test_several_labels_are_penalised_one_by_one(rng):

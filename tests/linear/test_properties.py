@@ -30,7 +30,7 @@ def data_sets(draw, classes=SOME):
 
 def weights_of(model):
     arrays = model._learner.weights.arrays
-    return {name: np.array(arrays[name]) for name in ("w", "b", "late_w", "late_b", "t")}
+    return {name: np.array(arrays[name]) for name in ("w", "b", "lazy_sum_w", "lazy_sum_b", "t")}
 
 
 def assert_same_weights(one, other):

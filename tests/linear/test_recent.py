@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from perceptrons import Checkpoint, Perceptron, load, save
-from perceptrons.engine.passes.average import GAIN, LARGEST_GAIN, TOTAL
+from perceptrons.engine.passes.average import MAX_GAIN
 from perceptrons.engine.training.epochs import hold_out
 from tests.conftest import gaussian
 from tests.reference import wrappers
@@ -122,7 +122,7 @@ def test_after_very_many_examples_it_is_still_the_weighted_mean(rng):
     X, y = drifting(rng, n=6000)
     run = train_binary(X, 2 * y - 1, orders(len(y)))
     model = learned(X, y, {}, 5)
-    assert 6000 * np.log2(1 / 0.8) > 10 * np.log2(LARGEST_GAIN)
+    assert 6000 * np.log2(1 / 0.8) > 10 * np.log2(MAX_GAIN)
     w, b = recent_mean(run.path[-300:], 5)
     check(model, (w, b), np.float64)
 
@@ -136,10 +136,10 @@ def test_the_mean_stays_exact_when_the_unit_changes(rng, rule):
     gains = []
     for end in range(7, 701, 7):
         model.partial_fit(X[end - 7 : end], y[end - 7 : end], classes=[0, 1])
-        gains.append(model._learner.weights.arrays["clock"][0, GAIN])
+        gains.append(model._learner.weights.arrays["state"]["gain"][0])
         w, _ = recent_mean(run.path[:end][-120:], 2)
         assert_allclose(model.coef_recent_[0], w, rtol=0, atol=1e-10 * np.abs(w).max())
-    assert max(gains) <= LARGEST_GAIN
+    assert max(gains) <= MAX_GAIN
     assert (np.diff(gains) < 0).sum() >= 4
 
 
@@ -149,9 +149,9 @@ def test_a_huge_weight_forgets_all_before_it(rng):
     weight[100] = 1e6
     model = Perceptron(**PLAIN, window=10).partial_fit(X[:101], y[:101], sample_weight=weight[:101])
     assert_allclose(model.coef_recent_, model.coef_last_, rtol=1e-12)
-    clock = model._learner.weights.arrays["clock"]
-    assert np.isfinite(clock).all()
-    assert clock[0, TOTAL] > 0
+    state = model._learner.weights.arrays["state"]
+    assert np.isfinite(state.view(np.float64)).all()
+    assert state["total"][0] > 0
 
 
 def test_an_endless_window_is_the_plain_average(rng):

@@ -185,7 +185,7 @@ def test_pocket_equals_the_reference(layout, weighted, k, seed):
         w, b, mistakes = pocket.multiclass(X, y, visits, k, weights=weights)
     assert np.array_equal(model.coef_, w)
     assert np.array_equal(model.intercept_, np.atleast_1d(b))
-    assert model._learner.weights.arrays["tally"][2] == mistakes
+    assert model._learner.weights.arrays["tally"]["best_mistakes"][0] == mistakes
 
 
 @pytest.mark.parametrize("seed", range(10))

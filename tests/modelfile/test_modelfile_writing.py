@@ -135,8 +135,10 @@ def infinite_tagger():
     "make",
     [
         lambda: spoilt(Perceptron().fit(X, Y), "w", np.inf),
-        lambda: spoilt(Perceptron().fit(X, Y), "late_w", np.nan),
-        lambda: spoilt(spoilt(Perceptron().fit(X, Y), "w", 1.79e308), "late_w", -1.79e308),  # their average is infinite
+        lambda: spoilt(Perceptron().fit(X, Y), "lazy_sum_w", np.nan),
+        lambda: spoilt(
+            spoilt(Perceptron().fit(X, Y), "w", 1.79e308), "lazy_sum_w", -1.79e308
+        ),  # their average is infinite
         lambda: spoilt(make_pipeline(StandardScaler(), Perceptron()).fit(X, Y), "b", -np.inf),
         late_kernel,
         infinite_tagger,

@@ -18,8 +18,8 @@ import perceptrons
 from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.engine.training.calibration import METHODS, calibration_of
 from perceptrons.engine.training.epochs import hold_out
-from perceptrons.inspection.reliability import Reliability
-from perceptrons.modelfile.summary import calibration_facts, calibration_in_words
+from perceptrons.inspection.metrics import Reliability
+from perceptrons.inspection.summary import calibration_facts, describe_calibration
 from perceptrons.selection import calibrate, recipe
 from tests.reference import probabilities as slow
 
@@ -256,10 +256,10 @@ def test_learning_more_keeps_the_calibration_and_tells_how_old_it_is():
     assert model._learner.calibration is before
     told = calibration_facts(model)
     assert told == {"method": "sigmoid", "examples": 60, "learned_since": 51.0}
-    assert "51 examples learned since: calibrate again" in calibration_in_words(model)
+    assert "51 examples learned since: calibrate again" in describe_calibration(model)
     calibrate(model, X2, Y2, "temperature")
-    assert calibration_in_words(model).startswith("by temperature")
-    assert "since" not in calibration_in_words(model)
+    assert describe_calibration(model).startswith("by temperature")
+    assert "since" not in describe_calibration(model)
 
 
 def test_another_class_drops_the_calibration():

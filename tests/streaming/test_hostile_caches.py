@@ -88,12 +88,12 @@ def test_a_cache_whose_classes_are_not_in_order_or_repeat_is_refused(classes, da
 TABLE = "".join(f'{{"label": "{"yn"[k % 2]}", "size": {k % 3}, "kind": "{"uvw"[k % 3]}"}}\n' for k in range(20))
 TEXT = "".join(f"{'yn'[k % 2]}\tword{k % 5} and word{k % 3}\n" for k in range(20))
 KNOWN = {
-    "categories that are a number": ("jsonl", lambda n: n["roles"].update(categories=3)),
-    "a number among the columns": ("jsonl", lambda n: n["roles"]["numbers"].append(3)),
-    "no number among the columns": ("jsonl", lambda n: n["roles"]["numbers"].append(float("nan"))),
-    "a label column that is none": ("jsonl", lambda n: n["roles"].update(label={"pairs": []})),
-    "columns that are not what they are called": ("jsonl", lambda n: n.update(roles=0.0)),
-    "texts that are true": ("jsonl", lambda n: n["roles"].update(texts=True)),
+    "categories that are a number": ("jsonl", lambda n: n.update(categories=3)),
+    "a number among the columns": ("jsonl", lambda n: n["numbers"].append(3)),
+    "no number among the columns": ("jsonl", lambda n: n["numbers"].append(float("nan"))),
+    "a label column that is none": ("jsonl", lambda n: n.update(label_column={"pairs": []})),
+    "columns that are not what they are called": ("jsonl", lambda n: n.update(numbers=0.0)),
+    "texts that are true": ("jsonl", lambda n: n.update(text_column=True)),
     "a form that is a number": ("text", lambda n: n.update(form=7)),
     "a form without end": ("text", lambda n: n.update(form=float("inf"))),
     "fewer bits": ("text", lambda n: n["columns"].update(bits=n["columns"]["bits"] - 1)),

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from perceptrons.engine.passes.corral import corral_for, enter
+from perceptrons.engine.passes.max_margin import empty_active_set, enter, nearest_point
 from perceptrons.engine.passes.modular import PRIME, invert
-from perceptrons.engine.passes.nearest import nearest_point
 from perceptrons.theory import max_margin
 from perceptrons.theory.exact import (
     Checker,
@@ -114,11 +113,11 @@ def test_the_nearest_point_of_a_hull_is_that_of_non_negative_least_squares(n, d,
     if kind == "in doubles":
         z = np.repeat(np.round(z[: -(-n // 2)]), 2, axis=0)[:n]
     V = np.hstack([z, np.ones((n, 1))])
-    corral = corral_for(n, d + 1, 1)
-    enter(V, 0, 1, corral)
-    corral.a[0] = 1.0
-    nearest_point(V, np.ones(1), corral, 1e-12, 10_000)
-    a = np.bincount(corral.members[: corral.size[0]], corral.a[: corral.size[0]], n)
+    active = empty_active_set(n, d + 1, 1)
+    enter(V, 0, 1, active)
+    active.a[0] = 1.0
+    nearest_point(V, np.ones(1), active, 1e-12, 10_000)
+    a = np.bincount(active.members[: active.size[0]], active.a[: active.size[0]], n)
     wanted, _ = nnls(np.vstack([z.T, np.ones(n)]), np.r_[np.zeros(d), 1.0])
     np.testing.assert_allclose(a.sum(), 1.0, rtol=1e-12)
     assert a.min() >= 0

@@ -127,6 +127,7 @@ def theorems() -> None:
     assert_type(certificate, theory.Certificate)
     print(certificate, theory.margins(X, y, X[0]), theory.max_margin(X, y), theory.mistake_bound(X, y))
     print(theory.radius(X), theory.diagnose(X, y), theory.vector_projection(X, X[0]))
+    assert_type(Perceptron.rosenblatt(eta0=0.1), Perceptron)
     neuron = Perceptron.from_weights(X[0], -1.0, classes=["a", "b"], eta0=0.1)
     assert_type(neuron, Perceptron)
     steps = theory.trace(X, y, neuron, visits=20)

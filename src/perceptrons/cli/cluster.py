@@ -77,7 +77,7 @@ def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | Non
 
     The files of a cluster of other machines need not exist on this one.
     """
-    from perceptrons.data import stream_format
+    from perceptrons.data.sniffing import stream_format
     from perceptrons.data.source import find_files
 
     local_data = data

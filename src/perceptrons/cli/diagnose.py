@@ -32,7 +32,7 @@ def diagnose(options: DiagnoseOptions) -> None:
     """
     from perceptrons import theory
     from perceptrons.data.table import check_classes, named_lines
-    from perceptrons.inspection.names import names_of_table
+    from perceptrons.inspection.weights import names_of_table
 
     certificate, max_seconds = options.certificate, options.max_seconds
     files.check_seconds(max_seconds)

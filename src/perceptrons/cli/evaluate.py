@@ -75,18 +75,23 @@ def to_dict(quality: "Quality | LabelQuality", threshold: float | None) -> dict[
 
 def show_quality(quality: "Quality", console: "Screen") -> None:
     """Print the quality of a model whose examples have one label."""
-    from perceptrons.inspection.evaluation import beside, is_no_better_than_majority, metrics_in_words, unranked
+    from perceptrons.inspection.evaluation import (
+        describe_accuracy,
+        describe_metrics,
+        is_no_better_than_majority,
+        unranked,
+    )
 
-    console.print(f"Accuracy {percent(quality.accuracy)} ({beside(quality)})")
+    console.print(f"Accuracy {percent(quality.accuracy)} ({describe_accuracy(quality)})")
     if is_no_better_than_majority([quality]):
         label = plain(str(quality.commonest[0]), 30)
         console.warn(
             f"This is no better than always predicting {label}. Look at the columns of the training data (perceptrons "
             "look), or train with --class-weight balanced or --kernel rbf."
         )
-    of_classes = " (one-vs-rest, the mean of the classes)" * (quality.known > 2)
+    of_classes = " (one-vs-rest, the mean of the classes)" * (quality.n_known > 2)
     for names, note in ((LABEL_METRICS, ""), (RANKING_METRICS, of_classes), (PROBABILITY_METRICS, "")):
-        if metrics := metrics_in_words(quality, *names):
+        if metrics := describe_metrics(quality, *names):
             console.print(f"{capitalized(metrics)}{note}")
     if quality.too_many:
         console.print(unranked(quality))
@@ -99,10 +104,10 @@ def show_quality(quality: "Quality", console: "Screen") -> None:
 
 def show_sets(quality: "LabelQuality", console: "Screen") -> None:
     """Print the quality of a model whose examples may have several labels."""
-    from perceptrons.inspection.evaluation import LABEL_SET_METRICS, PRECISIONS_AT_K, sets_in_words
+    from perceptrons.inspection.evaluation import LABEL_SET_METRICS, PRECISIONS_AT_K, describe_metrics
 
-    console.print(capitalized(sets_in_words(quality, *LABEL_SET_METRICS)))
-    if ranking_metrics := sets_in_words(quality, *PRECISIONS_AT_K):
+    console.print(capitalized(describe_metrics(quality, *LABEL_SET_METRICS)))
+    if ranking_metrics := describe_metrics(quality, *PRECISIONS_AT_K):
         console.print(capitalized(ranking_metrics))
     per_example = f"{quality.n_labels / quality.total:.2f} per example"
     console.print(f"{count(quality.total, 'example')}, {count(quality.n_labels, 'label')}, {per_example}")
@@ -115,7 +120,7 @@ def show_sets(quality: "LabelQuality", console: "Screen") -> None:
 def refuse_strange(quality: "Quality | LabelQuality", about: object, thing: str, option: str) -> None:
     """Refuse data none of whose labels the model knows: it would be the wrong column."""
     if quality.n_unknown == getattr(quality, "n_labels", quality.total):
-        classes = listed(quality.labels[: quality.known], 3)
+        classes = listed(quality.labels[: quality.n_known], 3)
         raise BadInputError(
             f"{about}: none of its labels ({listed(quality.unknown, 3)}) is a {thing} ({classes}): "
             f"name the right column with {option}, or correct the labels."

@@ -71,10 +71,10 @@ def refusing_data() -> Iterator[None]:
 def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerceptron":
     """Load a model or a tagger. pipelines: also a pipeline of scikit-learn."""
     from perceptrons import ModelFileError, StructuredPerceptron, load
-    from perceptrons.modelfile import check_ordinary
+    from perceptrons.modelfile import check_regular_file
 
     with refusing(ModelFileError), refusing_to_open(path):
-        check_ordinary(path)
+        check_regular_file(path)
         path.open("rb").close()
         model = load(path)
     if isinstance(model, StructuredPerceptron):
@@ -255,10 +255,10 @@ def like_table(table: "Table", path: Path, options: ReadingOptions, reports: boo
 
 def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
     """Measure a model block by block; return None if there are no examples."""
-    from perceptrons.inspection.evaluation import measure_blocks, measure_set_blocks, several_labels
+    from perceptrons.inspection.evaluation import measure_blocks
 
     with refusing_data():
-        return (measure_set_blocks if several_labels(model) else measure_blocks)(model, blocks)
+        return measure_blocks(model, blocks)
 
 
 def no_examples_error(about: object) -> BadInputError:

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from perceptrons.data import Table
-    from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
-    from perceptrons.data.splitting import SplitMethod
+    from perceptrons.data.splitting import Split, SplitMethod
     from perceptrons.data.table import Block
 
 FOLDS = 5  # where the examples are too few for a test set
@@ -74,7 +73,7 @@ class HoldOut:
     def _rows_to_learn_from(self, blocks: "list[Block]") -> "list[np.ndarray]":
         import numpy as np
 
-        several = blocks[0].sets is not None  # examples are then split whatever their labels are
+        several = blocks[0].several  # examples are then split whatever their labels are
         y = np.concatenate([np.zeros(block.X.shape[0]) if several else block.y for block in blocks])
         keys = np.concatenate([np.asarray(block.keys) for block in blocks])
         learned = np.ones(len(y), bool)
@@ -85,7 +84,7 @@ class HoldOut:
         """Split a table into a training and a test set, with a sentence about both."""
         import numpy as np
 
-        from perceptrons.data.held_out import Split
+        from perceptrons.data.splitting import Split
 
         n = table.X.shape[0]
         y = np.zeros(n) if table.several else table.y
@@ -204,7 +203,7 @@ def read_examples(
 
 def groups_in(data: "Sequence[Path]", options: ReadingOptions, column: str) -> "np.ndarray":
     """Return the group of every example: its value in a column that is not a feature."""
-    from perceptrons.data import NAMED
+    from perceptrons.data.options import NAMED
 
     if STDIN in data:
         raise BadInputError("--group-column reads DATA twice, but standard input can be read only once: give a file.")

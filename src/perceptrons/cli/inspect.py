@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.cli.consoles import Screen
     from perceptrons.cli.files import AnyModel
-    from perceptrons.data.sample import Sample
+    from perceptrons.data.look import Sample
     from perceptrons.explanation import Explanation
     from perceptrons.inspection.weights import Row, ScaledWeights
 
@@ -50,9 +50,8 @@ def inspect(options: InspectOptions) -> None:
     For a kernel model, it shows the support vectors with the largest coefficients; for a tagger, also transitions. With
     --data, it also says whether weights can be compared, and --example N explains one prediction.
     """
-    from perceptrons.inspection.audit import hashing_audit
     from perceptrons.inspection.evaluation import is_calibrated, several_labels
-    from perceptrons.inspection.weights import rows_of
+    from perceptrons.inspection.summary import ModelSummary
 
     model, top, label = load_any(options.model), options.top, options.label
     for name in given(options, ("example", *READING)) if not options.data else ():
@@ -60,30 +59,26 @@ def inspect(options: InspectOptions) -> None:
     if is_tagger(model):
         inspect_tagger(model, options)
         return
-    from perceptrons.modelfile.summary import facts_in_words, model_summary
-
-    mirrored = options.json or label is not None
-    rows = [row for row in rows_of(model, mirrored=mirrored) if label is None or row.is_about(label)]
-    if not rows:
+    summary = ModelSummary(model, top, label, mirrored=options.json or label is not None)
+    if not summary.rows:
         classes = listed(model.classes_.tolist())
         raise BadInputError(f"--class {label}: the model does not have this class. Its classes are {classes}.")
-    hashing = hashing_audit(model, rows, top)
-    if options.collisions and hashing is None:
+    if options.collisions and summary.hashing is None:
         raise BadInputError(
             f"{options.model}: its features are not hashed, so no features share a column: leave --collisions out."
         )
     findings = examine_data(model, options.data, options) if options.data else None
     if options.json:
         data = {} if findings is None else {"on_data": findings.to_dict(top)}
-        print(as_json({"model": str(options.model), **model_summary(model, top, label), **data}), end="")
+        print(as_json({"model": str(options.model), **summary.to_dict(), **data}), end="")
         return
     console = screen()
-    console.print(facts_grid(facts_in_words(model, hashing, rows)))
+    console.print(facts_grid(summary.lines()))
     if options.collisions:
-        assert hashing is not None
-        _show_collisions(hashing, console)
+        assert summary.hashing is not None
+        _show_collisions(summary.hashing, console)
         return
-    (_show_support if is_kernel(model) else _show_weights)(model, rows, top, console)
+    (_show_support if is_kernel(model) else _show_weights)(model, summary.rows, top, console)
     if findings is not None:
         _show_findings(findings, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
@@ -96,8 +91,7 @@ def inspect(options: InspectOptions) -> None:
 
 def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Screen") -> None:
     from perceptrons.engine.training.feature_names import units_of
-    from perceptrons.inspection.names import names_in_files
-    from perceptrons.inspection.units import step_of
+    from perceptrons.inspection.weights import names_in_files, step_of
 
     weights = getattr(model, "combine_", model.combine)
     kind = "averaged weights, shown instead of the votes" if model.combine == "vote" else f"{weights} weights"
@@ -115,7 +109,7 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Scre
 
 
 def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Screen") -> None:
-    from perceptrons.inspection.kernel_summary import support_names
+    from perceptrons.inspection.weights import support_names
 
     assert is_kernel(model)
     kind = "averaged, shown instead of the votes" if model.combine == "vote" else model.combine
@@ -179,10 +173,9 @@ class DataFindings(NamedTuple):
 
 def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -> DataFindings:
     """Read examples, and compare them with the model."""
-    from perceptrons.data.sample import first_examples
+    from perceptrons.data.look import first_examples
     from perceptrons.inspection.evaluation import columns_matched
-    from perceptrons.inspection.names import names_in_files
-    from perceptrons.inspection.weights import ScaledWeights, rows_of
+    from perceptrons.inspection.weights import ScaledWeights, names_in_files, rows_of
     from perceptrons.theory.scales import largest_values, scaler_for, scales
 
     reader = opened(data, options, like=model, need_labels=False)
@@ -206,14 +199,12 @@ def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -
 
 def _name_features(model: "AnyModel", explanation: "Explanation") -> "Explanation":
     """Name features or support examples as commands do: by numbers from 1 if they have no names."""
-    from perceptrons.engine.training.feature_names import ColumnNames
-    from perceptrons.inspection.kernel_summary import support_names
-    from perceptrons.inspection.names import name_of, names_in_files
+    from perceptrons.inspection.weights import names_as_files, support_names
 
-    names = support_names(model) if is_kernel(model) else names_in_files(model)
-    if isinstance(names, ColumnNames):
+    names = support_names(model) if is_kernel(model) else names_as_files(model)
+    if names is None:
         return explanation
-    return replace(explanation, features=tuple(name_of(names, column) for column in explanation.columns.tolist()))
+    return replace(explanation, features=tuple(names[column] for column in explanation.columns.tolist()))
 
 
 def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "Screen") -> None:
@@ -232,7 +223,7 @@ def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "
 
 def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Screen") -> None:
     """Print whether weights can be compared, and those that can."""
-    from perceptrons.inspection.units import step_of, unit_in_words
+    from perceptrons.inspection.weights import step_of, unit_with_article
 
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
@@ -244,7 +235,7 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "S
             f"scikit-learn's {scales.scaler}."
         )
     elif (step := step_of(model)) is not None:
-        console.print(f"Numbers are scaled as in training: one unit is {unit_in_words(step)}.", style="dim")
+        console.print(f"Numbers are scaled as in training: one unit is {unit_with_article(step)}.", style="dim")
     elif ends:
         console.print("The features have similar scales.", style="dim")
     heavy = scales.heaviest(n)
@@ -282,16 +273,16 @@ def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
 
 def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.inspection.taggers import facts_in_words, feature_names, label_rows, transitions
-    from perceptrons.modelfile.summary import model_summary
+    from perceptrons.inspection.summary import ModelSummary
+    from perceptrons.inspection.weights import names_in_files, transitions
 
     if options.data:
         raise BadInputError(
             f"{options.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
         )
     label, n = options.label, options.top
-    rows = label_rows(tagger, label)
-    if not rows:
+    summary = ModelSummary(tagger, n, label)
+    if not summary.rows:
         raise BadInputError(
             f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
         )
@@ -301,8 +292,8 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
         of_one = f"of each label ({kind}); for one label: --class LABEL"
         if label is not None:
             of_one = f"for {plain(label)} ({kind})"
-        console.print(facts_grid(facts_in_words(tagger)), heading(f"Most important features {of_one}"))
-        show_rows(rows, feature_names(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
+        console.print(facts_grid(summary.lines()), heading(f"Most important features {of_one}"))
+        show_rows(summary.rows, names_in_files(tagger), n, MAX_ROWS, console, where_more=MORE_OPTIONS)
         if steps := transitions(tagger, n, label):
             about = "" if label is None else f" from and to {plain(label)}"
             cells = ((plain(source), plain(target), signed(weight)) for source, target, weight in steps)
@@ -310,4 +301,4 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
             console.print(heading(f"Largest transition weights{about}"), table)
         console.print(f"\n{NOT_PROBABILITIES.replace('class', 'label')}")
 
-    print_result(options, lambda: {"model": str(options.model), **model_summary(tagger, n, label)}, show)
+    print_result(options, lambda: {"model": str(options.model), **summary.to_dict()}, show)

@@ -36,7 +36,7 @@ def lab(options: LabOptions) -> None:
 
 def with_data(data: list[Path], options: LabOptions, show: Any) -> Any:
     """Return the page of the examples in files."""
-    from perceptrons.inspection.names import names_of_table
+    from perceptrons.inspection.weights import names_of_table
 
     reader = opened(data, options, scale="none")  # the page shows the numbers of DATA
     table = read_all(reader)

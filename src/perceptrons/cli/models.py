@@ -162,8 +162,8 @@ def name_classes(model: "AnyModel", labels: Any) -> None:
     """Let the costs and class weights of a model speak of the classes among the labels, or refuse them."""
     import numpy as np
 
-    from perceptrons.engine.training.example_weights import check_weights
-    from perceptrons.engine.training.rule import cost_matrix
+    from perceptrons.engine.training.labels import check_weights
+    from perceptrons.engine.training.parameters import cost_matrix
 
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     if not is_kernel(model):
@@ -313,9 +313,9 @@ def _reason_to_hold_out(options: CalibrationOptions) -> str:
 
 def describe_threshold(model: "AnyModel", threshold: "Threshold | None") -> str:
     """Threshold 0.25: spam at or above it. Chosen by f1 on 200 held-out examples: 71.2% (60.1% without it)."""
-    from perceptrons.modelfile.summary import threshold_in_words
+    from perceptrons.inspection.summary import describe_threshold as threshold_text
 
-    text = f"Threshold {threshold_in_words(model)}"
+    text = f"Threshold {threshold_text(model)}"
     if threshold is None:
         return text
     score, before = (metric_text(threshold.metric, value) for value in (threshold.score, threshold.before))

@@ -22,7 +22,7 @@ def report(options: ReportOptions) -> None:
 
     The page is a single file without external resources. Use data that the model was not trained on.
     """
-    from perceptrons.inspection.names import names_as_files
+    from perceptrons.inspection.weights import names_as_files
 
     model, data, output = options.model, options.data, options.output
     files.check_seconds(options.max_seconds)
@@ -30,7 +30,7 @@ def report(options: ReportOptions) -> None:
     fitted = files.load_model(model, instead="evaluate")
     if files.STDIN in data:
         raise BadInputError("-: a report reads its data twice, but standard input can be read only once: give a file.")
-    from perceptrons.data.sample import first_examples
+    from perceptrons.data.look import first_examples
     from perceptrons.data.table import named_lines
 
     shape = shape_of(options.image_shape, options.no_images)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from perceptrons.cli.consoles import Grid, Screen
     from perceptrons.engine.training.feature_names import Units
-    from perceptrons.inspection.names import Names
-    from perceptrons.inspection.weights import Row, Weight
+    from perceptrons.inspection.weights import DisplayNames, Row, Weight
 
 __all__ = ["count", "listed", "percent"]
 
@@ -149,9 +148,9 @@ def signed(weight: float) -> "Text":
 
 def metric_text(name: str, value: float, digits: int = 1) -> str:
     """Return a value of a metric: shares in percent, others as numbers."""
-    from perceptrons.inspection.metrics import shown  # with NumPy, which help does without
+    from perceptrons.inspection.metrics import format_metric  # with NumPy, which help does without
 
-    return shown(name, value, digits)
+    return format_metric(name, value, digits)
 
 
 def heading(text: str) -> "Text":
@@ -211,7 +210,7 @@ def grid(*columns: str, rows: "Iterable[Iterable[str | Text]]" = ()) -> "Grid":
 
 
 def show_rows(
-    rows: list["Row"], names: "Names", n: int, at_most: int, console: "Screen",
+    rows: list["Row"], names: "DisplayNames", n: int, at_most: int, console: "Screen",
     titles: tuple[str, str] = ("feature", "weight"), where_more: str = "", units: "Units | None" = None,
 ) -> None:  # fmt: skip
     """Print the top weights: of one row with bars, of several a line for each. names: of the features or examples.

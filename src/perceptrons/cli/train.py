@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from perceptrons.cli.progress import ReportedCheckpoint
     from perceptrons.cli.training_result import TrainingResult
     from perceptrons.data import Table
-    from perceptrons.data.held_out import Split
     from perceptrons.data.reader import Reader
+    from perceptrons.data.splitting import Split
     from perceptrons.inspection.evaluation import LabelQuality, Quality
     from perceptrons.theory import Trace
 
@@ -170,7 +170,7 @@ def fit_table(run: TrainingRun, table: "Table", reader: "Reader | None") -> "Tra
     """Train on data in memory."""
     from perceptrons.cli.training_result import TrainingResult
     from perceptrons.data.bundled import DIGITS, SMS_NAME, split_messages
-    from perceptrons.data.held_out import Split
+    from perceptrons.data.splitting import Split
     from perceptrons.data.table import HasPlaces, check_classes
     from perceptrons.theory.scales import scaler_for
 
@@ -254,7 +254,7 @@ def trace_first_visits(model: "AnyModel", table: "Table", options: TrainOptions)
     """Return the first visits of `model.fit` on a table, with the names of the data, if --trace wants them."""
     if options.trace is None:
         return None
-    from perceptrons.inspection.names import names_of_table
+    from perceptrons.inspection.weights import names_of_table
     from perceptrons.theory import trace
 
     if table.several:
@@ -289,7 +289,7 @@ def _fit_resumably(
     if is_kernel(model) or reader is None:
         raise BadInputError("--checkpoint and --classes are for training on files without a kernel: leave them out.")
     from perceptrons.cli.progress import StreamProgress, reported_checkpoint, watching
-    from perceptrons.data.held_out import TableStream
+    from perceptrons.data.splitting import TableStream
 
     progress = StreamProgress(model, options, None, has_live_line=False)
     checkpoint = reported_checkpoint(options, progress)
@@ -309,7 +309,7 @@ def fit_stream(run: TrainingRun, reader: "Reader | None") -> "TrainingResult":
     """Train while the data are read."""
     from perceptrons.cli.progress import StreamProgress, reported_checkpoint, watching
     from perceptrons.cli.training_result import TrainingResult
-    from perceptrons.data.held_out import without_test
+    from perceptrons.data.splitting import without_test
 
     assert reader is not None
     model, options = run.model, run.options
@@ -452,12 +452,12 @@ def _check_cluster(options: TrainOptions) -> None:
 
 
 def _measure(model: "AnyModel", table: "Table", with_scores: bool = True) -> "Quality | LabelQuality":
-    from perceptrons.inspection.evaluation import answered, measure, measure_sets, probabilities
+    from perceptrons.inspection.evaluation import measure, measure_sets, predicted_with_scores, probabilities
 
     with refusing(ValueError):
         if table.classes is not None:
             return measure_sets(model, table.X, table.y, table.classes)
-        labels, scores = answered(model, table.X)
+        labels, scores = predicted_with_scores(model, table.X)
         more = (scores, probabilities(model, scores)) if with_scores else ()
         return measure(model.classes_, table.y, labels, *more)
 

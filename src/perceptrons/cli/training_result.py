@@ -31,23 +31,26 @@ from perceptrons.cli.screen import (
 )
 from perceptrons.data.bundled import SIDE
 from perceptrons.engine.wording import apart, n_predictions, settings, shown_epochs, why_it_stopped
-from perceptrons.inspection.audit import hashing_audit, hashing_in_words
 from perceptrons.inspection.evaluation import (
     LABEL_SET_METRICS,
     PRECISIONS_AT_K,
     LabelQuality,
     Quality,
-    beside,
+    describe_accuracy,
+    describe_metrics,
     is_no_better_than_majority,
-    metrics_in_words,
-    sets_in_words,
     unranked,
 )
-from perceptrons.inspection.kernel_summary import kernel_in_words, support_in_words, support_names
 from perceptrons.inspection.metrics import METRICS
-from perceptrons.inspection.names import names_in_files
-from perceptrons.inspection.weights import rows_of
-from perceptrons.modelfile.summary import calibration_in_words, following_in_words, most_important, training_facts
+from perceptrons.inspection.summary import (
+    describe_calibration,
+    describe_following,
+    describe_hashing,
+    describe_kernel,
+    describe_support,
+    training_facts,
+)
+from perceptrons.inspection.weights import hashing_audit, most_important, names_in_files, rows_of, support_names
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
@@ -177,7 +180,7 @@ class TrainingResult:
         if changes := settings(model):
             console.print(f"Settings: {changes}")
         if is_kernel(model):
-            console.print(f"Kernel: {kernel_in_words(model)}")
+            console.print(f"Kernel: {describe_kernel(model)}")
         if self.trace is not None:
             n = len(self.trace)
             console.print(heading(f"The first {count(n, 'visit')}" if n > 1 else "The first visit"))
@@ -188,7 +191,7 @@ class TrainingResult:
         if self.cluster:
             show_cluster(self.cluster, console)
         if is_kernel(model):
-            console.print(f"It has {support_in_words(model, model.history_[0]['examples'])}.")
+            console.print(f"It has {describe_support(model, model.history_[0]['examples'])}.")
         _show_features(self, console)
         if self.how != "whole":
             last, k = self.progress[-1], n_predictions(model)
@@ -200,18 +203,18 @@ class TrainingResult:
         show_skipped(self.reader, console)
         if model.threshold_ is not None:
             console.print(describe_threshold(model, self.threshold))
-        if (following := following_in_words(model)) is not None:
+        if (following := describe_following(model)) is not None:
             console.print(f"Keeps learning: {following}", soft_wrap=True)
-        if (calibration := calibration_in_words(model)) is not None:
+        if (calibration := describe_calibration(model)) is not None:
             console.print(f"Probabilities {calibration}")
         if self.folds:
             console.print(_describe_folds(self, console.options.ascii_only), style="bold")
         if isinstance(test, LabelQuality):
             _show_sets("Test", test, console)
         elif test is not None:
-            console.print(f"Test accuracy {percent(test.accuracy)} ({beside(test)})", style="bold")
+            console.print(f"Test accuracy {percent(test.accuracy)} ({describe_accuracy(test)})", style="bold")
             for names in ((*RANKING_METRICS, "balanced_accuracy"), PROBABILITY_METRICS):
-                if metrics := metrics_in_words(test, *names):
+                if metrics := describe_metrics(test, *names):
                     console.print(f"Test {metrics}")
             if test.too_many:
                 console.print(unranked(test))
@@ -228,7 +231,9 @@ class TrainingResult:
         if isinstance(self.train, LabelQuality):
             _show_sets("Training", self.train, console)
         elif self.train is not None:
-            compared = beside(self.train) if test is None else f"{self.train.right:,} of {self.train.total:,}"
+            compared = (
+                describe_accuracy(self.train) if test is None else f"{self.train.right:,} of {self.train.total:,}"
+            )
             console.print(f"Training accuracy {percent(self.train.accuracy)} ({compared})")
         if majority := _majority(self):
             label = plain(str(majority[0]), 30)
@@ -260,9 +265,9 @@ def _unknown(quality: "Quality") -> str:
 def _show_sets(of: str, quality: LabelQuality, console: "Screen") -> None:
     """Print the quality of a model whose examples may have several labels."""
     labels = f"{count(quality.n_labels, 'label')} of {count(quality.total, 'example')}"
-    text = f"{of} {sets_in_words(quality, *LABEL_SET_METRICS)} ({labels})"
+    text = f"{of} {describe_metrics(quality, *LABEL_SET_METRICS)} ({labels})"
     console.print(text, style="bold" if of == "Test" else None)
-    if of == "Test" and (best := sets_in_words(quality, *PRECISIONS_AT_K)):
+    if of == "Test" and (best := describe_metrics(quality, *PRECISIONS_AT_K)):
         console.print(f"Test {best}")
 
 
@@ -285,7 +290,7 @@ def _show_features(result: TrainingResult, console: "Screen") -> None:
     classes, hashing = result.model.classes_.tolist(), _hashing(result)
     if result.how == "whole" and hashing is None:
         return
-    features = count(result.model.n_features_in_, "feature") if hashing is None else hashing_in_words(hashing)
+    features = count(result.model.n_features_in_, "feature") if hashing is None else describe_hashing(hashing)
     console.print(f"{capitalized(features)}; {len(classes)} classes: {listed(classes, 6)}")
 
 

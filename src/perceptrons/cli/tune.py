@@ -165,9 +165,9 @@ def show(
     if getattr(result.model, "threshold_", None) is not None:
         console.print(models.describe_threshold(result.model, result.threshold))
     if result.calibrated is not None:
-        from perceptrons.modelfile.summary import calibration_in_words
+        from perceptrons.inspection.summary import describe_calibration
 
-        console.print(f"Probabilities {calibration_in_words(result.model)}")
+        console.print(f"Probabilities {describe_calibration(result.model)}")
     console.print_lines(warnings, "yellow")
     for line, style in _outcome(result, thing):
         console.print(line, style=style)

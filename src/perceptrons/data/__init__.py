@@ -1,65 +1,36 @@
 """Examples from files or memory: `read` them as one table, or `stream` blocks of any number of them.
 
-Each format has its module. Files of tokens in columns are not tables of examples: `conll.py` reads and writes them.
+Each format has its module, which `options.py` names. Files of tokens in columns are not tables of examples:
+`conll.py` reads and writes them.
 """
 
 import os
 import re
-from collections.abc import Mapping
-from copy import deepcopy
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from perceptrons.data.source import InMemory, Inputs, OpenStream, compression_of, is_stream
+from perceptrons.data.options import (
+    FORMATS,
+    MEMORY,
+    ReadOptions,
+    options_for_model,
+    options_of_format,
+    table_options,
+)
+from perceptrons.data.sniffing import detect_format, is_folder
+from perceptrons.data.source import InMemory, Inputs, is_stream
 from perceptrons.data.table import DataFileError, Table
-from perceptrons.features.values import Recipe
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
 
 __all__ = ["FORMATS", "STREAMS", "DataFileError", "Table", "read", "stream"]
 
-URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(?=[^/])")
-TABLES = ("csv", "tsv", "whitespace", "arff", "jsonl", "parquet", "arrow", "xlsx")
-FORMATS = {
-    **dict.fromkeys(TABLES, "table_reader.TableReader"),
-    "svmlight": "svmlight.SvmlightReader", "libsvm": "svmlight.SvmlightReader", "vw": "vw.VwReader",
-    "text": "text.LabelledTextReader", "npz": "npz.ArrayReader",
-}  # fmt: skip
 STREAMS = FORMATS  # every format can be read block by block
-MEMORY = {"frame": "table_reader.TableReader", "records": "table_reader.TableReader", "arrays": "npz.ArrayReader"}
-NAMED = (*TABLES, "frame", "records")  # whose columns have names
-ENDINGS = {
-    ".csv": "csv", ".tsv": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
-    ".npz": "npz", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".arrow": "arrow",
-    ".feather": "arrow", ".ft": "text", ".labelled": "text", ".arff": "arff", ".xlsx": "xlsx",
-}  # fmt: skip
-SPARSE = ("svmlight", "libsvm")
-BY_DELIMITER = ("csv", "tsv", "whitespace")
-NUMERIC = (*NAMED, *SPARSE, "npz", "arrays")  # any of which can be read for a model that learned from another
-INTERACTIONS = ("quadratic", "cubic")
-OF_MODEL = ("scale", "on_missing", "missing", "keep", "interactions", "powers")  # what a model has settled
-OPTIONS = {  # that only some formats know
-    "zero_based": SPARSE,
-    "n_features": (*SPARSE, "npz", "arrays"),
-    "dtype": SPARSE,
-    "text": ("text", *NAMED),
-    "columns": ("vw", "text", *NAMED),
-    "form": ("text",),
-    "part": ("npz",),
-    **dict.fromkeys(INTERACTIONS, ("vw",)),
-    **dict.fromkeys(
-        ("label_column", "labels", "text_column", "prefix", "categories", "numbers", "ignore", "optional", "model",
-         "preparation", "labelled", "grow", *OF_MODEL), NAMED,
-    ),
-    **dict.fromkeys(("names", "header", "decimal"), BY_DELIMITER),
-    "encoding": (*BY_DELIMITER, "arff", "jsonl", *SPARSE, "vw", "text"),
-    "multilabel": (*FORMATS, *MEMORY),
-    "label_separator": ("text", *NAMED),
-}  # fmt: skip
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(?=[^/])")
 
 
 def read(*given: Any, **options: Any) -> Table:
@@ -185,51 +156,44 @@ def stream(
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1, -1]
     """
     memory_source = source_in_memory(given)
-    paths, kinds = given, FORMATS
+    paths, readers = given, FORMATS
     if memory_source is not None:
         if format is not None:
             raise ValueError(f"format={format!r} is for files: leave it out for examples in memory.")
-        paths, kinds, format = (memory_source,), MEMORY, memory_source.kind
+        paths, readers, format = (memory_source,), MEMORY, memory_source.kind
     if like is not None:
         prepare = False
-        format, paths, hash_bits, options = options_for_model(like, paths, format, hash_bits, options, grow)
+        format, paths, options = options_for_model(like, paths, format, options, grow)
+        bits_of_model = options.pop("hash_bits", None)
+        hash_bits = bits_of_model if hash_bits is None else hash_bits
         text_labels = text_labels or getattr(getattr(like, "classes_", None), "dtype", np.dtype(bool)).kind in "UO"
     if format is None:
         format, paths = detect_format(paths, options.get("encoding"))
-    if format not in kinds:
+    if format not in readers:
         raise ValueError(f"format={format!r}: choose one of {', '.join(FORMATS)}.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 0 <= hash_bits <= 31):
         raise ValueError(f"hash_bits={hash_bits!r}: give a whole number from 1 to 31, or 0 for no hashing.")
-    format_options = {name: value for name, value in options.items() if value is not None}
-    if format_options.get("scale") == "none" and format not in OPTIONS["scale"]:
-        del format_options["scale"]  # as nothing else is scaled
-    for name in format_options:
-        if name not in OPTIONS:
-            raise TypeError(f"stream() has no option {name!r}.")
-        if format not in OPTIONS[name]:
-            raise ValueError(f"{name} does not apply to files of format {format!r}: leave it out.")
-    if "labels" in format_options:
+    selected = options_of_format(format, options)
+    if "labels" in selected:
         if options.get("label_column") is not None and like is None:
             raise ValueError("labels (--labels) and label_column both name the label columns: leave one of them out.")
         from perceptrons.data.arff import label_names
 
-        format_options["label_column"] = label_names(format_options.pop("labels"))
-    module, name = kinds[format].split(".")
-    if format == "text" and (is_folder(paths[0]) or format_options.get("form") == "files"):
-        name = "TextFilesReader"
-    if module == "table_reader":
-        format_options |= {"format": format, "prepare": prepare}
-    shared = {
-        "on_error": on_error, "text_labels": text_labels, "need_labels": need_labels, "prompt": prompt,
-        "many_classes": many_classes or (like is not None and not grow) or not need_labels, "of_model": like is not None
+        selected["label_column"] = label_names(selected.pop("labels"))
+    shared: dict[str, Any] = {
+        "format": format, "hash_bits": hash_bits, "on_error": on_error, "text_labels": text_labels,
+        "need_labels": need_labels, "prompt": prompt, "for_model": like is not None,
+        "many_classes": many_classes or (like is not None and not grow) or not need_labels,
     }  # fmt: skip
+    module, name = readers[format].split(".")
+    if format == "text" and (is_folder(paths[0]) or selected.get("form") == "files"):
+        name = "TextFilesReader"
     try:
-        if isinstance(format_options.get("text"), dict):
-            from perceptrons.features import HashedText
-
-            format_options["text"] = HashedText(**format_options["text"])
-        kind = getattr(import_module(f"perceptrons.data.{module}"), name)
-        reader = kind(paths, hash_bits=hash_bits, **shared, **format_options)
+        reader_class: Callable[..., Reader] = getattr(import_module(f"perceptrons.data.{module}"), name)
+        if module == "table_reader":
+            reader = reader_class(paths, *table_options(shared, selected | {"prepare": prepare}))
+        else:
+            reader = reader_class(paths, ReadOptions(**shared, **selected))
     except TypeError as error:
         if like is None:
             raise
@@ -276,138 +240,3 @@ def _refuse_url(name: object) -> None:
 def _is_frame(data: object) -> bool:
     """Return whether it is a frame of pandas or polars, a LazyFrame of polars, or a table of pyarrow."""
     return hasattr(data, "collect_schema") or hasattr(data, "columns") or hasattr(data, "column_names")
-
-
-def options_for_model(
-    model: Any, paths: Inputs, format: str | None, hash_bits: int | None, options: Recipe,
-    grow: bool = False,
-) -> tuple[str, Inputs, int | None, Recipe]:  # fmt: skip
-    """Format, paths, hash_bits and options to read files into the columns of a fitted model, or to let them grow."""
-    recipe = dict(getattr(model, "source_", None) or {})
-    learned = str(recipe.get("format"))
-    if recipe and learned not in {*FORMATS, *MEMORY}:
-        raise ValueError(f"The model's description of its data format is invalid (format {learned[:40]!r}).")
-    if format is None:
-        format_of_name = _format_by_name(paths[0])  # what the model learned from says more than what is in a file
-        if learned in FORMATS and format_of_name != "npz" and not (learned in NUMERIC and format_of_name in NUMERIC):
-            format = learned
-        else:
-            format, paths = detect_format(paths, options.get("encoding"))
-    unnamed = learned not in NAMED and getattr(model, "columns_", None) is None
-    if format in ("npz", "arrays") or (format in NAMED and unnamed):
-        model_options: Recipe = _options_by_position(model, format)
-    else:
-        model_options = _options_by_recipe(model, format, recipe, grow)
-        hash_bits = recipe.get("hash_bits") if hash_bits is None else hash_bits
-    if model_options.get("form") == "files" and _format_by_name(paths[0]) == "text":
-        del model_options["form"]  # lines of text, for a model that learned from whole files
-    given_options = {name: value for name, value in options.items() if value is not None}
-    for name in OF_MODEL:
-        if name in given_options and recipe.get("preparation") is not None:
-            typed = name.replace("_", "-")
-            raise ValueError(f"{name} (--{typed}): the model already knows how to prepare tables: leave it out.")
-    if format in NAMED and given_options.get("text_column") and not (recipe.get("text_column") or recipe.get("text")):
-        raise ValueError("text_column (--text-column): the model was not trained on text columns: leave it out.")
-    if isinstance(model_options.get("text"), dict) and isinstance(given_options.get("text"), dict):
-        given_options["text"] = model_options["text"] | given_options["text"]
-    if "categories" in given_options and "categories" in model_options:
-        from perceptrons.features.column_options import listed
-
-        for name in listed(given_options.pop("categories")):
-            if name not in model_options["categories"]:
-                message = f"categories names {name!r}, which is not a category column of the model: leave it out."
-                raise ValueError(message)
-    for name in INTERACTIONS:
-        if format == "vw" and name in given_options and given_options[name] != model_options.get(name):
-            learned_with = f"with {', '.join(model_options[name])}" if name in model_options else "without"
-            raise ValueError(f"{name} is fixed by the model, which was trained {learned_with}: leave it out.")
-    combined = model_options | given_options
-    return format, paths, hash_bits, combined | _label_options(model, combined)
-
-
-def _label_options(model: Any, options: Recipe) -> Recipe:
-    """Return how the labels of files are read for a model: one each, or several, as it was trained."""
-    from perceptrons.engine.training.base import Classifier, has_learned
-    from perceptrons.inspection.evaluation import several_labels
-
-    if not (isinstance(model, Classifier) and has_learned(model)):
-        return {}
-    several = several_labels(model)
-    return {"multilabel": several} | (
-        {} if several or not options.get("label_separator") else {"label_separator": None}
-    )
-
-
-def _options_by_recipe(model: Any, format: str, recipe: Recipe, grow: bool) -> Recipe:
-    """Return what a model says of files that are like those it learned from, or at least have the same features."""
-    options = {name: value for name, value in recipe.items() if format in OPTIONS.get(name, ()) and value is not None}
-    if format in NAMED:
-        options.setdefault("prefix", False)  # as models were trained that do not say it
-    if getattr(model, "columns_", None) is not None and format in OPTIONS["columns"]:
-        options["columns"] = deepcopy(model.columns_) if grow else model.columns_.as_frozen()
-        options["columns"].frozen = not grow
-        options |= {"grow": True} if grow and format in NAMED else {}
-    elif format in SPARSE and not recipe.get("hash_bits"):
-        options |= {} if grow else {"n_features": model.n_features_in_}
-        if not recipe and str(next(iter(getattr(model, "feature_names_in_", [])), "")) == "0":
-            options["zero_based"] = True
-    elif not recipe:
-        message = f"like: this model was not trained on files of format {format}, so it does not know how to read them"
-        raise ValueError(f"{message}.")
-    return options
-
-
-def _options_by_position(model: Any, format: str) -> Recipe:
-    """Return the names of the features of a model that learned from arrays, or their number."""
-    n_features = int(model.n_features_in_)
-    if format not in NAMED:
-        return {"n_features": n_features}
-    from perceptrons.features.column_options import ModelColumns
-
-    names = getattr(model, "feature_names_in_", None)
-    return {"model": ModelColumns(None if names is None else [str(name) for name in names], n_features)}
-
-
-def _format_by_name(path: Any) -> str | None:
-    """Return the format that the ending of a name, or that before .gz and the like, stands for, if any."""
-    name = _name_of(path)
-    return ENDINGS.get(Path(name.stem if compression_of(name) else name.name).suffix.lower())
-
-
-def is_folder(path: Any) -> bool:
-    """Return whether it is a folder of files."""
-    return not is_stream(path) and not isinstance(path, InMemory) and os.path.isdir(path)
-
-
-def stream_format(paths: Inputs) -> str:
-    """Return the format that the ending of the first name stands for."""
-    format = _format_by_name(paths[0])
-    if format is None:
-        raise unknown_format(paths[0], "the file extension does not tell the format:")
-    return format
-
-
-def detect_format(paths: Inputs, encoding: str | None) -> tuple[str, Inputs]:
-    """Return the format by the first name, or by what is in that file; and what to read, from its beginning."""
-    format_of_name = _format_by_name(paths[0]) if paths else None
-    if format_of_name is not None or not paths:
-        return format_of_name or "text", paths  # of nothing: the reader says that there is nothing to read
-    if is_folder(paths[0]):
-        return "text", paths
-    from perceptrons.data.sniffing import first_bytes, format_of, why_none
-
-    content, paths = first_bytes(paths, encoding)
-    format = format_of(content)
-    if format is None:
-        raise unknown_format(paths[0], why_none(content))
-    return format, paths
-
-
-def unknown_format(path: Any, message: str) -> DataFileError:
-    """Return the error for a file of which nobody knows the format: all that there are, and how to say it."""
-    return DataFileError(_name_of(path), f"{message} choose one of {', '.join(FORMATS)} (--format)")
-
-
-def _name_of(path: Any) -> Path:
-    """Return the name of a file or of an open stream."""
-    return Path(str(OpenStream(path, 1)) if is_stream(path) else path)

@@ -1,29 +1,33 @@
-"""Parquet and Arrow: tables that know the types of their columns, read in batches of bounded size.
+"""Parquet, Arrow and JSON Lines, read by pyarrow. JSON records that differ are read by Python's parser.
 
 Files are checked, so that broken ones do no harm. The first batch of each has no rows. When it has been given, `used`
 is asked which columns to read.
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
+import pyarrow.json
 import pyarrow.parquet
 
-from perceptrons.data.records import NOT_FEATURES
-from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened
-from perceptrons.data.table import DataFileError, DataPath
+from perceptrons.data.records import FULL, NOT_FEATURES, Key, Record, RecordFormat
+from perceptrons.data.source import PIECE, STDIN, Piece, identity, opened, pieces
+from perceptrons.data.table import BadRecord, DataFileError, DataPath, describe_decoding_error
 from perceptrons.data.table_reader import Cells, ColumnFormat, Faults, Origin, Plan, check_names
-from perceptrons.features.cells import CodedColumn, Contents, ListColumn, Roles, TextColumn
+from perceptrons.features.cells import CodedColumn, Contents, ListColumn, RecordSchema, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.values import LARGEST, shown, what_is_wrong
+from perceptrons.features.values import LARGEST, Twice, is_label, shown, what_is_wrong
 
 ROWS, BYTES = 2**16, 2 * PIECE  # of a batch, at most and about
 FILE, OLD_FILE = b"ARROW1\0\0", b"FEA1"  # how files begin
@@ -60,31 +64,37 @@ class ArrowTable(ColumnFormat):
     def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan:
         plan = super().find_columns(piece, options, roles)
         _check_types(Origin(piece.path), _schema(piece), plan, options)
-        self._used[piece.path] = [plan.names[place] for place in plan.used()]
+        self._used[piece.path] = plan.used()
         return plan
 
     def cells(self, piece: Piece, plan: Plan | None) -> Cells:
         assert plan is not None
         batch: pa.RecordBatch = piece.content
-        n, faults = piece.size, Faults()
-        columns = {place: batch.column(plan.names[place]) for place in plan.used()}
-        narrow = all(pa.types.is_float32(columns[place].type) for place in plan.numbers)
-        numbers = np.empty((n, len(plan.numbers)), np.float32 if narrow and plan.numbers else np.float64)
-        for to, place in enumerate(plan.numbers):
-            numbers[:, to] = values_of(columns[place])
-            for row, message in wrong_numbers(numbers[:, to], columns[place], bool(self.missing.texts)):
-                faults.add(row, place + 1, f"column {shown(plan.names[place])}: {message}")
-        categories, lists = {}, []
-        for place in plan.categories:
-            if is_list(columns[place].type):
-                lists.append(listed_features(columns[place], plan.names[place]))
-            else:
-                categories[plan.names[place]] = coded(columns[place])
-        texts = [strings(columns[place]) for place in plan.texts]
-        labels = None
-        if plan.label is not None:
-            labels = (coded_lists if is_label_list(columns[plan.label].type) else coded)(columns[plan.label])
-        return Cells(n, np.arange(n), Contents(numbers, categories, lists, texts), labels, faults, [])
+        columns, faults = {name: batch.column(name) for name in plan.used()}, Faults(plan)
+        contents, labels = column_cells(columns, plan)
+        for k, name in enumerate(plan.read.numbers):
+            for row, message in wrong_numbers(contents.numbers[:, k], columns[name], bool(self.missing.texts)):
+                faults.add_cell(row, name, message)
+        return Cells(piece.size, np.arange(piece.size), contents, labels, faults, [])
+
+
+def column_cells(
+    columns: Mapping[str, pa.Array], plan: Plan, absent: bool = False
+) -> tuple[Contents, CodedColumn | None]:
+    """Return columns by their roles, and the labels if there are any. absent: null is no value, not an empty one."""
+    roles, n = plan.read, len(next(iter(columns.values())))
+    is_narrow = bool(roles.numbers) and all(pa.types.is_float32(columns[name].type) for name in roles.numbers)
+    numbers = np.empty((n, len(roles.numbers)), np.float32 if is_narrow else np.float64)
+    for k, name in enumerate(roles.numbers):
+        numbers[:, k] = values_of(columns[name])
+    lists = [listed_features(columns[name], name) for name in roles.categories if is_list(columns[name].type)]
+    categories = {name: coded(columns[name], absent) for name in roles.categories if not is_list(columns[name].type)}
+    texts = [strings(columns[name]) for name in roles.texts]
+    labels = None
+    if plan.label is not None:
+        column = columns[plan.label]
+        labels = (coded_lists if is_label_list(column.type) else coded)(column, absent)
+    return Contents(numbers, categories, lists, texts), labels
 
 
 def _schema(piece: Piece) -> pa.Schema:
@@ -93,17 +103,18 @@ def _schema(piece: Piece) -> pa.Schema:
 
 def _check_types(origin: Origin, schema: pa.Schema, plan: Plan, options: ColumnOptions) -> None:
     """Raise DataFileError for columns whose types cannot be what they are to be."""
-    for place in plan.used():
-        name, kind = plan.names[place], schema.types[place]
-        if pa.types.is_null(kind) and options.missing_values.texts and place != plan.label:
+    roles = plan.read
+    for name in plan.used():
+        kind = schema.field(name).type
+        if pa.types.is_null(kind) and options.missing_values.texts and name != plan.label:
             continue  # all values are missing
         single, is_time = is_category(kind) and not is_list(kind), pa.types.is_temporal(kind)
-        if place in plan.numbers:
+        if name in roles.numbers:
             fits = is_number(kind)
             requirement = "numbers are required: correct it, or list it in categories (--categories)"
-        elif place in plan.texts:
+        elif name in roles.texts:
             fits, requirement = is_string(kind) or single, "text is required: correct it, or leave it out"
-        elif place == plan.label or name in plan.labels:
+        elif name == plan.label or name in plan.labels:
             fits = single or is_number(kind) or is_time or is_label_list(kind)
             requirement = "labels are required: name another column"
         else:
@@ -329,3 +340,203 @@ def _unchanged(path: DataPath) -> Iterator[None]:
     yield
     if identity(path) != identity_before:
         raise DataFileError(path, "the file changed while it was read: read it again when it is complete")
+
+
+# ---- JSON Lines
+
+NULL_BEHIND = re.compile(rb"\}\s*null")  # an example that is null, at which pyarrow 26 crashes
+TYPES = {
+    "string": pa.string(), "bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "list": pa.list_(pa.string()),
+}  # fmt: skip
+NEWLINE, RETURN, BRACE, CLOSING_BRACE = b"\n\r{}"
+DEPTH = 16  # of objects within objects that pyarrow is given
+
+
+class ArrowSchema(NamedTuple):
+    """What pyarrow is told of the records."""
+
+    schema: pa.Schema
+    paths: dict[str, tuple[str, ...]]
+    dotted: list[bytes]  # keys within keys, as they would look if they were keys themselves
+
+
+class JsonTable(RecordFormat):
+    """JSON Lines."""
+
+    def records(self, piece: Piece) -> list[Record]:
+        lines = piece.content[: piece.size].tobytes().split(b"\n")
+        return [_record(number, line) for number, line in enumerate(lines) if line.strip()]
+
+    def n_lines(self, piece: Piece) -> int:
+        return int(np.count_nonzero(piece.content[: piece.size] == NEWLINE))
+
+    def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
+        return pieces(path, prompt, encoding=self.encoding)
+
+    def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> ArrowSchema | None:
+        return _shape(keys, n, schema)
+
+    def cells(self, piece: Piece, plan: Plan | None) -> Cells:
+        if plan is not None and plan.schema is not None and plan.form is not None:
+            cells = _read_fast(piece, plan, plan.schema, plan.form)
+            if cells is not None:
+                return cells
+        return super().cells(piece, plan)
+
+
+def _shape(keys: dict[str, Key], n: int, schema: RecordSchema) -> ArrowSchema | None:
+    """Return what pyarrow can be told, if it can read such records."""
+    roles, numbers = schema.roles, set(schema.roles.numbers)
+    used = dict.fromkeys(
+        [*roles.numbers, *roles.categories, *roles.texts, *([] if roles.label is None else [roles.label])]
+    )
+    unnamed = {} if schema.closed else {name: None for name in keys if name not in used}
+    if schema.sparse or sum(key.kinds.total() for key in keys.values()) < FULL * n * len(used | unnamed):
+        return None
+    tree: dict[str, Any] = {}
+    paths = {}
+    for name in (*used, *unnamed):
+        key = keys.get(name, Key({(name,)}, Counter()))
+        as_numbers = name in numbers or (name in unnamed and {*key.kinds} <= {"int", "float", "null"})
+        kind = pa.float64() if as_numbers else _type(key.kinds)
+        if name in unnamed and name not in schema.ignore:  # always null, up to now
+            kind = pa.null()
+        if key.kinds["list"] and name in roles.texts:
+            return None
+        if kind is None or len(key.paths) > 1 or (name not in keys and "." in name):
+            return None
+        (paths[name],) = key.paths
+        if len(paths[name]) > DEPTH:
+            return None
+        branch = tree
+        for part in paths[name][:-1]:
+            branch = branch.setdefault(part, {})
+            if not isinstance(branch, dict):
+                return None
+        if paths[name][-1] in branch:
+            return None
+        branch[paths[name][-1]] = kind
+    dotted = [json.dumps(name, ensure_ascii=False).encode() for name, path in paths.items() if len(path) > 1]
+    return ArrowSchema(pa.schema(list(_struct(tree))), paths, dotted)
+
+
+def _type(kinds: Counter[str]) -> pa.DataType | None:
+    """Return the type of Arrow that holds all values, if there is one."""
+    kind_of_text = {"written": "string", "no value": "string"}
+    kinds_present = {kind_of_text.get(kind, kind) for kind in kinds if kinds[kind] and kind != "null"} or {"string"}
+    if kinds_present == {"int", "float"}:
+        return None  # 1 and 1.0 would be the same category
+    return TYPES.get(kinds_present.pop()) if len(kinds_present) == 1 else None
+
+
+def _struct(tree: dict[str, Any]) -> pa.StructType:
+    return pa.struct([(name, _struct(kind) if isinstance(kind, dict) else kind) for name, kind in tree.items()])
+
+
+def _read_fast(piece: Piece, plan: Plan, schema: RecordSchema, shape: ArrowSchema) -> Cells | None:
+    """Return what pyarrow reads; None if only Python's parser can tell what is there, or what is wrong with it."""
+    text = piece.content[: piece.size]
+    lines = _lines(text)
+    if lines is None:
+        return None
+    content = text.tobytes()
+    nulls = b"null" in content
+    if (nulls and NULL_BEHIND.search(content)) or any(name in content for name in shape.dotted):
+        return None
+    try:
+        content.decode()
+        columns = _columns(content, shape, "ignore" if schema.closed else "error")
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    if any(len(column) != len(lines) for column in columns.values()):
+        return None
+    return _cells(columns, plan, schema, lines, int(np.count_nonzero(text == NEWLINE)), nulls)
+
+
+def _lines(text: np.ndarray) -> np.ndarray | None:
+    """Return the numbers of the lines that are not empty; None if not all are of the form {...}, or there is none.
+
+    Between } and { on the next line there can be no comma, so that such lines are whole values: if pyarrow finds as
+    many values as there are lines, each line is one.
+    """
+    ends = np.flatnonzero(text == NEWLINE)
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    ends -= (text[ends - 1] == RETURN) & (ends > begins)
+    lines = np.flatnonzero(ends > begins)
+    are_objects = (text[begins[lines]] == BRACE).all() and (text[ends[lines] - 1] == CLOSING_BRACE).all()
+    return lines if are_objects and len(lines) else None
+
+
+def _columns(content: bytes, shape: ArrowSchema, unexpected: str) -> dict[str, pa.Array]:
+    table = pyarrow.json.read_json(
+        pa.BufferReader(content),
+        pyarrow.json.ReadOptions(use_threads=False, block_size=len(content) + 1),
+        pyarrow.json.ParseOptions(explicit_schema=shape.schema, unexpected_field_behavior=unexpected),
+    )
+    columns = {}
+    for name, (first, *inner_keys) in shape.paths.items():
+        column = one_chunk(table.column(first))
+        columns[name] = pc.struct_field(column, inner_keys) if inner_keys else column
+    return columns
+
+
+def _cells(
+    columns: dict[str, pa.Array], plan: Plan, schema: RecordSchema, lines: np.ndarray, n_lines: int, has_nulls: bool
+) -> Cells | None:
+    """Return the columns by their roles; None if a value is not allowed. has_nulls: may what is not there be null?"""
+    roles, may_lack = schema.roles, bool(schema.missing.texts)
+    features = [*([] if may_lack else roles.numbers), *roles.categories]
+    required = set(roles.required())
+    if any(columns[name].null_count for name in features if has_nulls or name in required):
+        return None
+    with_lists = [*(roles.categories if has_nulls else ()), *([] if roles.label is None else [roles.label])]
+    if any(pc.list_flatten(columns[name]).null_count for name in with_lists if is_list(columns[name].type)):
+        return None
+    if not may_lack:
+        columns |= {name: columns[name].fill_null(0.0) for name in roles.numbers}
+    contents, labels = column_cells(columns, plan, absent=True)
+    numbers = contents.numbers[~np.isnan(contents.numbers)] if may_lack else contents.numbers
+    if not (np.abs(numbers) <= LARGEST).all():
+        return None
+    if labels is not None and schema.need_labels:
+        texts = [text.strip() for text in labels.distinct if isinstance(text, str)]
+        is_absent = labels.codes.min() < 0 and not schema.several
+        if is_absent or not all(is_label(text) or (schema.several and not text) for text in texts):
+            return None
+    return Cells(n_lines, lines, contents, labels, Faults(), [])
+
+
+def _record(number: int, line: bytes) -> Record:
+    text, column = "", 1
+    try:
+        text = line.decode()
+        value = DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+        if isinstance(value, dict):
+            return Record(number, text, value)
+        message = (
+            f'{shown(text.strip())} is not an object: write one per example, such as {{"label": 1, "height": 1.5}}'
+        )
+    except UnicodeDecodeError as error:
+        message, column = describe_decoding_error(error), error.start + 1
+    except UnicodeEncodeError:
+        message = "half of a surrogate pair, such as \\ud800, is not text: correct it, or remove the record"
+        column = max(text.lower().find("\\ud"), 0) + 1
+    except json.JSONDecodeError as error:
+        message, column = f"this is not JSON ({error.msg}): correct or remove the line", error.colno
+    except (RecursionError, ValueError):  # ValueError: a whole number of more than 4,300 digits
+        message = "the JSON is nested too deeply, or has a number that is too long: correct or remove the line"
+    return Record(number, text, {}, BadRecord(number, message, column))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) == len(pairs):
+        return record
+    twice = Twice(record)
+    twice.keys_twice = frozenset(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+    return twice
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_object)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from perceptrons.data.held_out import Split
+from perceptrons.data.splitting import Split
 from perceptrons.data.table import Table
 
 DIGITS = "Handwritten digits of 8 by 8 pixels (from scikit-learn)"

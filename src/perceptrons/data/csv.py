@@ -6,8 +6,7 @@ Python, to find out what is wrong with it. Tables whose columns are separated by
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
-from itertools import pairwise
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,32 +24,23 @@ from perceptrons.data.table_reader import (
     empty_cells,
     locate_columns,
 )
-from perceptrons.engine.scan.bytes import ROOM
-from perceptrons.engine.scan.csv import (
-    UNUSED,
-    Found,
-    RecordPlaces,
-    Wanted,
-    count_numbers,
-    exchange_points,
-    scan_records,
-    scan_rows,
-)
+from perceptrons.engine.compiling import compiled, inlined, inner
+from perceptrons.engine.scan.bytes import BAD, CASE, MINUS, NO_POINT, OPEN, PLUS, ROOM, SPACE, TAB, Words, number
 from perceptrons.features.cells import CodedColumn, Contents, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.named_rows import Workspace, Workspaces, local_names
+from perceptrons.features.named_rows import local_names
 from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
 
-LONGEST_RECORD = 2**26  # bytes: quotes that are still open then were opened by mistake
+MAX_RECORD_BYTES = 2**26  # bytes: quotes that are still open then were opened by mistake
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 DECIMAL_COMMAS = re.compile(r"(?<=\d),(?=\d)")
 BLANK_LINES = re.compile(rb"(?:[ \t]*[\r\n])*")
 EXCHANGE = str.maketrans(",.", ".,")
-OPEN_NUMBERS = 1024  # that are left to Python at a time
+MAX_OPEN_NUMBERS = 1024  # that are left to Python at a time
 DECIMAL_POINT = "write decimals with a point"  # what other readers say
 MAKE_NUMBERS = "convert text to numbers first"  # what other readers say
 BEHIND = "there is text after the closing quote of this cell: double the quotes inside a cell, or remove them"
-OPEN = f"a quote is opened, but not closed within {LONGEST_RECORD:,} bytes or before the end of the file"
+NOT_CLOSED = f"a quote is opened, but not closed within {MAX_RECORD_BYTES:,} bytes or before the end of the file"
 
 
 class RecordBounds(NamedTuple):
@@ -114,12 +104,12 @@ def csv_pieces(
             pending = Piece(path, piece.content[complete:], piece.size - complete, piece.first and not complete)
         if complete:
             yield piece._replace(size=complete), delimiter
-        if pending is not None and pending.size > LONGEST_RECORD:
+        if pending is not None and pending.size > MAX_RECORD_BYTES:
             break
     if pending is not None:
         yield pending, delimiter
     if is_open:
-        raise DataFileError(path, f"{OPEN}: what follows cannot be read")
+        raise DataFileError(path, f"{NOT_CLOSED}: what follows cannot be read")
 
 
 def joined_pieces(pending: Piece, piece: Piece) -> Piece:
@@ -170,49 +160,43 @@ class CsvRows:
     """The rows of a piece while they are read."""
 
     def __init__(self, piece: Piece, plan: Plan, missing: Missing):
-        self.piece, self.plan, self.n, self.faults, self.bad = piece, plan, 0, Faults(), list[BadRecord]()
-        self.missing, self.words = missing.texts, missing.scanned()
+        self.piece, self.plan, self.n, self.faults, self.bad = piece, plan, 0, Faults(plan), list[BadRecord]()
+        self.missing = missing.texts
         content, width = piece.content[: piece.size], len(plan.names)
-        self.others = [*plan.categories, *([] if plan.label is None else [plan.label]), *plan.texts]
-        self.targets = np.full(width, UNUSED)
-        self.targets[plan.numbers] = np.arange(len(plan.numbers))
-        self.targets[self.others] = UNUSED - 1 - np.arange(len(self.others))
+        roles, place_of = plan.read, {name: place for place, name in enumerate(plan.names)}
+        self.others = [*roles.categories, *([] if plan.label is None else [plan.label]), *roles.texts]
+        self._number_places = [place_of[name] for name in roles.numbers]
+        self._other_places = [place_of[name] for name in self.others]
+        targets = np.full(width, UNUSED)
+        targets[self._number_places] = np.arange(len(roles.numbers))
+        targets[self._other_places] = UNUSED - 1 - np.arange(len(self.others))
+        self._targets = CellTargets(targets, missing.scanned(), ord(plan.form.decimal))
         ends = int(np.count_nonzero(content == NEWLINE) + np.count_nonzero(content == RETURN))
-        room = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
-        self.found = Found(
-            np.empty((room, len(plan.numbers))),
-            np.empty((len(self.others), room), np.int64),
-            np.empty((len(self.others), room), np.int64),
-            np.empty(room, np.int64),
-            np.empty((OPEN_NUMBERS, 4), np.int64),
-        )
+        n_rows = min(ends, piece.size // width + 1)  # a row has a byte for every cell at least
+        shapes = (len(self.others), n_rows), (len(self.others), n_rows), n_rows, (MAX_OPEN_NUMBERS, 4)
+        values = np.empty((n_rows, len(roles.numbers)))
+        self.buffers = CellBuffers(values, *(np.empty(shape, np.int64) for shape in shapes))
         self.has_points = plan.form.decimal == "."
-        self.text = piece.content  # changed where doubled quotes are made one, or decimal commas points
-        if QUOTE in content or not self.has_points:
-            self.text = piece.content.copy()
-        if not self.has_points:
-            is_number = self.targets >= 0
-            exchange_points(self.text, piece.size, ord(plan.form.delimiter), is_number)
+        self.text = piece.content.copy() if QUOTE in content else piece.content  # two quotes become one there
         self.more: list[bytes] = []  # cells that are not in the text as they should be
         self.n_more = 0
 
     def read(self, begin: int, line: int) -> int:
         """Read all rows behind a place, which is in that line. Returns the number of lines."""
-        piece, records = self.piece, None
-        delimiter, targets = self.plan.form.delimiter, Wanted(self.targets, self.words)
+        piece, records, delimiter = self.piece, None, self.plan.form.delimiter
         while begin < piece.size:
             with np.errstate(over="ignore"):  # what drops out of 64 bits does, where nothing is compiled
                 self.n, n_open, begin, line = scan_rows(
-                    self.text, begin, piece.size, line, ord(delimiter), targets, self.found, self.n
+                    self.text, begin, piece.size, line, ord(delimiter), self._targets, self.buffers, self.n
                 )
-            for row, column, first, last in self.found.opened[:n_open].tolist():
+            for row, column, first, last in self.buffers.opened[:n_open].tolist():
                 self._put_number(row, column, self.piece.content[first:last].tobytes())
             if begin >= piece.size:
                 break
             records = records or records_of(piece, delimiter)
             record = int(np.searchsorted(records.begins, begin))
             if record == len(records.begins):  # quotes that are never closed
-                self.bad.append(BadRecord(records.whole_lines, f"{OPEN}: close it"))
+                self.bad.append(BadRecord(records.whole_lines, f"{NOT_CLOSED}: close it"))
                 return records.n_lines
             self._read_record(records, record)
             begin, line = records.after(record)
@@ -229,12 +213,12 @@ class CsvRows:
         if bad_cell is not None:
             self.bad.append(BadRecord(line, BEHIND, bad_cell + 1))
             return
-        self.found.lines[self.n] = line
-        for column, place in enumerate(self.plan.numbers):
+        self.buffers.lines[self.n] = line
+        for column, place in enumerate(self._number_places):
             self._put_number(self.n, column, cells[place])
-        for number, place in enumerate(self.others):
+        for k, place in enumerate(self._other_places):
             begin = len(self.text) + self.n_more
-            self.found.begins[number, self.n], self.found.ends[number, self.n] = begin, begin + len(cells[place])
+            self.buffers.begins[k, self.n], self.buffers.ends[k, self.n] = begin, begin + len(cells[place])
             self.more.append(cells[place])
             self.n_more += len(cells[place])
         self.n += 1
@@ -244,52 +228,55 @@ class CsvRows:
         if not self.has_points:
             text = text.translate(EXCHANGE)
         value = float(text) if NUMBER.fullmatch(text) else np.nan
-        self.found.values[row, column] = value
+        self.buffers.values[row, column] = value
         if not abs(value) <= LARGEST and text.strip().lower() not in self.missing:
-            message, place, word = what_is_wrong(text), self.plan.numbers[column], shown_text.strip()
+            message, word = what_is_wrong(text), shown_text.strip()
             if DECIMAL_POINT in message:
                 message += ", or give decimal=',' (--decimal ,)"
             if MAKE_NUMBERS in message:
                 message = f"{shown(word)} is not a number: correct it, or list the column in categories (--categories)"
                 message += f", or list the word in missing (--missing {word})" * bool(self.missing)
-                first = self.piece.first and self.found.lines[row] + 1 == self.plan.form.line
+                first = self.piece.first and self.buffers.lines[row] + 1 == self.plan.form.line
                 message += "; a header contains no numbers" if first and not self.plan.form.header else ""
             if "," in text and not self.has_points:
                 message = f"{shown(word)} has a point, but decimals have a comma in this file: correct it"
                 message += ", or give decimal='.' (--decimal .) if all decimals have points"
-            self.faults.add(row, place + 1, f"column {shown(self.plan.names[place])}: {message}")
+            self.faults.add_cell(row, self.plan.read.numbers[column], message)
 
-    def cells(self, n_lines: int, workspace: Workspace) -> Cells:
-        """Return all that was read."""
-        text, plan = self.text, self.plan
+    def columns(self) -> list[TextColumn]:
+        """Return the columns that are no numbers, each as where its cells are in the text."""
         if self.more:
-            text = np.concatenate([text, np.frombuffer(b"".join(self.more), np.uint8), np.zeros(ROOM, np.uint8)])
-        spans = [(begins[: self.n], ends[: self.n]) for begins, ends in zip(*self.found[1:3], strict=True)]
-        n_coded = len(self.others) - len(plan.texts)
-        coded = [self._coded(text, *spans[k], self.others[k] + 1, workspace) for k in range(n_coded)]
+            more = np.frombuffer(b"".join(self.more), np.uint8)
+            self.text = np.concatenate([self.text, more, np.zeros(ROOM, np.uint8)])
+        spans = zip(self.buffers.begins, self.buffers.ends, strict=True)
+        return [TextColumn(self.text, begins[: self.n], ends[: self.n]) for begins, ends in spans]
+
+    def cells(self, n_lines: int) -> Cells:
+        """Return all that was read."""
+        plan, columns = self.plan, self.columns()
+        n_coded = len(self.others) - len(plan.read.texts)
+        coded = [self._coded(columns[k], self._other_places[k] + 1) for k in range(n_coded)]
         labels = None if plan.label is None else coded.pop()
-        texts = [TextColumn(text, *span) for span in spans[n_coded:]]
+        texts = columns[n_coded:]
         try:
             if texts:
-                text[: len(text) if self.more else self.piece.size].tobytes().decode()
+                self.text[: None if self.more else self.piece.size].tobytes().decode()
         except UnicodeDecodeError:
-            for column, place in zip(texts, plan.texts, strict=True):
+            for column, place in zip(texts, self._other_places[n_coded:], strict=True):
                 self._check_text(column, place + 1)
-        values, lines = self.found.values[: self.n], self.found.lines[: self.n]
-        categories = {plan.names[place]: part for place, part in zip(plan.categories, coded, strict=True)}
+        values, lines = self.buffers.values[: self.n], self.buffers.lines[: self.n]
+        categories = dict(zip(plan.read.categories, coded, strict=True))
         return Cells(n_lines, lines, Contents(values, categories, [], texts), labels, self.faults, self.bad)
 
-    def _coded(
-        self, content: np.ndarray, begins: np.ndarray, ends: np.ndarray, column: int, workspace: Workspace
-    ) -> CodedColumn:
-        codes, names = local_names(content, begins, ends, workspace)
-        arena, distinct = names.arena.tobytes(), list[str]()
-        for number, (a, b) in enumerate(pairwise(names.ends.tolist())):
+    def _coded(self, cells: TextColumn, column: int) -> CodedColumn:
+        codes, names = local_names(*cells)
+        distinct = list[str]()
+        for code, name in enumerate(names.as_bytes()):
             try:
-                distinct.append(arena[a:b].decode().strip())
+                distinct.append(name.decode().strip())
             except UnicodeDecodeError as error:
                 distinct.append("")
-                for row in np.flatnonzero(codes == number).tolist():
+                for row in np.flatnonzero(codes == code).tolist():
                     self.faults.add(row, column, describe_decoding_error(error))
         return CodedColumn(codes, distinct)
 
@@ -308,7 +295,7 @@ def describe_width(line: int, cells: int, width: int) -> BadRecord:
     return BadRecord(line, message, min(cells, width) + 1)
 
 
-SOME = 100  # rows
+DECIMAL_ROWS = 100  # the first rows, by which decimal commas are detected
 DECIMAL_COMMA = re.compile(rb"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 WHOLE = re.compile(rb"\s*[+-]?\d+\s*")
 WITH_POINT = re.compile(rb"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
@@ -331,7 +318,6 @@ class CsvTable(TableFormat):
     def __init__(self, format: str) -> None:
         super().__init__(format)
         self._forms: dict[DataPath, Dialect] = {}
-        self._workspaces = Workspaces()
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         for piece, delimiter in csv_pieces(path, self.format == "tsv", prompt, self.encoding):
@@ -346,31 +332,29 @@ class CsvTable(TableFormat):
         return "there is a header, but no rows below it: write one row per example", form.line + 1
 
     def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan | None:
-        records = records_of(piece, self._forms[piece.path].delimiter)
         if piece.first:
+            records = records_of(piece, self._forms[piece.path].delimiter)
             self._forms[piece.path] = self._form(piece, records, options, roles)
         form = self._forms[piece.path]
         if not form.names:
             return None
-        origin = Origin(piece.path, form.line, form.header)
-        rows = records.cells == len(form.names)
-        if piece.first and form.header:
-            rows[np.argmax(records.cells > 0)] = False
-        form = self._forms[piece.path] = form._replace(decimal=self._decimal_of(piece, records, rows, form))
+        all_texts = Plan(Roles(None, [], [], form.names, []), form.names, form=form)
+        rows = CsvRows(piece, all_texts, self.missing)
+        rows.read(*_first_row(piece, form))
+        columns = rows.columns()
+        if self.decimal is None and form.delimiter != "," and have_decimal_commas(columns):
+            self.decimal = ","
+        form = self._forms[piece.path] = form._replace(decimal=self.decimal or ".")
         if roles is None:
-            if options.numbers is None and not rows.any():
-                return Plan(None, form.names, None, [], [], [], form=form)
-            flags = cache(lambda: _are_numbers(piece, records, rows, form, self.missing))
-            roles = assign_roles(origin, form.names, options, lambda place: bool(flags()[place]), form.names)
+            if options.numbers is None and not rows.n:
+                return all_texts._replace(roles=None, form=form)
+            origin = Origin(piece.path, form.line, form.header)
+            roles = assign_roles(
+                origin, form.names, options, lambda place: holds_numbers(columns[place], form, self.missing), form.names
+            )
         if self.names is None:
             self.names, self.unnamed = form.names, not form.header and options.names is None
-        return locate_columns(origin, form.names, roles, options, form)
-
-    def _decimal_of(self, piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> str:
-        """Return what separates decimals: the option, or what the first rows have if cells are separated otherwise."""
-        if self.decimal is None and form.delimiter != "," and have_decimal_commas(piece, records, rows, form):
-            self.decimal = ","
-        return self.decimal or "."
+        return locate_columns(Origin(piece.path, form.line, form.header), form.names, roles, options, form)
 
     def _form(self, piece: Piece, records: RecordBounds, options: ColumnOptions, roles: Roles | None) -> Dialect:
         """Return how a file is written, by its first record."""
@@ -409,12 +393,8 @@ class CsvTable(TableFormat):
     def cells(self, piece: Piece, plan: Plan | None) -> Cells:
         if plan is None or plan.roles is None:
             return self._no_cells(piece, plan)
-        begin = line = 0
-        if piece.first and plan.form.header:
-            records = records_of(piece, plan.form.delimiter)
-            begin, line = records.after(int(np.argmax(records.cells > 0)))
         rows = CsvRows(piece, plan, self.missing)
-        return rows.cells(rows.read(begin, line), self._workspaces.words)
+        return rows.cells(rows.read(*_first_row(piece, plan.form)))
 
     def _no_cells(self, piece: Piece, plan: Plan | None) -> Cells:
         """Return those of a piece before it is known what columns are: there is no row in it."""
@@ -426,47 +406,48 @@ class CsvTable(TableFormat):
                 for record in np.flatnonzero(records.cells).tolist()[piece.first and plan.form.header :]
             ]
         if records.whole < piece.size:
-            bad.append(BadRecord(records.whole_lines, f"{OPEN}: close it"))
+            bad.append(BadRecord(records.whole_lines, f"{NOT_CLOSED}: close it"))
         return empty_cells(records.n_lines, bad)
 
 
-def _are_numbers(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect, missing: Missing) -> np.ndarray:
-    """Return which columns hold numbers: those of whose cells most are numbers. The other cells are errors later."""
-    begins = records.begins[rows]
-    counts, filled = np.zeros((2, len(form.names)), np.int64)
-    content = piece.content
-    if form.decimal == ",":
-        content = content.copy()
-        exchange_points(content, piece.size, ord(form.delimiter), np.ones(len(form.names), bool))
-    with np.errstate(over="ignore"):
-        count_numbers(content, begins, ord(form.delimiter), missing.scanned(), counts, filled)
-    are = (2 * counts > filled) | (filled == 0)
-    return are if form.delimiter == "," else are | _have_commas(piece, records, rows, form)
+def _first_row(piece: Piece, form: Dialect) -> tuple[int, int]:
+    """Return where the first row of a piece begins, and on which line: behind the header if there is one."""
+    if not (piece.first and form.header):
+        return 0, 0
+    records = records_of(piece, form.delimiter)
+    return records.after(int(np.argmax(records.cells > 0)))
 
 
-def _have_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> np.ndarray:
-    """Return which columns hold numbers with a comma in the first rows. Those that cannot be read are errors later."""
-    some = _first_rows(piece, records, rows, form)
-    have_commas = np.array([[bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in cells]
-                      for cells in some])  # fmt: skip
-    return 2 * have_commas.sum(axis=0) > len(some)
+def holds_numbers(cells: TextColumn, form: Dialect, missing: Missing) -> bool:
+    """Return whether most cells of a column are numbers, or it has no values. The other cells are errors later."""
+    for point in {form.decimal, "."} if form.decimal == form.delimiter else {form.decimal}:  # both, to refuse one later
+        with np.errstate(over="ignore"):
+            n_numbers, n_filled = count_numbers(*cells, ord(point), missing.scanned())
+        if 2 * n_numbers > n_filled or not n_filled:
+            return True
+    some = _first_cells(cells) if form.delimiter != "," else []  # numbers that cannot be read count here, too
+    have_commas = [bool(DECIMAL_COMMA.fullmatch(cell) or WITH_THOUSANDS.fullmatch(cell)) for cell in some]
+    return 2 * sum(have_commas) > len(some)
 
 
-def have_decimal_commas(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> bool:
-    """Return whether a column of the first rows has decimal commas, and no column has decimal points."""
+def have_decimal_commas(columns: list[TextColumn]) -> bool:
+    """Return whether a column has decimal commas in its first rows, and no column has decimal points."""
     has_commas = False
-    for cells in zip(*_first_rows(piece, records, rows, form), strict=True):
-        filled = [cell for cell in cells if cell.strip()]
-        commas = sum(bool(DECIMAL_COMMA.fullmatch(cell)) for cell in filled)
-        n_whole = sum(bool(WHOLE.fullmatch(cell)) for cell in filled)
-        if 2 * sum(bool(WITH_POINT.fullmatch(cell)) for cell in filled) > len(filled):
+    for column in columns:
+        filled = [cell for cell in _first_cells(column) if cell.strip()]
+        n_commas, n_whole, n_points = (
+            sum(map(bool, map(pattern.fullmatch, filled))) for pattern in (DECIMAL_COMMA, WHOLE, WITH_POINT)
+        )
+        if 2 * n_points > len(filled):
             return False
-        has_commas = has_commas or (commas > 0 and 2 * (commas + n_whole) > len(filled))
+        has_commas = has_commas or (n_commas > 0 and 2 * (n_commas + n_whole) > len(filled))
     return has_commas
 
 
-def _first_rows(piece: Piece, records: RecordBounds, rows: np.ndarray, form: Dialect) -> list[list[bytes]]:
-    return [cells_of(piece, records, record, form.delimiter)[0] for record in np.flatnonzero(rows)[:SOME].tolist()]
+def _first_cells(column: TextColumn) -> list[bytes]:
+    content, begins, ends = column
+    spans = zip(begins[:DECIMAL_ROWS].tolist(), ends[:DECIMAL_ROWS].tolist(), strict=True)
+    return [content[begin:end].tobytes() for begin, end in spans]
 
 
 def header_of(path: DataPath, line: int, cells: list[str], is_header: bool = False) -> list[str] | None:
@@ -499,7 +480,6 @@ def _is_number(text: str) -> bool:
     return bool(NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text))
 
 
-TAB, SPACE = b"\t "
 BLANK_SEPARATED_CELL = re.compile(rb'(\r\n|\r|\n)|("(?:[^"\r\n]|"")*")(?=[ \t\r\n])|([^ \t\r\n]+)')
 
 
@@ -574,3 +554,274 @@ def with_a_record(pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield piece
     if pending is not None:
         yield pending
+
+
+# ---- the compiled scan
+
+NAN, INFINITY = np.frombuffer(b"nan", np.uint8), np.frombuffer(b"infinity", np.uint8)
+UNUSED = -1
+
+
+class CellBuffers(NamedTuple):
+    """Arrays for the cells of a piece."""
+
+    values: np.ndarray  # float64 (rows, numbers)
+    begins: np.ndarray  # int64 (other columns, rows): where cells begin and end, without their quotes
+    ends: np.ndarray
+    lines: np.ndarray  # int64 (rows,): where each row begins
+    opened: np.ndarray  # int64 (numbers, 4): numbers left to `float`: row, column, and where they are written
+
+
+@inlined
+def is_blank(byte: int) -> bool:
+    return byte in (SPACE, TAB)
+
+
+@inlined
+def is_space(byte: int) -> bool:
+    return byte in (SPACE, TAB, 11, 12)
+
+
+class CellTargets(NamedTuple):
+    """Where cells go. A number that is one of the words is missing, NaN."""
+
+    targets: np.ndarray  # for each column of the file that of `values`, UNUSED, or UNUSED - 1 - k for other column k
+    words: Words
+    decimal_point: int  # the byte
+
+
+@inlined
+def is_word(content: np.ndarray, first: np.uint64, last: np.uint64, words: Words) -> bool:
+    """Is content[first:last] one of the words, in whatever case?"""
+    arena, ends = words
+    for k in range(len(ends) - 1):
+        begin, size = np.uint64(ends[k]), np.uint64(ends[k + 1] - ends[k])
+        if last - first != size:
+            continue
+        same = True
+        for j in range(size):
+            byte = content[first + j]
+            byte = byte | CASE if 65 <= byte <= 90 else byte
+            same = same and byte == arena[begin + j]
+        if same:
+            return True
+    return False
+
+
+@inlined
+def missing_until(content: np.ndarray, first: np.uint64, quoted: bool, delimiter: int, words: Words) -> np.uint64:
+    """Where the cell ends whose text begins at first, if that is a word for a missing value; 0 if it is not."""
+    one = np.uint64(1)
+    p, last = first, first
+    while content[p] != NEWLINE and content[p] != RETURN and content[p] != (QUOTE if quoted else delimiter):
+        p += one
+        last = last if is_blank(content[p - one]) else p
+    return last if is_word(content, first, last, words) else np.uint64(0)
+
+
+@inner
+def unquote(content: np.ndarray, p: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint64, int]:
+    """Read the cell whose first quote is at p, and make one quote of every two in it.
+
+    Changes content; returns where the text ends, the place behind the last quote, 0 if there is none, and the newlines.
+    """
+    one = np.uint64(1)
+    p += one
+    last, newlines = p, 0
+    while p < end:
+        byte = content[p]
+        p += one
+        if byte == QUOTE:
+            if content[p] != QUOTE:
+                return last, p, newlines
+            p += one
+        newlines += byte == NEWLINE
+        content[last] = byte
+        last += one
+    return last, np.uint64(0), newlines
+
+
+@compiled
+def scan_rows(
+    content: np.ndarray, begin: int, n_bytes: int, line: int, delimiter: int, wanted: CellTargets,
+    buffers: CellBuffers, row: int | np.uint64,
+) -> tuple[np.int64, int, np.int64, int]:  # fmt: skip
+    """Read the rows of content[begin:n_bytes], which ends with a newline and has ROOM bytes behind it.
+
+    line: that of the beginning. row: where the first one is put. Changes the buffers, and content where quotes are
+    doubled. Returns the number of rows, of numbers left open, and the byte and the line of the first row that is not
+    plain, or the end.
+    """
+    one, p, end = np.uint64(1), np.uint64(begin), np.uint64(n_bytes)
+    values, begins, ends, lines, opened = buffers  # once: each access by name would count references
+    targets, words, decimal_point = wanted
+    width, row, n_open = np.uint64(len(targets)), np.uint64(row), 0
+    while p < end:
+        start, start_line = p, line
+        while is_blank(content[p]) and content[p] != delimiter:
+            p += one
+        if content[p] == NEWLINE or content[p] == RETURN:  # an empty line
+            if width == one and p > start:
+                return np.int64(row), n_open, np.int64(start), start_line
+            p += one + np.uint64(content[p] == RETURN and content[p + one] == NEWLINE and p + one < end)
+            line += 1
+            continue
+        if row == np.uint64(len(lines)):
+            return np.int64(row), n_open, np.int64(start), start_line
+        p, lines[row], was_open, plain = start, line, n_open, True
+        for place in range(width):
+            target = targets[place]
+            first = p
+            while is_blank(content[p]) and content[p] != delimiter:
+                p += one
+            quoted = content[p] == QUOTE
+            if target >= 0:
+                p += np.uint64(quoted)
+                while quoted and is_blank(content[p]):
+                    p += one
+                first = p
+                point = decimal_point if quoted or decimal_point != delimiter else NO_POINT
+                value, p, status = number(content, p, point)
+                if status == BAD:
+                    p = missing_until(content, first, quoted, delimiter, words)
+                    if p == 0:
+                        plain = False
+                        break
+                    value = np.nan
+                elif not abs(value) <= LARGEST or (status == OPEN and n_open == len(opened)):
+                    plain = False
+                    break
+                if status == OPEN:
+                    opened[n_open, 0], opened[n_open, 1], opened[n_open, 2], opened[n_open, 3] = row, target, first, p
+                    n_open += 1
+                values[row, target] = value
+                while quoted and is_blank(content[p]):
+                    p += one
+                if quoted and content[p] != QUOTE:
+                    plain = False
+                    break
+                p += np.uint64(quoted)
+            elif quoted:
+                first = p + one
+                last, p, newlines = unquote(content, p, end)
+                if p == 0:
+                    plain = False
+                    break
+                line += newlines
+                if target < UNUSED:
+                    begins[UNUSED - 1 - target, row], ends[UNUSED - 1 - target, row] = first, last
+            else:
+                while content[p] != delimiter and content[p] != NEWLINE and content[p] != RETURN:
+                    p += one
+                if target < UNUSED:
+                    begins[UNUSED - 1 - target, row], ends[UNUSED - 1 - target, row] = first, p
+            while is_blank(content[p]) and content[p] != delimiter:
+                p += one
+            if place + one < width:
+                if content[p] != delimiter:
+                    plain = False
+                    break
+                p += one
+        if not plain or not (content[p] == NEWLINE or content[p] == RETURN):
+            return np.int64(row), was_open, np.int64(start), start_line
+        p += one + np.uint64(content[p] == RETURN and content[p + one] == NEWLINE and p + one < end)
+        line += 1
+        row += one
+    return np.int64(row), n_open, np.int64(p), line
+
+
+@inlined
+def is_missing_number(content: np.ndarray, first: np.uint64, last: np.uint64) -> bool:
+    """Is this nan, inf or infinity, with or without a sign?"""
+    one = np.uint64(1)
+    first += np.uint64(first < last and (content[first] == PLUS or content[first] == MINUS))
+    size = last - first
+    if size != 3 and size != 8:
+        return False
+    is_nan = size == 3
+    is_inf = True
+    for k in range(size):
+        byte = content[first] | CASE
+        is_nan = is_nan and byte == NAN[k % 3]
+        is_inf = is_inf and byte == INFINITY[k]
+        first += one
+    return is_nan or is_inf
+
+
+@compiled
+def count_numbers(
+    content: np.ndarray, begins: np.ndarray, ends: np.ndarray, decimal_point: int, words: Words
+) -> tuple[int, int]:
+    """Return how many of the cells content[begins[k]:ends[k]] are numbers, and how many are not missing.
+
+    Missing are blank cells and the words. Other words for what is no finite number count as numbers.
+    """
+    one, n_numbers, n_filled = np.uint64(1), 0, 0
+    for k in range(len(begins)):
+        first, last = np.uint64(begins[k]), np.uint64(ends[k])
+        while first < last and is_space(content[first]):
+            first += one
+        while first < last and (is_space(content[last - one]) or content[last - one] in (NEWLINE, RETURN)):
+            last -= one
+        if first < last and not is_word(content, first, last, words):
+            _, p, status = number(content, first, decimal_point)
+            n_filled += 1
+            n_numbers += (status != BAD and p == last) or is_missing_number(content, first, last)
+    return n_numbers, n_filled
+
+
+class RecordPlaces(NamedTuple):
+    """Room for every record that a piece of text can hold."""
+
+    begins: np.ndarray  # int64: the byte a record begins at
+    lines: np.ndarray  # int64: the line it begins on, from 0
+    cells: np.ndarray  # int64: how many it has; 0 for a line of nothing but spaces
+
+
+@compiled
+def scan_records(
+    content: np.ndarray, n_bytes: int, delimiter: int, places: RecordPlaces
+) -> tuple[np.int64, int, np.int64, int]:
+    """Find all records of content[:n_bytes], which ends with a newline; lines that are empty are none.
+
+    Changes places. Returns the number of records and lines, and the byte and the line where a last record begins whose
+    quotes stay open, if there is one, else where the text ends. That record does not count, but its lines do.
+    """
+    one, p, end = np.uint64(1), np.uint64(0), np.uint64(n_bytes)
+    begins, lines, cells = places  # once: each access by name would count references
+    n, line = np.uint64(0), 0
+    while p < end:
+        begin, begin_line, count, blank = p, line, 0, True
+        more = True
+        while more:
+            count += 1
+            while content[p] != delimiter and (content[p] == SPACE or content[p] == TAB):
+                p += one
+            if content[p] == QUOTE:
+                blank, closed = False, False
+                p += one
+                while p < end and not closed:
+                    byte = content[p]
+                    p += one
+                    line += byte == NEWLINE
+                    if byte == QUOTE:
+                        closed = p == end or content[p] != QUOTE
+                        p += np.uint64(not closed)
+                if not closed:
+                    return np.int64(n), line, np.int64(begin), begin_line
+            byte = content[p]
+            while byte != delimiter and byte != NEWLINE and byte != RETURN:
+                blank = blank and byte in (SPACE, TAB)
+                p += one
+                byte = content[p]
+            more = byte == delimiter
+            blank = blank and not more
+            p += np.uint64(more)
+        if p > begin:
+            begins[n], lines[n], cells[n] = begin, begin_line, 0 if blank else count
+            n += one
+        p += np.uint64(content[p] == RETURN)
+        if p < end and content[p] == NEWLINE:
+            p += one
+        line += 1
+    return np.int64(n), line, np.int64(end), line

@@ -1,10 +1,11 @@
 """Labels of files, as they are written and as they are learned: one or several per example, whole numbers or strings.
 
-A format gives the distinct labels of a piece as texts; a tuple of texts stands for several labels, or for none.
+A format gives the distinct labels of a piece as texts. A tuple of texts stands for several labels, or for none.
 """
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 
 Label = str | tuple[str, ...]  # one label as it is written ("": none), or a set of them
+LearnedLabel = Any  # int, str or bool, or a tuple of them
 COMMA = ","
+USUAL_LABELS = ("label", "y", "target", "class")  # names of label columns
 PRINTED = re.compile(r"[^\x00-\x20\x7f]{1,8}")
 
 
@@ -47,40 +50,27 @@ def format_labels(label: Label) -> str:
     return f"{quoted}, ..." if len(label) > 3 else quoted or "none"
 
 
-def members(labels: Sequence[Label]) -> tuple[list[str], sp.csr_matrix]:
-    """Return the distinct labels of these sets, and which each has; a label that a set names twice counts once."""
-    number_of: dict[str, int] = {}
-    parts = [[number_of.setdefault(name, len(number_of)) for name in as_set(label)] for label in labels]
-    starts = np.cumsum([0, *map(len, parts)])
-    places = np.fromiter((place for part in parts for place in part), np.int32, int(starts[-1]))
-    sets = sp.csr_matrix((np.ones(len(places), np.int64), places, starts), shape=(len(parts), len(number_of)))
-    return list(number_of), _once(sets)
+def label_matrix(label_sets: Sequence[tuple[Any, ...]]) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Return the distinct labels in order, and an indicator matrix of which label set has which label."""
+    flat = list(chain.from_iterable(label_sets))
+    classes, columns = np.unique(flat, return_inverse=True) if flat else (np.empty(0, np.int64), np.empty(0, np.intp))
+    starts = np.cumsum([0, *map(len, label_sets)])
+    shape = len(label_sets), len(classes)
+    matrix = sp.csr_matrix((np.ones(len(flat), np.int64), columns.astype(np.int32), starts), shape=shape)
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return classes, matrix
 
 
-def _once(sets: sp.csr_matrix) -> sp.csr_matrix:
-    sets.sum_duplicates()
-    sets.data[:] = 1
-    return sets
-
-
-def among(sets: sp.csr_matrix, places: np.ndarray, n_labels: int) -> sp.csr_matrix:
-    """Return the same sets where label k is label places[k] of n_labels; labels may have become equal."""
-    columns = places.astype(np.int32)[sets.indices]
-    return _once(sp.csr_matrix((sets.data.copy(), columns, sets.indptr.copy()), shape=(sets.shape[0], n_labels)))
-
-
-def sorted_sets(classes: np.ndarray, sets: sp.csr_matrix) -> tuple[np.ndarray, sp.csr_matrix]:
-    """Return the labels in order, each once, and the sets of them."""
-    distinct, places = np.unique(classes, return_inverse=True)
-    return distinct, among(sets, places, len(distinct))
-
-
-def joined_label_sets(blocks: list[Any]) -> tuple[sp.csr_matrix, np.ndarray]:
+def joined_label_sets(blocks: Sequence["Block"]) -> tuple[sp.csr_matrix, np.ndarray]:
     """Return the indicator matrix of all blocks, and the labels of its columns."""
-    class_lists = [block.classes for block in blocks if len(block.classes)]
-    classes = np.unique(np.concatenate(class_lists)) if class_lists else np.empty(0, np.int64)
-    parts = [among(block.y, np.searchsorted(classes, block.classes), len(classes)) for block in blocks]
-    return sp.vstack(parts, format="csr"), classes
+    distinct, codes = list[tuple[Any, ...]](), list[np.ndarray]()
+    for block in blocks:
+        assert block.codes is not None
+        codes.append(block.codes + len(distinct))
+        distinct += block.distinct or []
+    classes, matrix = label_matrix(distinct)
+    return matrix[np.concatenate(codes)], classes
 
 
 def target_of(y: sp.csr_matrix, classes: np.ndarray) -> Target:
@@ -88,40 +78,55 @@ def target_of(y: sp.csr_matrix, classes: np.ndarray) -> Target:
     return Target(FILES, classes, np.zeros(y.shape[0], np.int32), y.astype(bool).toarray())
 
 
+def as_whole_number(label: Any) -> Any:
+    """Return the whole number that a text stands for, 0 if it is none; labels that are no texts as they are."""
+    if not isinstance(label, str):
+        return label
+    return int(label.partition(".")[0]) if WHOLE_NUMBER.fullmatch(label) else 0
+
+
 FEW_CLASSES = 20  # this number of classes is always accepted
 
 
 class LabelReader:
-    """Labels as they are written, and as they are learned: one per example or several, whole numbers or strings.
+    """Turns labels as they are written into labels as they are learned.
 
     Whole numbers are learned if all labels look like it, and several per example if one has several. A stream decides
-    both by its first block. While `wait` is set, labels stay as they are written until `settle`, so that a whole table
+    both by its first block. While `is_deferred`, labels stay as they are written until `settle`, so that a whole table
     decides by all of its labels.
 
-    text: keep labels as strings. multilabel: may an example have several labels? None: see by the data. separator: what
-    stands between labels in a text, if the user gave it, which implies several. of_model: was it a model that said so?
+    Parameters
+    ----------
+    text : bool
+        Keep labels as strings.
+    multilabel : bool, optional
+        May an example have several labels? None: the data decide.
+    separator : str, optional
+        The text between several labels, which implies that there may be several.
+    for_model : bool
+        Whether the files are read for a model, which then decided these options.
     """
 
-    def __init__(self, text: bool, multilabel: bool | None, separator: str | None, of_model: bool):
+    def __init__(self, text: bool, multilabel: bool | None, separator: str | None, for_model: bool):
         if multilabel not in (None, True, False):
             raise ValueError(f"multilabel={multilabel!r}: give True, False or None.")
         if separator is not None and not (isinstance(separator, str) and PRINTED.fullmatch(separator)):
             message = "give one to eight printable characters, such as ',' or '|', without spaces"
             raise ValueError(f"label_separator={separator!r}: {message}.")
-        if separator is not None and multilabel is False and not of_model:
+        if separator is not None and multilabel is False and not for_model:
             raise ValueError(
                 "label_separator is for several labels per example, but multilabel=False: leave one of them out."
             )
         self.multilabel = True if separator is not None and multilabel is None else multilabel
-        self.several, self.separator, self._of_model = self.multilabel, separator, of_model
-        self.wait = False
-        self._text, self._settled = text, False  # by all labels that were read as a whole
-        self._whole: bool | None = None
+        self.several, self.separator, self._for_model = self.multilabel, separator, for_model
+        self.is_deferred = False
+        self._keep_text, self._is_settled = text, False  # settled by all labels that were read as a whole
+        self._are_whole: bool | None = None
 
     @property
     def model_gives_one(self) -> bool:
         """Are the files read for a model that was trained on one label per example?"""
-        return self._of_model and self.multilabel is False
+        return self._for_model and self.multilabel is False
 
     def recipe(self) -> dict[str, Any]:
         """Return what a recipe of reading says of several labels."""
@@ -130,78 +135,68 @@ class LabelReader:
         return {"multilabel": True} | ({} if self.separator is None else {"label_separator": self.separator})
 
     def begin(self) -> None:
-        """Labels are read from the beginning."""
+        """Read labels from the beginning of the files."""
         self.several = self.several or self.multilabel
-        if not self._settled:
-            self._whole = False if self._text else None
+        if not self._is_settled:
+            self._are_whole = False if self._keep_text else None
 
-    def read(self, labels: list[Label]) -> tuple[np.ndarray, sp.csr_matrix | None, dict[int, str]]:
-        """Return the labels, the label sets if examples may have several, and what is wrong with some of them."""
+    def read(self, labels: Sequence[Label]) -> tuple[list[LearnedLabel], dict[int, str]]:
+        """Return distinct labels as they are learned, and what is wrong with some of them, by their numbers."""
         has_sets = any(isinstance(label, tuple) for label in labels)
-        if self.several is None and labels and (has_sets or not self.wait):
+        if self.several is None and labels and (has_sets or not self.is_deferred):
             self.several = has_sets
-        if not self.several:
-            sets = {number: self.why_not(label) for number, label in enumerate(labels) if isinstance(label, tuple)}
-            classes, faults = self.read_one_each(["" if isinstance(label, tuple) else label for label in labels])
-            return classes, None, faults | sets
-        texts, members_of = members(labels)
-        classes, faults = self.read_one_each(texts)
-        places = np.repeat(np.arange(members_of.shape[0]), np.diff(members_of.indptr))
-        bad = np.isin(members_of.indices, list(faults))
-        reasons = {int(place): faults[int(k)] for place, k in zip(places[bad], members_of.indices[bad], strict=True)}
-        if faults:
-            keep = np.setdiff1d(np.arange(len(classes)), list(faults))
-            classes, members_of = classes[keep], members_of[:, keep]
-        return *sorted_sets(classes, members_of), reasons
+        sets = [as_set(label) if self.several else () if isinstance(label, tuple) else (label,) for label in labels]
+        bad = self._check(dict.fromkeys(chain.from_iterable(sets)))
+        faults = {number: bad[text] for number, texts in enumerate(sets) for text in texts if text in bad}
+        if self.several:
+            return self._converted([tuple(text for text in texts if text not in bad) for texts in sets]), faults
+        faults |= {number: self.why_not(label) for number, label in enumerate(labels) if isinstance(label, tuple)}
+        return self._converted([texts[0] if texts else "" for texts in sets]), faults
 
-    def read_one_each(self, texts: list[str]) -> tuple[np.ndarray, dict[int, str]]:
-        """Return the labels, and what is wrong with those that are none."""
+    def _check(self, texts: Iterable[str]) -> dict[str, str]:
+        """Return what is wrong with texts that are no labels. The first texts decide whether labels are numbers."""
         faults = {
-            number: f"{no_label(text)}: add one, or remove the record"
-            for number, text in enumerate(texts)
+            text: f"{no_label(text)}: add one, or remove the record"
+            for text in texts
             if not is_label(text) or not is_encodable(text)
         }
-        valid = [text for number, text in enumerate(texts) if number not in faults]
-        if self._whole is None and valid and not self.wait:
-            self._whole = all(WHOLE_NUMBER.fullmatch(text) for text in valid)
-        if self.wait or not self._whole:
-            return np.array(["" if number in faults else text for number, text in enumerate(texts)], str), faults
-        for number, text in enumerate(texts):
-            if number not in faults and not WHOLE_NUMBER.fullmatch(text):
-                message = "is not a whole number, unlike all labels before it"
-                faults[number] = (
-                    f"label {shown(text)} {message}: if labels are text, give text_labels=True (--text-labels)"
-                )
-        return whole_numbers(texts), faults
+        valid = [text for text in texts if text not in faults]
+        if self._are_whole is None and valid and not self.is_deferred:
+            self._are_whole = all(map(WHOLE_NUMBER.fullmatch, valid))
+        for text in valid if self._are_whole and not self.is_deferred else ():
+            if not WHOLE_NUMBER.fullmatch(text):
+                message = f"label {shown(text)} is not a whole number, unlike all labels before it"
+                faults[text] = f"{message}: if labels are text, give text_labels=True (--text-labels)"
+        return faults
+
+    def _converted(self, labels: Sequence[LearnedLabel]) -> list[LearnedLabel]:
+        if self.is_deferred or not self._are_whole:
+            return list(labels)
+        return [tuple(map(as_whole_number, label)) if isinstance(label, tuple) else as_whole_number(label)
+                for label in labels]  # fmt: skip
 
     def why_not(self, label: Label) -> str:
         """Return what is wrong with a label set where an example has one label."""
         message = f"several labels, {format_labels(label)}" if label else "a list without a label"
-        if self._of_model:
+        if self._for_model:
             return f"{message}, but the model was trained on one label per example: give one"
         if self.multilabel is False:
             return f"{message}, but multilabel=False means one label per example: give one"
         return f"{message}, but earlier examples have one label each: give multilabel=True (--multilabel)"
 
-    def settle(self, blocks: list["Block"]) -> None:
+    def settle(self, blocks: Sequence["Block"]) -> None:
         """Decide by the labels of these blocks, which are all that have been read."""
-        if self._whole is None:
-            texts = {text for block in blocks if is_written(block.classes) for text in block.labels()}
-            self._whole = all(map(WHOLE_NUMBER.fullmatch, texts)) if texts else None
-        self.wait, self._settled, self.several = False, self._whole is not None, bool(self.several)
+        if self._are_whole is None:
+            texts = {text for block in blocks for text in block.labels() if isinstance(text, str)}
+            self._are_whole = all(map(WHOLE_NUMBER.fullmatch, texts)) if texts else None
+        self.is_deferred, self._is_settled, self.several = False, self._are_whole is not None, bool(self.several)
 
     def finished(self, block: "Block") -> "Block":
-        """Return a block that was read before it was known what others are."""
-        classes, sets = block.classes, block.sets
-        if classes is None or block.codes is None:
+        """Return a block whose labels stayed as they are written, with labels as they are learned."""
+        if block.distinct is None:
             return block
-        if self.several and sets is None:
-            classes, sets = sorted_sets(classes, sp.identity(len(classes), np.int64, "csr"))
-        if self._whole and is_written(classes):
-            classes = whole_numbers(classes.tolist())
-            if sets is not None:
-                classes, sets = sorted_sets(classes, sets)
-        return block._replace(classes=classes, sets=sets)
+        labels = [label if isinstance(label, tuple) or not self.several else (label,) for label in block.distinct]
+        return block._replace(distinct=self._converted(labels))
 
 
 def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> str | None:
@@ -220,18 +215,8 @@ def not_classes(labels: Collection[Any], n: int, column: str | None = None) -> s
 def as_labels(texts: list[str], keep_text: bool) -> np.ndarray:
     """Return whole numbers if all labels look like it, else strings."""
     if not keep_text and all(WHOLE_NUMBER.fullmatch(text) for text in set(texts)):
-        return whole_numbers(texts)
+        return np.array(list(map(as_whole_number, texts)), np.int64)
     return np.array(texts, dtype=str)
-
-
-def whole_numbers(texts: list[str]) -> np.ndarray:
-    """Return labels as whole numbers; 0 for those that are none."""
-    return np.array([int(text.partition(".")[0]) if WHOLE_NUMBER.fullmatch(text) else 0 for text in texts], np.int64)
-
-
-def is_written(classes: np.ndarray | None) -> bool:
-    """Return whether these labels are as they are written."""
-    return classes is not None and classes.dtype.kind == "U"
 
 
 def is_encodable(text: str) -> bool:

@@ -3,18 +3,19 @@
 import zipfile
 import zlib
 from collections.abc import Generator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.labels import sorted_sets
+from perceptrons.data.options import ReadOptions
 from perceptrons.data.reader import Reader
 from perceptrons.data.source import InMemory, Inputs
 from perceptrons.data.table import Block, DataFileError, DataPath, Outcome
 from perceptrons.engine.training.matrices import sound_csr
-from perceptrons.features.values import LARGEST, LearnedState, Recipe
+from perceptrons.features.values import LARGEST, Recipe
 
 LARGEST_FLOAT32 = 1e13
 EXAMPLES = ("x", "data", "features", "images")
@@ -24,34 +25,24 @@ LABELS = ("y", "target", "targets", "label", "labels")
 class ArrayReader(Reader):
     """Arrays of examples and labels, from npz files or in memory: one block each.
 
-    Images and the like, arrays of more than two axes, become one row per example. part: "train" or "test", which arrays
-    to take from an npz file that holds both, such as X_train and X_test. n_features: of the model that is to predict.
+    Images and the like, arrays of more than two axes, become one row per example. The option `part` is "train" or
+    "test", the arrays to take from an npz file that holds both, such as X_train and X_test.
     """
 
-    def __init__(
-        self, paths: Inputs, *, hash_bits: int | None = None, part: str = "train",
-        n_features: int | None = None, **shared: Any,
-    ):  # fmt: skip
-        super().__init__(paths, **shared)
-        if hash_bits:
+    def __init__(self, paths: Inputs, options: ReadOptions) -> None:
+        super().__init__(paths, options)
+        if options.hash_bits:
             raise ValueError("hash_bits does not apply to arrays, whose columns have numbers: leave it out.")
-        if part not in ("train", "test"):
-            raise ValueError(f"part={part!r}: choose 'train' or 'test'.")
-        self.format = "arrays" if isinstance(self.files[0], InMemory) else "npz"
-        self._part, self._model_width = part, n_features
+        if options.part not in ("train", "test"):
+            raise ValueError(f"part={options.part!r}: choose 'train' or 'test'.")
+        self._model_width = options.n_features
 
-    def recipe(self) -> Recipe:
-        return {"format": self.format, "text_labels": self.text_labels} | self._labels.recipe()
-
-    def learned_state(self) -> LearnedState:
-        return {"n_features": self.n_features}, {}
-
-    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        self.n_features = int(facts["n_features"])
+    def _recipe(self) -> Recipe:
+        return {}
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
         self._labels.begin()
-        self.n_features = self._model_width or 0
+        self.n_features, self._restored = self._model_width or 0, None
         for path in self.files:
             self._begin_file(path)
             block = self._read_arrays(path)
@@ -60,7 +51,7 @@ class ArrayReader(Reader):
             yield block, []
 
     def _read_arrays(self, path: DataPath) -> Block:
-        X, y = _memory_arrays(path) if isinstance(path, InMemory) else _file_arrays(path, self._part)
+        X, y = _memory_arrays(path) if isinstance(path, InMemory) else _file_arrays(path, self.options.part)
         if y is None and self.need_labels:
             message = "there is no array of labels: save it as y next to X"
             if sp.issparse(X):
@@ -81,8 +72,8 @@ class ArrayReader(Reader):
         _check_values(path, X)
         if y is not None and y.ndim == 2 and y.shape[1] > 1:
             return self._with_indicator(path, X, y)
-        codes, classes = (None, None) if y is None else self._coded(path, y, X.shape[0])
-        return self._labels.finished(Block(X, codes, classes, None, path, None))
+        codes, distinct = (None, None) if y is None else self._coded(path, y, X.shape[0])
+        return self._labels.finished(Block(X, codes, distinct, None, path, None))
 
     def _with_indicator(self, path: DataPath, X: Any, y: Any) -> Block:
         """Return a block whose examples may have several labels: their numbers are those of the columns of y."""
@@ -95,23 +86,23 @@ class ArrayReader(Reader):
         if self._labels.multilabel is False:
             raise DataFileError(path, self._labels.why_not(("0", "1")))
         self._labels.several = True
-        sets = flags.astype(np.int64)
-        sets.eliminate_zeros()
-        classes = np.arange(y.shape[1])
-        if self.text_labels:
-            classes, sets = sorted_sets(classes.astype(str), sets)
-        return Block(X, np.arange(n, dtype=np.int32), classes, None, path, None, sets=sets)
+        flags.eliminate_zeros()
+        names = [str(k) if self.options.text_labels else k for k in range(y.shape[1])]
+        sets = [
+            tuple(names[k] for k in flags.indices[begin:end].tolist()) for begin, end in pairwise(flags.indptr.tolist())
+        ]
+        return Block(X, np.arange(n, dtype=np.int32), [*sets, tuple(names)], None, path, None)  # all labels are known
 
-    def _coded(self, path: DataPath, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def _coded(self, path: DataPath, y: np.ndarray, n: int) -> tuple[np.ndarray, list[Any]]:
         """Return the labels as numbers of the distinct ones."""
         distinct, codes = np.unique(_labels(path, y, n), return_inverse=True)
         codes = codes.astype(np.int32)
         if distinct.dtype.kind == "b":
-            return codes, distinct
-        classes, faults = self._labels.read_one_each([str(label) for label in distinct.tolist()])
+            return codes, distinct.tolist()
+        labels, faults = self._labels.read([str(label) for label in distinct.tolist()])
         for code, message in faults.items():
             raise DataFileError(path, f"label {int(np.argmax(codes == code))} (numbered from 0): {message}")
-        return codes, classes
+        return codes, labels
 
 
 def _memory_arrays(path: InMemory) -> tuple[Any, np.ndarray | None]:

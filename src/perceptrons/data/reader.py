@@ -3,13 +3,13 @@
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from perceptrons.data.labels import LabelReader, joined_label_sets, not_classes
+from perceptrons.data.options import ReadOptions
 from perceptrons.data.source import FilePart, Inputs, Piece, decoded_from, find_files, identity, only_once, pieces
 from perceptrons.data.table import (
     BadRecord,
@@ -29,9 +29,10 @@ from perceptrons.engine.streaming.threads import ahead, in_order
 from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
 from perceptrons.features.from_memory import check_recipe
-from perceptrons.features.named_rows import Workspace, local_names
+from perceptrons.features.named_rows import local_names
 from perceptrons.features.values import LearnedState, Recipe
 
+MAX_COLUMNS = 2**26 + 1  # of rows of numbered features
 TABLE_SHARE = 0.4  # of the memory that a table may take: it is there twice for a moment
 COMPLAINTS = 10  # messages about skipped records that are kept
 
@@ -40,10 +41,8 @@ class Reader:
     """Blocks of examples; iterate as often as you like, but once over standard input. `read` gives all as one table.
 
     The blocks are the same every time, whatever the number of threads. Threads keep reading while a block is used.
-    on_error: "raise" the first bad record in the order of the files, or "skip" and count them.
     """
 
-    format: str
     columns: Columns | None = None  # names of the features, where they have names
     n_features: int = 0  # as far as known
     request: Recipe  # the recipe before anything was read
@@ -54,26 +53,22 @@ class Reader:
     unprepared = False  # are the cells of tables wanted as they are, to look at?
     learn_from: Callable[[list[Block]], list[np.ndarray]] | None = None  # flags for the rows that are learned from
 
-    def __init__(
-        self, paths: Inputs, *, on_error: str, text_labels: bool, need_labels: bool, prompt: bool = False,
-        many_classes: bool = True, encoding: str | None = None, multilabel: bool | None = None,
-        label_separator: str | None = None, of_model: bool = False,
-    ):  # fmt: skip
-        if on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error={on_error!r}: choose 'raise' or 'skip'.")
-        self.files, self.encoding = find_files(paths), decoded_from(encoding)
-        self.on_error, self.text_labels, self.need_labels, self.prompt = on_error, text_labels, need_labels, prompt
-        self.many_classes = many_classes  # may nearly every example have a label of its own?
+    def __init__(self, paths: Inputs, options: ReadOptions) -> None:
+        self.options = options
+        self.files, self.encoding = find_files(paths), decoded_from(options.encoding)
+        self.format, self.need_labels = options.format, options.need_labels
         self.skipped, self.complaints = 0, list[str]()
+        self._accepts_many_classes = options.many_classes
         self._identities: dict[DataPath, Identity | None] = {}
-        self._labels = LabelReader(text_labels, multilabel, label_separator, of_model)
+        self._labels = LabelReader(options.text_labels, options.multilabel, options.label_separator, options.for_model)
         self._buffered: deque[Outcome] = deque()  # what `read` has read, and where it stopped
         self._remaining: Generator[Outcome, None, None] | None = None
+        self._restored: Recipe | None = None  # how the files were read, as a cache says
 
     # ---- what a format says
 
-    def recipe(self) -> Recipe:
-        """Return the keyword arguments of `stream` that read other files as these are read; fit for JSON."""
+    def _recipe(self) -> Recipe:
+        """Return the part of the recipe that only this format has."""
         raise NotImplementedError
 
     def _begin(self) -> None:
@@ -101,26 +96,6 @@ class Reader:
         """Messages about the files, though they can be read."""
         return []
 
-    def learned_state(self) -> LearnedState:
-        """Return what was learned of the files, as a cache keeps it."""
-        if self.columns is None:
-            return {}, {}
-        state, arrays = self.columns.state()
-        return {"columns": state}, arrays
-
-    def restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        """Take from a cache what would else be learned of the files. ValueError for what no reader had learned."""
-        self._restore(facts, arrays)
-        check_recipe(self.recipe())
-
-    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        """Take what a format has learned from a cache."""
-        if self.columns is not None:
-            columns = Columns.from_state(facts["columns"], arrays)
-            if any(getattr(columns, name) != getattr(self.columns, name) for name in ("bits", "signed", "seed")):
-                raise ValueError("expected columns that are numbered as they are now")
-            self.columns, self.n_features = columns, columns.n_columns
-
     def _feature_names(self) -> list[str] | None:
         """Return what features are called, if each has one column to itself."""
         return None if self.columns is None or self.columns.bits is not None else self.columns.names()
@@ -128,6 +103,37 @@ class Reader:
     def _nothing(self) -> DataFileError:
         """Return the error where there is no example."""
         return DataFileError(self.files[0], "there are no examples in the file: write one example per line", 1)
+
+    # ---- how other files are read in the same way
+
+    def recipe(self) -> Recipe:
+        """Return the keyword arguments of `stream` that read other files as these are read; fit for JSON."""
+        if self._restored is not None:
+            return dict(self._restored)
+        encoding = {} if self.encoding is None else {"encoding": self.encoding}
+        shared = {"format": self.format, "text_labels": self.options.text_labels}
+        return shared | self._recipe() | encoding | self._labels.recipe()
+
+    def learned_state(self) -> LearnedState:
+        """Return what was learned of the files, as a cache keeps it: the recipe, and how features have columns."""
+        columns, arrays = (None, {}) if self.columns is None else self.columns.state()
+        return self.recipe() | {"n_features": self.n_features, "columns": columns}, arrays
+
+    def restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
+        """Take from a cache what would else be learned of the files. ValueError for what no reader had learned."""
+        recipe = dict(facts)
+        state, n_features = recipe.pop("columns"), int(recipe.pop("n_features"))
+        check_recipe(recipe)
+        if self.columns is not None:
+            columns = Columns.from_state(state, arrays)
+            options = {name: getattr(self.columns, name) for name in ("bits", "signed", "seed")}
+            options["bits"] = recipe.get("hash_bits", options["bits"]) or None
+            if any(getattr(columns, name) != value for name, value in options.items()):
+                raise ValueError("expected columns that are numbered as they are now")
+            self.columns, n_features = columns, columns.n_columns
+        elif not self.n_features <= n_features <= max(self.n_features, MAX_COLUMNS):
+            raise ValueError(f"expected a number of features that the files can have, not {n_features}")
+        self._restored, self.n_features = recipe, n_features
 
     # ---- blocks
 
@@ -147,7 +153,7 @@ class Reader:
     def _resumed(self) -> Generator[Outcome, None, None]:
         """Yield the blocks from the beginning; those that `read` has read already are not read again."""
         if self._remaining is None:
-            self._labels.wait = False
+            self._labels.is_deferred = False
             yield from self._outcomes()
             return
         remaining, self._remaining = self._remaining, None
@@ -174,7 +180,7 @@ class Reader:
             The first malformed record, or the lack of any example.
         """
         if self._remaining is None:
-            self._labels.wait = True
+            self._labels.is_deferred = True
             self._remaining, self._buffered = self._outcomes(), deque()
         size, max_bytes = sum(n_bytes(block) for block, _ in self._buffered), int(TABLE_SHARE * memory())
         try:
@@ -237,7 +243,7 @@ class Reader:
 
     def _joined_labels(self, blocks: list[Block]) -> tuple[Any, np.ndarray | None]:
         """Return the labels of all blocks, and those of the columns where examples may have several."""
-        if any(block.sets is None for block in blocks):
+        if not all(block.several for block in blocks):
             return joined([block.y for block in blocks]), None
         y, classes = joined_label_sets(blocks)
         if y.shape[0] * y.shape[1] > TABLE_SHARE * memory():
@@ -256,11 +262,11 @@ class Reader:
 
     @property
     def _must_check_classes(self) -> bool:
-        return not (self.many_classes or self._labels.wait or self._labels.several)
+        return not (self._accepts_many_classes or self._labels.is_deferred or self._labels.several)
 
     def _check_classes(self, path: DataPath, labels: Collection[Any], n: int) -> None:
         """Refuse labels that are not classes; asked once, of the first block or of the whole."""
-        self.many_classes = True
+        self._accepts_many_classes = True
         message = not_classes(labels, n, self.recipe().get("label_column"))
         if message is not None:
             raise DataFileError(path, message)
@@ -269,11 +275,6 @@ class Reader:
         if only_once(path) and path in self._identities:
             raise DataFileError(path, "it has already been read, and can be read only once: use a cache")
         self._identity(path)
-
-    def _shared(self) -> Recipe:
-        """Return the part of the recipe that all formats have: encoding, and whether examples have several labels."""
-        encoding = {} if self.encoding is None else {"encoding": self.encoding}
-        return encoding | self._labels.recipe()
 
     def _identity(self, path: DataPath) -> Identity | None:
         now = identity(path)
@@ -285,12 +286,12 @@ class Reader:
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
         """Yield the blocks from the beginning, each with the records among its lines that were skipped."""
-        self.skipped, self.complaints = 0, []
+        self.skipped, self.complaints, self._restored = 0, [], None
         self._labels.begin()
         self._begin()
         line = 1
         # Do not prefetch interactive input.
-        parsed_at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.prompt else None
+        parsed_at_once = ((piece, self._parse(piece)) for piece in self._pieces()) if self.options.prompt else None
         for piece, parsed in parsed_at_once or in_order(self._pieces(), self._parse):
             line = 1 if piece.first else line
             block, skipped, error = self._block(piece, parsed, line)
@@ -303,21 +304,21 @@ class Reader:
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
             self._begin_file(path)
-            yield from pieces(path, self.prompt, self.file_part, self.encoding)
+            yield from pieces(path, self.options.prompt, self.file_part, self.encoding)
 
     def _block(
         self, piece: Piece, parsed: ParsedPiece, line: int
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         """Return the block, the records that were skipped, and the error that ends it, if one does."""
         unfit = self._unfit(parsed, piece)
-        classes = codes = sets = None
+        codes = distinct = None
         labels = parsed.labels
         if not self.need_labels and not self._labels.several:  # not every example needs to have one
             has_other = labels is not None and any(not text or isinstance(text, tuple) for text in labels.distinct)
             labels = None if has_other else labels
         if labels is not None:
             codes = labels.codes
-            classes, sets, wrong_labels = self._labels.read(labels.distinct)
+            distinct, wrong_labels = self._labels.read(labels.distinct)
             if wrong_labels:
                 rows = np.flatnonzero(np.isin(codes, list(wrong_labels))).tolist()
                 unfit = {row: (wrong_labels[int(codes[row])], parsed.label_column) for row in rows} | unfit
@@ -334,7 +335,7 @@ class Reader:
                 keep = keep[lines[keep] < (error.line or 0) - self._lines_before(piece.path)]
             parts = X, lines, weight, codes, keys
             X, lines, weight, codes, keys = (None if part is None else part[keep] for part in parts)
-        block = Block(X, codes, classes, weight, piece.path, lines, keys, sets) if X.shape[0] else None
+        block = Block(X, codes, distinct, weight, piece.path, lines, keys) if X.shape[0] else None
         if block is not None and codes is not None and self._must_check_classes:
             self._check_classes(piece.path, block.labels(), len(codes))
         return block, skipped, error
@@ -349,7 +350,7 @@ class Reader:
         for record in bad:
             number = line + record.line + self._lines_before(piece.path)
             error = DataFileError(piece.path, record.message, number, record.column)
-            if self.on_error == "raise":
+            if self.options.on_error == "raise":
                 return [], error
             self.skipped += 1
             skipped.append(Skipped(piece.path, number, str(error)))
@@ -364,15 +365,13 @@ def check_bits(hash_bits: int | None, columns: Columns) -> None:
         raise ValueError(f"hash_bits={hash_bits}, but the columns have {columns.bits or 0} bits.")
 
 
-def read_labels(content: np.ndarray, spans: np.ndarray, workspace: Workspace) -> tuple[np.ndarray, list[str]]:
+def read_labels(content: np.ndarray, spans: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return which of the distinct texts of labels each row has. spans: where the label of each row begins and ends.
 
     Bytes that are not UTF-8 become surrogates, which no label may have.
     """
-    begin, end = np.ascontiguousarray(spans.T)
-    numbers, names = local_names(content, begin, end, workspace)
-    arena, ends = names.arena.tobytes(), names.ends.tolist()
-    return numbers, [arena[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
+    numbers, names = local_names(content, *spans.T)
+    return numbers, [name.decode("utf-8", "surrogateescape") for name in names.as_bytes()]
 
 
 def bad_records(piece: Piece, spans: np.ndarray, describe: Callable[[bytes], tuple[str, int]]) -> list[BadRecord]:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.data.labels import USUAL_LABELS
 from perceptrons.data.source import InMemory, Piece
 from perceptrons.data.table import BadRecord, DataPath
 from perceptrons.data.table_reader import (
-    USUAL_LABELS,
     Cells,
     ColumnFormat,
     Faults,
@@ -91,7 +91,7 @@ class RecordFormat(TableFormat):
             missing=NEVER if sparse else options.missing_values, several=options.several,
         )  # fmt: skip
         form = self.form(keys, len(records), schema)
-        return Plan(roles, [], None if roles.label is None else 0, [], [], [], several, schema, form)
+        return Plan(roles, [], several, schema, form)
 
     def form(self, keys: dict[str, Key], n: int, schema: RecordSchema) -> Any:
         """Return what else a format knows of n records, for `cells`."""
@@ -241,15 +241,14 @@ class FrameTable(ColumnFormat):
 
     def find_columns(self, piece: Piece, options: ColumnOptions, roles: Roles | None) -> Plan:
         plan, columns = super().find_columns(piece, options, roles), self._columns(piece)
-        for place in plan.used():
-            name = plan.names[place]
+        for name in plan.used():
             kind = self._dates.get(name, columns[name].dtype)
             is_date = kind.kind == "M" and (options.infers_kinds or name in options.categories)
-            if kind.kind in "mMcV" and not is_date and place not in (plan.label, *plan.texts):
+            if kind.kind in "mMcV" and not is_date and name not in (plan.label, *plan.read.texts):
                 raise Origin(piece.path).error(f"column {shown(name)} holds {kind}, but {NOT_FEATURES}")
         assert plan.roles is not None
         schema = RecordSchema(
-            plan.roles.with_label_columns(plan.labels), frozenset(), closed=True, sparse=False, missing=self.missing,
+            plan.read, frozenset(), closed=True, sparse=False, missing=self.missing,
             need_labels=options.need_labels and plan.roles.label is not None, several=options.several,
         )  # fmt: skip
         return plan._replace(schema=schema)
@@ -257,13 +256,12 @@ class FrameTable(ColumnFormat):
     def cells(self, piece: Piece, plan: Plan | None) -> Cells:
         assert plan is not None
         assert plan.schema is not None
-        columns, n, faults = self._columns(piece), piece.size, Faults()
+        columns, n, faults = self._columns(piece), piece.size, Faults(plan)
         collector = Collector(n, plan.schema)
-        for place in plan.used():
-            name = plan.names[place]
+        for name in plan.used():
             for row, message in collector.put_column(name, columns[name]):
-                faults.add(row, place + 1, f"column {shown(name)}: {message}")
-        kinds = {columns[plan.names[place]].dtype for place in plan.numbers}
+                faults.add_cell(row, name, message)
+        kinds = {columns[name].dtype for name in plan.read.numbers}
         contents = collector.contents(narrow=kinds == {np.dtype(np.float32)})
         labels = None if plan.label is None else collector.labels()
         return Cells(n, np.arange(n), contents, labels, faults, [])

@@ -1,20 +1,25 @@
-"""Detects the format of a file from its first bytes, if its name does not tell it."""
+"""Detects the format of a file by the ending of its name, or else by its first bytes."""
 
 import codecs
 import csv
 import io
 import json
+import os
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+from perceptrons.data.labels import USUAL_LABELS
 from perceptrons.data.source import (
     BOM,
     BROKEN,
     STDIN,
     Beginning,
+    InMemory,
     Inputs,
     OpenStream,
+    compression_of,
     decoded_from,
     find_files,
     is_stream,
@@ -22,9 +27,13 @@ from perceptrons.data.source import (
     standard_input,
 )
 from perceptrons.data.table import DataFileError
-from perceptrons.data.table_reader import USUAL_LABELS
 from perceptrons.features.values import NUMBER
 
+ENDINGS = {
+    ".csv": "csv", ".tsv": "tsv", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
+    ".npz": "npz", ".vw": "vw", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".arrow": "arrow",
+    ".feather": "arrow", ".ft": "text", ".labelled": "text", ".arff": "arff", ".xlsx": "xlsx",
+}  # fmt: skip
 LOOK = 2**16  # bytes
 MOST, NEARLY_ALL = 0.5, 0.9  # of the lines that must be alike
 SVMLIGHT = re.compile(r"[^\s:|]+([ \t]+qid:\d+)?([ \t]+\d+:[^\s:]+)*[ \t]*(#.*)?")
@@ -32,6 +41,51 @@ PAIR = re.compile(r"[ \t]\d+:[^\s:]")
 VW = re.compile(r"([^\s|,]+[ \t]+){0,3}([^\s|,]*)\|")
 ARFF = re.compile(r"(\s*%.*\n|\s*\n)*\s*@(relation|attribute)\b", re.IGNORECASE)
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def format_of_name(path: Any) -> str | None:
+    """Return the format that the ending of a name, or that before .gz and the like, stands for, if any."""
+    name = _name_of(path)
+    return ENDINGS.get(Path(name.stem if compression_of(name) else name.name).suffix.lower())
+
+
+def is_folder(path: Any) -> bool:
+    """Return whether it is a folder of files."""
+    return not is_stream(path) and not isinstance(path, InMemory) and os.path.isdir(path)
+
+
+def stream_format(paths: Inputs) -> str:
+    """Return the format that the ending of the first name stands for."""
+    format = format_of_name(paths[0])
+    if format is None:
+        raise _unknown_format(paths[0], "the file extension does not tell the format:")
+    return format
+
+
+def detect_format(paths: Inputs, encoding: str | None) -> tuple[str, Inputs]:
+    """Return the format by the first name, or by what is in that file; and what to read, from its beginning."""
+    named_format = format_of_name(paths[0]) if paths else None
+    if named_format is not None or not paths:
+        return named_format or "text", paths  # of nothing: the reader says that there is nothing to read
+    if is_folder(paths[0]):
+        return "text", paths
+    content, paths = first_bytes(paths, encoding)
+    format = format_of(content)
+    if format is None:
+        raise _unknown_format(paths[0], why_none(content))
+    return format, paths
+
+
+def _unknown_format(path: Any, message: str) -> DataFileError:
+    """Return the error for a file of unknown format, which names all formats."""
+    from perceptrons.data.options import FORMATS
+
+    return DataFileError(_name_of(path), f"{message} choose one of {', '.join(FORMATS)} (--format)")
+
+
+def _name_of(path: Any) -> Path:
+    """Return the name of a file or of an open stream."""
+    return Path(str(OpenStream(path, 1)) if is_stream(path) else path)
 
 
 def first_bytes(paths: Inputs, encoding: str | None) -> tuple[bytes, tuple[Any, ...]]:

@@ -60,50 +60,44 @@ def _zstandard() -> Any:
 
 
 class ByteStream(io.RawIOBase):
-    """A stream of bytes that are made one portion after the other."""
+    """A stream of the bytes that an iterator yields, one portion after the other."""
 
-    _portion = memoryview(b"")
-
-    def _make_portion(self) -> bytes:
-        """Return the next bytes; none at the end."""
-        raise NotImplementedError
+    def __init__(self, portions: Iterator[bytes]) -> None:
+        self._portions, self._portion = portions, memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if not self._portion:
-            self._portion = memoryview(self._make_portion())
+        while not self._portion:
+            portion = next(self._portions, None)
+            if portion is None:
+                return 0
+            self._portion = memoryview(portion)
         n = min(len(buffer), len(self._portion))
         buffer[:n], self._portion = self._portion[:n], self._portion[n:]
         return n
 
 
-class ZstdFile(ByteStream):
-    """The contents of a file compressed by zstd. The package's own reader takes a file that was cut short for whole."""
+def _zstd_portions(compressed: IO[bytes]) -> Iterator[bytes]:
+    """Yield what a file compressed by zstd holds. The reader of zstandard takes a file that was cut short for whole."""
+    zstandard = _zstandard()
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    has_begun, portion = False, b""
+    while portion := (frame.unused_data if frame.eof else b"") or compressed.read(2**17):
+        if frame.eof:
+            frame = zstandard.ZstdDecompressor().decompressobj()
+        has_begun = True
+        try:
+            yield frame.decompress(portion)
+        except zstandard.ZstdError as error:
+            raise EOFError(str(error)) from error
+    if has_begun and not frame.eof:
+        raise EOFError("the last frame is truncated")
 
-    def __init__(self, compressed: IO[bytes]):
-        self._compressed, self._zstandard = compressed, _zstandard()
-        self._frame = self._zstandard.ZstdDecompressor().decompressobj()
-        self._has_begun = False
 
-    def _make_portion(self) -> bytes:
-        content = b""
-        while not content:
-            compressed = self._frame.unused_data if self._frame.eof else b""
-            compressed = compressed or self._compressed.read(2**17)
-            if not compressed:
-                if self._has_begun and not self._frame.eof:
-                    raise EOFError("the last frame is truncated")
-                break
-            if self._frame.eof:
-                self._frame = self._zstandard.ZstdDecompressor().decompressobj()
-            self._has_begun = True
-            try:
-                content = self._frame.decompress(compressed)
-            except self._zstandard.ZstdError as error:
-                raise EOFError(str(error)) from error
-        return content
+def _open_zstd(compressed: IO[bytes]) -> ByteStream:
+    return ByteStream(_zstd_portions(compressed))
 
 
 COMPRESSIONS = (
@@ -111,7 +105,7 @@ COMPRESSIONS = (
     Compression("xz", ".xz", re.compile(rb"\xfd7zXZ\x00"), lzma.open, lzma.compress),
     # more than its "BZh", with which a text may begin
     Compression("bzip2", ".bz2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.open, bz2.compress),
-    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd"), ZstdFile, lambda text: _zstandard().compress(text)),
+    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd"), _open_zstd, lambda text: _zstandard().compress(text)),
 )
 
 
@@ -198,38 +192,28 @@ def _undecodable(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("perceptrons.undecodable", _undecodable)
 
 
-class Decoded(ByteStream):
-    """A stream of bytes in some encoding as a stream of UTF-8."""
+def decoded(raw: IO[bytes], encoding: str, path: DataPath) -> ByteStream:
+    """Return a stream of bytes in some encoding as a stream of UTF-8."""
 
-    def __init__(self, raw: IO[bytes], encoding: str, path: DataPath):
-        self._raw, self._path = raw, path
-        self._decoder = codecs.getincrementaldecoder(encoding)("perceptrons.undecodable")
-        self._has_ended = False
-
-    def _make_portion(self) -> bytes:
-        text = ""
-        while not text and not self._has_ended:
-            content = self._raw.read(LETTERS)
-            self._has_ended = not content
+    def portions() -> Iterator[bytes]:
+        decoder, content = codecs.getincrementaldecoder(encoding)("perceptrons.undecodable"), b"?"
+        while content:
+            content = raw.read(LETTERS) or b""
             try:
-                text = self._decoder.decode(content or b"", final=self._has_ended)
+                yield decoder.decode(content, final=not content).encode("utf-8", "surrogateescape")
             except UnicodeError as error:
                 message = f"{error}: give the right --encoding"
                 if "BOM" in message:
                     hint = "give --encoding utf-16-le or utf-16-be, or the right encoding"
                     message = f"there is no byte order mark: {hint}"
-                raise DataFileError(self._path, message) from error
-        return text.encode("utf-8", "surrogateescape")
+                raise DataFileError(path, message) from error
+
+    return ByteStream(portions())
 
 
-class Encoded(ByteStream):
-    """A stream of text as UTF-8."""
-
-    def __init__(self, text: IO[str]):
-        self._text = text
-
-    def _make_portion(self) -> bytes:
-        return self._text.read(LETTERS).encode("utf-8", "surrogateescape")
+def encoded(text: IO[str]) -> ByteStream:
+    """Return a stream of text as UTF-8."""
+    return ByteStream(part.encode("utf-8", "surrogateescape") for part in iter(lambda: text.read(LETTERS), ""))
 
 
 Inputs = tuple[Any, ...]  # paths, patterns, open streams, or one `InMemory`
@@ -257,7 +241,7 @@ class OpenStream(Source):
         """Return the stream as one of bytes, from its start; text is encoded as UTF-8."""
         if self.start is not None:
             self.stream.seek(self.start)
-        return Encoded(self.stream) if self.is_text else self.stream
+        return encoded(self.stream) if self.is_text else self.stream
 
 
 def is_stream(data: object) -> bool:
@@ -369,7 +353,7 @@ def opened(path: DataPath, file_part: FilePart | None = None, encoding: str | No
     """
     with _bytes_of(path, file_part) as file:
         is_utf8 = encoding is None or (isinstance(path, OpenStream) and path.is_text)
-        yield file if is_utf8 else Decoded(file, str(encoding), path)
+        yield file if is_utf8 else decoded(file, str(encoding), path)
 
 
 @contextmanager
@@ -380,7 +364,9 @@ def _bytes_of(path: DataPath, file_part: FilePart | None) -> Iterator[Any]:
         return
     with path.open("rb", buffering=0) as raw:
         status_before = os.fstat(raw.fileno())
-        source: Any = _decompressed(path, raw) if file_part is None else _Within(raw, *file_part.within(path))
+        source: Any = (
+            _decompressed(path, raw) if file_part is None else ByteStream(_bytes_between(raw, *file_part.within(path)))
+        )
         with source as file:
             yield file
             if file.read(1):
@@ -449,20 +435,12 @@ class Beginning(io.RawIOBase):
         return n
 
 
-class _Within(io.RawIOBase):
-    """The bytes of a file from one place to another."""
-
-    def __init__(self, raw: Any, begin: int, end: int):
-        self._raw, self._left = raw, end - begin
-        raw.seek(begin)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        n = self._raw.readinto(memoryview(buffer)[: self._left]) or 0
-        self._left -= n
-        return n
+def _bytes_between(raw: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes of a file from one place to another."""
+    raw.seek(begin)
+    while begin < end and (portion := raw.read(min(PIECE, end - begin))):
+        begin += len(portion)
+        yield portion
 
 
 def read_bytes(path: DataPath, begin: bytes = b"") -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.data.labels import not_classes, target_of
+from perceptrons.data.labels import label_matrix, not_classes, target_of
 from perceptrons.engine.training.matrices import stack_csr, widened
 from perceptrons.engine.wording import short
 from perceptrons.features import Columns
@@ -230,25 +230,41 @@ def _concatenate_arrays(parts: list[Any], width: int) -> np.ndarray:
 class Block(NamedTuple):
     """Some examples that follow each other in a file.
 
-    Labels are numbers of `classes`, the labels of this block as they came: some may be equal, as 1 and 1.0 are, and
-    some of no example. Both are None where there are no labels. Where examples may have several labels, `codes` are
-    numbers of `sets`, whose columns are `classes`, each once and in order; y is then an indicator matrix.
+    Labels are numbers of `distinct`, the labels of this block in order of appearance. Some of them may be equal, as 1
+    and 1.0 are, and some may belong to no example. Both are None if there are no labels. If examples may have several
+    labels, distinct ones are tuples.
     """
 
     X: Any  # CSR matrix or array; as many columns as features are known by now
     codes: np.ndarray | None  # int32
-    classes: np.ndarray | None
+    distinct: list[Any] | None
     weight: np.ndarray | None
     path: DataPath
     lines: np.ndarray | None  # where each example begins, from 1
     keys: np.ndarray | None = None  # uint64: a hash of each record, where the rows are scaled by the data
-    sets: sp.csr_matrix | None = None
+
+    @property
+    def several(self) -> bool:
+        """May an example have several labels?"""
+        return bool(self.distinct) and isinstance(self.distinct[0], tuple)  # type: ignore[index]
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """The labels that codes number, or, of several labels, those of the columns of `sets`."""
+        if self.distinct is None or self.several:
+            return None if self.distinct is None else label_matrix(self.distinct)[0]
+        return np.array(self.distinct) if self.distinct else np.empty(0, np.int64)
+
+    @property
+    def sets(self) -> sp.csr_matrix | None:
+        """If examples may have several labels: which of the `classes` each of the distinct sets has."""
+        return label_matrix(self.distinct or [])[1] if self.several else None
 
     @property
     def y(self) -> Any:
-        if self.sets is not None and self.codes is not None:
-            return self.sets[self.codes]
-        return None if self.codes is None or self.classes is None else self.classes[self.codes]
+        """The label of each example, or an indicator matrix whose columns are `classes`."""
+        distinct = self.sets if self.several else self.classes
+        return None if self.codes is None or distinct is None else distinct[self.codes]
 
     def part(self, rows: np.ndarray) -> "Block":
         """Return only these examples."""
@@ -256,10 +272,11 @@ class Block(NamedTuple):
         return self._replace(**{name: value[rows] for name, value in values.items() if value is not None})
 
     def labels(self) -> list[Any]:
-        """Return the distinct labels of the examples."""
-        if self.sets is not None and self.codes is not None and self.classes is not None:
-            return self.classes[np.unique(self.sets[np.unique(self.codes)].indices)].tolist()
-        return [] if self.codes is None or self.classes is None else self.classes[np.unique(self.codes)].tolist()
+        """Return the distinct labels of the examples, in order."""
+        if self.codes is None or self.distinct is None:
+            return []
+        used = [self.distinct[code] for code in np.unique(self.codes).tolist()]
+        return label_matrix(used)[0].tolist() if self.several else used
 
 
 class BadRecord(NamedTuple):
@@ -296,7 +313,7 @@ class ParsedPiece(NamedTuple):
 
 def n_bytes(block: Block | None) -> int:
     """Return the size of the examples and labels of a block in memory."""
-    return 0 if block is None else sum(map(_nbytes_of, (block.X, block.sets, block.codes)))
+    return 0 if block is None else sum(map(_nbytes_of, (block.X, block.codes)))
 
 
 def _nbytes_of(X: Any) -> int:

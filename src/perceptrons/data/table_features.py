@@ -12,7 +12,7 @@ from perceptrons.engine.training.inputs import as_configured
 from perceptrons.features import HashedText
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.from_memory import given_rows
-from perceptrons.features.preparation import parse_products
+from perceptrons.features.preparation import check_powers
 
 Names = str | list[str] | None
 
@@ -144,8 +144,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     def _check(self) -> None:
         """Raise ValueError for parameters outside their domains."""
-        powers = 1 if self.powers is None else self.powers
-        parse_products((), powers, [], [])
+        check_powers(1 if self.powers is None else self.powers)
         ColumnOptions(prepare=True, scale=self.scale, on_missing=self.on_missing)
         for name in ("missing", "categories", "ignore", "keep", "text_column", "interactions"):
             value = getattr(self, name)

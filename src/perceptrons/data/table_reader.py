@@ -7,14 +7,15 @@ The first block decides the `Plan`: what the columns are, where they stand, and 
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.labels import COMMA, Label, as_set, split_labels
+from perceptrons.data.labels import COMMA, USUAL_LABELS, Label, as_set, split_labels
+from perceptrons.data.options import BY_DELIMITER, TABLES, ReadOptions
 from perceptrons.data.reader import Reader, check_bits
 from perceptrons.data.source import STDIN, Inputs, OpenStream, Piece
 from perceptrons.data.table import BadRecord, Block, DataFileError, DataPath, ParsedPiece, Skipped, Table
@@ -24,84 +25,79 @@ from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import NEVER, CodedColumn, Contents, RecordSchema, Roles, record_keys
 from perceptrons.features.column_options import ColumnOptions, ModelColumns
 from perceptrons.features.column_options import listed as as_list
-from perceptrons.features.named_rows import Workspaces
 from perceptrons.features.preparation import (
     ColumnFacts,
     ColumnKinds,
-    Derived,
     Preparation,
     infer_facts,
     measure_preparation,
     preparation_without_data,
     select_columns,
 )
-from perceptrons.features.rows import (
-    LocatedRows,
-    Rows,
-    are_dense,
-    dense_rows,
-    find_columns,
-    number_names,
-    sparse_rows,
-    text_prefixes,
-    to_rows,
-    unnamed_keys,
-)
+from perceptrons.features.rows import RowBuilder, TableRows, unnamed_keys
 from perceptrons.features.term_weights import Occurrences, TermWeights
-from perceptrons.features.values import LearnedState, Recipe, did_you_mean, is_label, listed, no_label, shown
+from perceptrons.features.values import Recipe, did_you_mean, is_label, listed, no_label, shown
 
 TABLE_FORMATS = {
     "csv": "csv.CsvTable", "tsv": "csv.CsvTable", "whitespace": "csv.WhitespaceTable", "arff": "arff.ArffTable",
-    "jsonl": "json.JsonTable", "parquet": "arrow.ArrowTable", "arrow": "arrow.ArrowTable", "xlsx": "xlsx.XlsxTable",
+    "jsonl": "arrow.JsonTable", "parquet": "arrow.ArrowTable", "arrow": "arrow.ArrowTable", "xlsx": "xlsx.XlsxTable",
     "frame": "records.FrameTable", "records": "records.RecordTable",
 }  # fmt: skip
 BY_ARROW = ("jsonl", "parquet", "arrow")  # formats that pyarrow reads
 WITH_LISTS = (*BY_ARROW, "frame", "records")  # formats whose cells can be lists
 NAME_CHARS = (1, 4)  # sizes of the character n-grams of names
 KIND_ROWS = 5000  # the first rows, by which the kinds of columns are inferred: as many of a file as of a frame
-USUAL_LABELS = ("label", "y", "target", "class")
 MAX_COLUMNS = 2**17
 LARGEST_NARROW = 1e30
 LABEL_CELLS = {"1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0}  # of several label columns
 
 
 class Plan(NamedTuple):
-    """What the columns of a file are, where they stand, and how they are prepared; threads parse a piece by it alone.
+    """What the columns of a file are, and how they are prepared; threads parse a piece by it alone.
 
-    Places count from 0. Records have no places: their schema says what their keys are.
+    Records have no columns: their schema says what their keys are.
     """
 
     roles: Roles | None  # None until the first row has been seen
-    names: list[str]
-    label: int | None
-    numbers: list[int]
-    categories: list[int]
-    texts: list[int]
+    names: list[str]  # of all columns of the file, in order; empty for records
     labels: Sequence[str] = ()  # the label columns that are there, if there are several; they are the last categories
     schema: RecordSchema | None = None  # of cells that are values of Python
     form: Any = None  # the format's own
-    preparation: Preparation | None = None  # None until it has been measured
+    builder: RowBuilder | None = None  # of rows; None until the preparation has been measured
 
     @property
     def sparse(self) -> bool:
         """Do records lack most of the features that others have?"""
         return self.schema is not None and self.schema.sparse
 
-    def used(self) -> list[int]:
-        """Return all places that are looked at."""
-        return sorted({*self.numbers, *self.categories, *self.texts, *([] if self.label is None else [self.label])})
+    @property
+    def read(self) -> Roles:
+        """The roles by which columns are read: several label columns are read like categories."""
+        assert self.roles is not None
+        return self.roles.with_label_columns(self.labels)
+
+    @property
+    def label(self) -> str | None:
+        """The column of labels, if the file has one."""
+        label = None if self.roles is None else self.roles.label
+        return None if self.names and label not in self.names else label
+
+    def used(self) -> list[str]:
+        """Return the columns that are looked at, in their order."""
+        used = {*self.read.features, self.label}
+        return [name for name in self.names if name in used]
+
+    def column_number(self, name: str | None) -> int:
+        """Return the number of a column, from 1; 1 for keys of records."""
+        return self.names.index(name) + 1 if name in self.names else 1
 
     def with_roles(self, roles: Roles, ignore: Sequence[str] = ()) -> "Plan":
         """Return the plan for these roles, whose columns are in the file; ignore: keys of records to leave out."""
-        place_of = {name: place for place, name in enumerate(self.names)}
-        read = roles.with_label_columns(self.labels)
-        numbers, categories, texts = (
-            [place_of[name] for name in names if self.names] for names in (read.numbers, read.categories, read.texts)
-        )
-        schema = None if self.schema is None else self.schema._replace(roles=read)
-        if schema is not None and not self.names:
-            schema = schema._replace(ignore=frozenset(ignore))
-        return self._replace(roles=roles, numbers=numbers, categories=categories, texts=texts, schema=schema)
+        plan = self._replace(roles=roles)
+        if self.schema is None:
+            return plan
+        schema = self.schema._replace(roles=plan.read)
+        return plan._replace(schema=schema if self.names else schema._replace(ignore=frozenset(ignore)))
 
 
 class Origin(NamedTuple):
@@ -232,8 +228,7 @@ def locate_columns(origin: Origin, names: list[str], roles: Roles, options: Colu
         raise origin.error(f"there is no column {listed(missing)}, which {source}{hint}: add the missing columns")
     if not features:
         raise origin.error("there is only one column: give a label and at least one feature, separated by commas")
-    label = names.index(str(roles.label)) if has_label else None
-    return Plan(roles, names, label, [], [], [], [] if lacking else roles.labels, form=form).with_roles(roles)
+    return Plan(roles, names, [] if lacking else roles.labels, form=form)
 
 
 def text_columns(names: list[str], options: ColumnOptions) -> list[str]:
@@ -288,12 +283,18 @@ def _label(origin: Origin, names: list[str], options: ColumnOptions, label: str)
 class Faults:
     """What is wrong with the rows of a piece: of each row the first cell that is."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: Plan | None = None) -> None:
         self.rows: dict[int, tuple[int, str]] = {}
+        self._plan = plan
 
     def add(self, row: int, column: int, message: str) -> None:
         if row not in self.rows or column < self.rows[row][0]:
             self.rows[row] = column, message
+
+    def add_cell(self, row: int, name: str, message: str) -> None:
+        """Add what is wrong with the cell of a column."""
+        column = 1 if self._plan is None else self._plan.column_number(name)
+        self.add(row, column, f"column {shown(name)}: {message}")
 
 
 class Cells(NamedTuple):
@@ -325,8 +326,11 @@ def with_label_sets(cells: Cells, plan: Plan, need_labels: bool) -> Cells:
         is_known &= values >= 0
         for row in np.flatnonzero(values < 0).tolist() if need_labels else ():
             cell = shown(distinct[codes[row]] if codes[row] >= 0 else "")
-            column = plan.names.index(name) + 1 if name in plan.names else 1
-            cells.faults.add(row, column, f"label column {shown(name)}: {cell} is neither 1 nor 0: correct the cell")
+            cells.faults.add(
+                row,
+                plan.column_number(name),
+                f"label column {shown(name)}: {cell} is neither 1 nor 0: correct the cell",
+            )
     cells = cells._replace(contents=cells.contents._replace(categories=categories))
     if not need_labels and not is_known.all():
         return cells
@@ -343,7 +347,7 @@ def check_cells(
 
     several: may an example have several labels, or none? separator: what stands between several labels in one text.
     """
-    column, faults, labels = (plan.label or 0) + 1, cells.faults, cells.labels
+    column, faults, labels = plan.column_number(plan.label), cells.faults, cells.labels
     if labels is not None:
         labels = _strip_labels(labels, several, separator)
         missing = [code for code, text in enumerate(labels.distinct) if isinstance(text, str) and not is_label(text)]
@@ -362,8 +366,7 @@ def check_cells(
         _find_large(cells, plan)
     contents, invalid = preparation.derive(cells.contents)
     for row, name, message in invalid:
-        place = plan.names.index(name) if name in plan.names else 0
-        faults.add(row, place + 1, f"column {shown(name)}: {message}")
+        faults.add(row, plan.column_number(name), f"column {shown(name)}: {message}")
     keep = np.ones(len(cells.lines), bool)
     keep[list(faults.rows)] = False
     if labels is not None:  # of the distinct ones only those that are left
@@ -382,8 +385,9 @@ def _find_large(cells: Cells, plan: Plan) -> None:
     message = f"is too large (at most {LARGEST_NARROW:.0e} for hashed features and words): scale the values"
     numbers = cells.contents.numbers
     for row, place in np.argwhere(np.abs(numbers) > LARGEST_NARROW).tolist():
-        column = plan.numbers[place] + 1 if plan.numbers else 1
-        cells.faults.add(row, column, f"{shown(str(numbers[row, place]))} {message}")
+        cells.faults.add(
+            row, plan.column_number(plan.read.numbers[place]), f"{shown(str(numbers[row, place]))} {message}"
+        )
     for part in cells.contents.lists:
         for at in np.flatnonzero(np.abs(part.amounts) > LARGEST_NARROW).tolist():
             cells.faults.add(int(part.rows[at]), 1, f"{shown(str(part.amounts[at]))} {message}")
@@ -458,8 +462,6 @@ class ColumnFormat(TableFormat):
 def table_format(format: str) -> TableFormat:
     """Return the format's own part of the reader."""
     if format not in TABLE_FORMATS:
-        from perceptrons.data import TABLES
-
         raise ValueError(f"format={format!r}: choose one of {', '.join(TABLES)}.")
     try:
         if format in BY_ARROW:
@@ -500,9 +502,6 @@ class TableReader(Reader):
     X is an array if all features are numbers and none is hashed (float32 if all columns are), otherwise a CSR matrix:
     of float32 with texts or hashing, else of float64 without the zeros, numbers in the first columns.
 
-    Besides those of `Reader`, the parameters are the fields of `ColumnOptions`; hash_bits, by default as `text` says,
-    or 0 without texts; and columns, those of a model that is to predict.
-
     Notes
     -----
     A file may have its columns in any order and more of them; those that are missing are an error. Spaces around a cell
@@ -515,31 +514,27 @@ class TableReader(Reader):
     that a model does not know are left out and named in `notices`.
     """
 
-    def __init__(
-        self, paths: Inputs, *, format: str, hash_bits: int | None = None, columns: Columns | None = None,
-        **more: Any,
-    ):  # fmt: skip
-        names = {field.name for field in fields(ColumnOptions)} - {"need_labels"}
-        options = ColumnOptions(**{name: more.pop(name) for name in [*more] if name in names})
-        super().__init__(paths, **(_with_several(more) if isinstance(options.label_column, list) else more))
-        self.format, self._form = format, table_format(format)
-        for path in self.files if format == "parquet" else ():
+    def __init__(self, paths: Inputs, options: ReadOptions, table: ColumnOptions) -> None:
+        if isinstance(table.label_column, list):
+            options = _with_several_columns(options)
+        super().__init__(paths, options)
+        self._form, columns = table_format(self.format), options.columns
+        for path in self.files if self.format == "parquet" else ():
             if path == STDIN or isinstance(path, OpenStream):
                 raise DataFileError(path, "Parquet cannot be read from a stream: give the file, or an Arrow stream")
-        self._given_columns, self._given_bits = columns, hash_bits
-        self._bits = _bits(hash_bits, options.text, columns)
+        self._given_columns, self._given_bits = columns, options.hash_bits
+        self._bits = _bits(options.hash_bits, table.text, columns)
         keys = None
-        if columns is not None and columns.frozen and format == "jsonl":
-            feature_names = [*(options.numbers or ()), *options.categories, *as_list(options.text_column)]
-            keys = unnamed_keys(columns, feature_names, words=options.text is not None)
+        if columns is not None and columns.frozen and self.format == "jsonl":
+            feature_names = [*(table.numbers or ()), *table.categories, *as_list(table.text_column)]
+            keys = unnamed_keys(columns, feature_names, words=table.text is not None)
         fixed = columns is not None and columns.frozen and columns.bits is None and not keys
-        if options.grow and options.preparation is not None:
-            options = options.for_new_columns(options.preparation)
+        if table.grow and table.preparation is not None:
+            table = table.for_new_columns(table.preparation)
         self._given_options = replace(
-            options, need_labels=self.need_labels, several=bool(self._labels.multilabel), other_keys=keys,
-            closed=options.model is not None or fixed,
+            table, need_labels=self.need_labels, several=bool(self._labels.multilabel), other_keys=keys,
+            closed=table.model is not None or fixed,
         )  # fmt: skip
-        self._workspaces = Workspaces()
         self._begin()
 
     def _begin(self) -> None:
@@ -549,10 +544,10 @@ class TableReader(Reader):
         self._form.missing = self._options.missing_values
         self._roles: Roles | None = None
         self._settled = False  # is it known how columns are prepared, but for what is measured?
-        preparation = self._options.preparation
-        self._derived = Derived() if preparation is None else preparation.derived
+        # the dates and flags, which are known before the rest is measured
+        self._derived = self._options.preparation or Preparation(missing_values=self._options.missing_values)
         self._preparation: Preparation | None = None
-        self._dense, self._number_names = False, number_names([])
+        self._builder: RowBuilder | None = None
         self.left_out: list[ColumnFacts] = []
         self.decided: ColumnKinds | None = None
         self._read_text_by(self._options.text, self._bits)
@@ -560,32 +555,27 @@ class TableReader(Reader):
 
     def _read_text_by(self, text: HashedText | None, bits: int) -> None:
         """Set how texts become features, and begin with no columns unless they are given."""
-        self._text, self._rule, self.hash_bits = text, None if text is None else text.rule(), bits
+        self._text, self.hash_bits = text, bits
         hashing = () if text is None else (text.signed, text.seed)
         self._take(self._given_columns or Columns(bits or None, *hashing))
 
     def _take(self, columns: Columns) -> None:
         self.columns, self.n_features = columns, columns.n_columns
 
-    def recipe(self) -> Recipe:
+    def _recipe(self) -> Recipe:
         options, roles = self._options, self._roles
         text = None if self._text is None else self._text.get_params() | {"bits": self.hash_bits or None}
         recipe: Recipe = {
-            "format": self.format,
-            "label_column": options.label_column if roles is None else list(roles.labels) or roles.label,
-            "text_column": options.text_column if roles is None else roles.texts or None,
-            "categories": options.categories if roles is None else roles.categories,
-            "numbers": options.numbers if roles is None else roles.numbers,
-            "ignore": options.ignore,
-            "optional": options.optional if roles is None else roles.optional,
-            "prefix": options.prefix,
-            "text": text,
-            "hash_bits": self.hash_bits,
-            "text_labels": self.text_labels,
-            **self._preparation_recipe(),
-            **self._shared(),
-        }
-        if self.format in ("csv", "tsv", "whitespace"):
+            "label_column": options.label_column, "text_column": options.text_column, "categories": options.categories,
+            "numbers": options.numbers, "ignore": options.ignore, "optional": options.optional,
+            "prefix": options.prefix, "text": text, "hash_bits": self.hash_bits, **self._preparation_recipe(),
+        }  # fmt: skip
+        if roles is not None:
+            recipe |= {
+                "label_column": list(roles.labels) or roles.label, "text_column": roles.texts or None,
+                "categories": roles.categories, "numbers": roles.numbers, "optional": roles.optional,
+            }  # fmt: skip
+        if self.format in BY_DELIMITER:
             recipe |= {"names": self._form.names or options.names, "header": options.header}
             recipe |= {} if self._form.decimal is None else {"decimal": self._form.decimal}
         return recipe
@@ -621,44 +611,20 @@ class TableReader(Reader):
             return super()._nothing()
         return DataFileError(self.files[0], *self._form.nothing(self.files[0]))
 
-    def learned_state(self) -> LearnedState:
-        facts, arrays = super().learned_state()
-        trivial = self._preparation is None or self._preparation.is_trivial
-        text = self._text.get_params() if self._given_options.text is None and self._text is not None else None
-        return facts | {
-            "roles": self._roles and self._roles._asdict(), "names": self._form.names, "decimal": self._form.decimal,
-            "preparation": None if trivial or self._preparation is None else self._preparation.as_dict(),
-            "ignore": self._options.ignore, "text": text,
-        }, arrays  # fmt: skip
-
-    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        bits = facts["columns"]["bits"]
-        if bits and not self.hash_bits and self._options.preparation is None and self._options.interactions:
-            self._hash(bits)
-        if facts.get("text") is not None:
-            self._read_text_by(HashedText(**facts["text"]), bits or 0)
-        super()._restore(facts, arrays)
-        self._roles = None if facts["roles"] is None else Roles(**facts["roles"])
-        self._settled = self._roles is not None
-        self._form.names, self._form.decimal = facts["names"], facts.get("decimal")
-        self._options = replace(self._options, ignore=facts.get("ignore", self._options.ignore))
-        if facts.get("preparation") is not None:
-            self._preparation = Preparation.from_dict(facts["preparation"])
-
     # ---- pieces to cells
 
     def _pieces(self) -> Iterator[Piece]:
         for path in self.files:
             self._begin_file(path)
             plan: Plan | None = None
-            for piece in self._form.pieces(path, self.prompt):
+            for piece in self._form.pieces(path, self.options.prompt):
                 if plan is None or plan.roles is None:
                     plan = self._form.find_columns(piece, self._options, self._roles)
                     self._roles = self._roles if plan is None else plan.roles
                 has_rows = piece.size or not self._options.infers_kinds  # Arrow's first piece has no rows
                 if not self._settled and plan is not None and plan.roles is not None and has_rows:
                     plan = self._settle(piece, plan, plan.roles)
-                yield piece._replace(details=plan and plan._replace(preparation=self._preparation))
+                yield piece._replace(details=plan and plan._replace(builder=self._builder))
 
     def _settle(self, piece: Piece, plan: Plan, roles: Roles) -> Plan:
         """Infer the kinds of the columns by the first rows, and how they are prepared, unless it has to be measured."""
@@ -672,7 +638,7 @@ class TableReader(Reader):
                 return plan
             self._roles, plan = roles, plan.with_roles(roles, self._options.ignore)
         preparation = self._options.preparation
-        if preparation is None or not {*roles.numbers, *self._derived.numbers()} <= {*preparation.names}:
+        if preparation is None or not {*roles.numbers, *self._derived.derived_numbers()} <= {*preparation.names}:
             preparation = preparation_without_data(roles, self._derived, self._options)
         if preparation is not None:
             self._prepare(preparation)
@@ -692,15 +658,15 @@ class TableReader(Reader):
             if name not in {*all_roles.numbers, *all_roles.categories, *all_roles.texts}:
                 raise DataFileError(piece.path, f"keep (--keep) names {name!r}, which is not a feature column")
         fixed = {*options.keep, *options.categories, *(options.numbers or ())}
-        roles, derived, self.left_out = select_columns(all_roles, facts, fixed)
+        roles, derived, self.left_out = select_columns(all_roles, facts, fixed, options.missing_values)
         texts = [name for name in roles.texts if name not in all_roles.texts]
         are_names = any(column.kind == "identifier" for column in facts if column.name in texts)
         facts = [column._replace(kind="text") if column.name in texts else column for column in facts]
-        self.decided = ColumnKinds(all_roles, roles, derived, facts, plan.names, options.missing_values)
+        self.decided = ColumnKinds(all_roles, roles, derived, facts, plan.names)
         if not self.unprepared:
             if texts:
                 self._begin_texts(texts, are_names)
-            self._derived = self._derived.plus(derived)
+            self._derived = self._derived.plus_derived(derived)
             self._options = options.ignoring([column.name for column in self.left_out])
         return roles
 
@@ -727,16 +693,16 @@ class TableReader(Reader):
         if plan is None or plan.roles is None:
             return ParsedPiece(cells.n_lines, cells.lines, None, None, None, cells.bad)
         assert self.columns is not None
-        preparation = plan.preparation or Preparation(words=self._options.missing_values, derived=self._derived)
         parsed = check_cells(
-            cells, plan, preparation, is_dense=self._dense and plan.preparation is not None,
+            cells, plan, self._derived if plan.builder is None else plan.builder.preparation,
+            is_dense=plan.builder is not None and plan.builder.is_dense,
             is_float32=self.columns.bits is not None or self._text is not None, need_labels=self.need_labels,
             several=bool(self._labels.multilabel),
             separator=self._labels.separator or (None if self.format in WITH_LISTS else COMMA),
         )  # fmt: skip
         if self.keyed:
             parsed = parsed._replace(keys=record_keys(parsed.rows))
-        return parsed if plan.preparation is None else parsed._replace(rows=self._rows(parsed.rows, plan.preparation))
+        return parsed if plan.builder is None else parsed._replace(rows=plan.builder.features(parsed.rows))
 
     # ---- cells to rows
 
@@ -746,36 +712,19 @@ class TableReader(Reader):
         assert self._roles is not None
         if preparation.hash_bits and self._given_bits is None and not self.hash_bits and self._given_columns is None:
             self._hash(preparation.hash_bits)
-        names = preparation.number_names
-        self._dense = are_dense(names, self.columns, preparation.only_numbers(self._roles))
-        self._number_names = number_names(names)
         self._preparation = preparation
+        self._builder = RowBuilder(preparation, self._roles, self.columns, self._text, self._options.prefix)
 
     def _hash(self, bits: int) -> None:
         self.hash_bits = bits
         self._take(Columns(bits))
 
-    def _rows(self, contents: Contents, preparation: Preparation, into: np.ndarray | None = None) -> Rows:
-        """Return rows that do not depend on other blocks; runs in several threads. into: memory for the numbers."""
-        assert self._roles is not None
-        prefixes = text_prefixes(self._roles.texts) if self._options.prefix else []
-        return to_rows(preparation.apply(contents, into), self._dense, self._rule, prefixes, self._workspaces.words)
-
-    def _located(self, rows: Rows) -> Rows | LocatedRows:
-        """Return the rows with the columns of their features; runs in the order of the blocks."""
-        assert self.columns is not None
-        return rows if rows.named is None else find_columns(rows.named, rows.words, self.columns)
-
-    def _assembled(self, rows: Rows | LocatedRows) -> Any:
+    def _assembled(self, rows: TableRows) -> Any:
         """Return the matrix of these rows."""
-        columns = self.columns
-        assert columns is not None
-        if isinstance(rows, Rows):
-            X = dense_rows(rows.values, self._number_names, columns)
-        else:
-            weights = None if self._preparation is None else self._preparation.term_weights
-            X = sparse_rows(rows, columns, self._text, weights)
-        self.n_features = columns.n_columns
+        assert self.columns is not None
+        assert self._builder is not None
+        X = self._builder.matrix(rows)
+        self.n_features = self.columns.n_columns
         return X
 
     def _matrix(self, parsed: ParsedPiece) -> Any:
@@ -784,7 +733,8 @@ class TableReader(Reader):
             return np.empty((0, self.columns.n_columns))
         if isinstance(parsed.rows, Contents):
             return UnpreparedRows(parsed.rows)
-        return self._assembled(self._located(parsed.rows))
+        assert self._builder is not None
+        return self._assembled(self._builder.locate(parsed.rows))
 
     # ---- blocks whose cells wait until the preparation is measured
 
@@ -792,7 +742,7 @@ class TableReader(Reader):
         self, piece: Piece, parsed: ParsedPiece, line: int
     ) -> tuple[Block | None, list[Skipped], DataFileError | None]:
         block, skipped, error = super()._block(piece, parsed, line)
-        if block is not None and not self._labels.wait:
+        if block is not None and not self._labels.is_deferred:
             block = self._prepared([block])[0]
         return block, skipped, error
 
@@ -805,25 +755,25 @@ class TableReader(Reader):
         if not waiting or self.unprepared:
             return blocks
         learned = self._measure(waiting) if self._preparation is None else []
-        preparation = self._preparation
-        assert preparation is not None
+        builder = self._builder
+        assert builder is not None
         contents = [block.X.contents for block in waiting]
-        tasks = zip(contents, self._memory_for(contents, len(blocks), preparation), strict=True)
-        results = in_order(tasks, lambda task: self._rows(task[0], preparation, task[1]))
-        located: Iterable[Rows | LocatedRows] = (self._located(rows) for _, rows in results)
-        if preparation.weigh_terms:
+        tasks = zip(contents, self._memory_for(contents, len(blocks), builder), strict=True)
+        results = in_order(tasks, lambda task: builder.features(*task))
+        located: Iterable[TableRows] = (builder.locate(rows) for _, rows in results)
+        if builder.preparation.weigh_terms:
             located = [*located]  # weights are measured when all words have been seen
-            self._measure_term_weights(located, learned, preparation)
+            self._measure_term_weights(located, learned, builder.preparation)
         matrices = (self._assembled(rows) for rows in located)
         return [block._replace(X=next(matrices)) if isinstance(block.X, UnpreparedRows) else block for block in blocks]
 
-    def _memory_for(self, waiting: list[Contents], n_blocks: int, preparation: Preparation) -> list[np.ndarray | None]:
+    def _memory_for(self, waiting: list[Contents], n_blocks: int, builder: RowBuilder) -> list[np.ndarray | None]:
         """Return parts of one array for the rows of each block, so that joining arrays of numbers copies nothing."""
         is_whole = len(waiting) == n_blocks and all(part.numbers.dtype == np.float64 for part in waiting)
-        if not self._dense or not is_whole:
+        if not builder.is_dense or not is_whole:
             return [None] * len(waiting)
         ends = np.cumsum([0, *(part.n for part in waiting)])
-        memory = np.empty((ends[-1], len(preparation.number_names)))
+        memory = np.empty((ends[-1], len(builder.preparation.number_names)))
         return [memory[begin:end] for begin, end in pairwise(ends.tolist())]
 
     def _measure(self, waiting: list[Block]) -> list[np.ndarray]:
@@ -840,32 +790,32 @@ class TableReader(Reader):
         return learned
 
     def _measure_term_weights(
-        self, located: Iterable[Rows | LocatedRows], learned: list[np.ndarray], preparation: Preparation
+        self, located: Iterable[TableRows], learned: list[np.ndarray], preparation: Preparation
     ) -> None:
         """Measure the weights of words. learned: which rows of each block are learned from."""
         assert self.columns is not None
         assert self._roles is not None
-        rows = [part for part in located if isinstance(part, LocatedRows)]
         occurrences = (
-            Occurrences(part.words.starts, part.word_columns.columns[part.words.numbers], is_counted)
-            for part, is_counted in zip(rows, learned, strict=True)
-            if part.words is not None and part.word_columns is not None
+            Occurrences(rows.words.starts, rows.word_columns.columns[rows.words.numbers], is_counted)
+            for rows, is_counted in zip(located, learned, strict=True)
+            if rows.words is not None and rows.word_columns is not None
         )
         n_others = preparation.n_beside_texts(self._roles.categories)
-        self._prepare(preparation.weighed(TermWeights.measured(occurrences, self.columns.n_columns, n_others)))
+        weights = TermWeights.measured(occurrences, self.columns.n_columns, n_others)
+        self._prepare(replace(preparation, term_weights=weights, weigh_terms=False))
 
 
-def _with_several(shared: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a reader whose tables have several label columns. Raise ValueError if they contradict."""
-    if shared.get("label_separator") is not None:
+def _with_several_columns(options: ReadOptions) -> ReadOptions:
+    """Return the options of a reader whose tables have several label columns. Raise ValueError if they contradict."""
+    if options.label_separator is not None:
         raise ValueError(
             "label_separator is for several labels in one column, but label_column names several columns: leave one of "
             "them out."
         )
-    if shared.get("multilabel") is False:
-        reason = "the model was trained on one label per example" if shared.get("of_model") else "multilabel=False"
+    if options.multilabel is False:
+        reason = "the model was trained on one label per example" if options.for_model else "multilabel=False"
         raise ValueError(f"label_column names several columns, but {reason}: name one column.")
-    return shared | {"multilabel": True}
+    return replace(options, multilabel=True)
 
 
 def _bits(hash_bits: int | None, text: HashedText | None, columns: Columns | None) -> int:

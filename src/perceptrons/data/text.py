@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from sklearn.base import clone
 
 from perceptrons.data import source
 from perceptrons.data.labels import COMMA, Label, split_all
+from perceptrons.data.options import ReadOptions
 from perceptrons.data.reader import Reader, bad_records, check_bits, read_labels
 from perceptrons.data.source import Inputs, Piece, opened
 from perceptrons.data.table import (
@@ -28,13 +30,150 @@ from perceptrons.data.table import (
     Source,
     describe_decoding_error,
 )
-from perceptrons.engine.scan.bytes import ROOM
-from perceptrons.engine.scan.labelled import PREFIX, Found, scan_labelled
+from perceptrons.engine.compiling import compiled, inlined, inner
+from perceptrons.engine.scan.bytes import ROOM, load, not_utf8, trailing_zeros
 from perceptrons.engine.wording import count
-from perceptrons.features import Columns, HashedText
-from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import Workspaces, assemble, cut_text
-from perceptrons.features.values import LearnedState, Recipe
+from perceptrons.features import HashedText
+from perceptrons.features.cells import CodedColumn, TextColumn
+from perceptrons.features.named_rows import assemble
+from perceptrons.features.values import Recipe
+
+# ---- the compiled scan
+
+U0, U1, U3, U8 = (np.uint64(n) for n in (0, 1, 3, 8))
+ONES, HIGH_BITS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+NEWLINE, TAB, SPACE, UNDERSCORE = 10, 9, 32, 95
+PREFIX = np.frombuffer(b"__label__", np.uint8)
+WIDTH = np.uint64(len(PREFIX))
+
+
+class TextBuffers(NamedTuple):
+    """Arrays for the lines of a piece of text."""
+
+    labels: np.ndarray  # int64 (rows, 2): where each label begins and ends
+    texts: np.ndarray  # int64 (rows, 2)
+    lines: np.ndarray  # int64 (rows,): from 0
+    bad: np.ndarray  # int64 (lines, 3): number, begin and end of malformed lines
+    inside: np.ndarray  # int64 (rows, 4): begin and end of labels among words, their row, and is there a word between?
+
+
+@inlined
+def is_space(byte: int) -> bool:
+    """What separates words in fastText, the end of a line among it."""
+    return byte == SPACE or 9 <= byte <= 13 or byte == 0
+
+
+@inlined
+def next_of(content: np.ndarray, p: np.uint64, end: np.uint64, byte: int) -> np.uint64:
+    """The first place from p on that has the byte; the end if there is none before it."""
+    pattern = np.uint64(byte) * ONES
+    while p < end:
+        x = load(content, p) ^ pattern
+        equal = (x - ONES) & ~x & HIGH_BITS
+        if equal != U0:
+            p += trailing_zeros(equal) >> U3
+            break
+        p += U8
+    return min(p, end)
+
+
+@inlined
+def is_label(content: np.ndarray, p: np.uint64, begin: np.uint64) -> bool:
+    """Does a word begin here, and as a label does?"""
+    same = p == begin or is_space(content[p - U1])
+    for i in range(len(PREFIX)):
+        same = same and content[p + np.uint64(i)] == PREFIX[i]  # ends at a newline, behind which nothing is looked at
+    return same
+
+
+@inner
+def find_labels(content: np.ndarray, begin: np.uint64, end: np.uint64) -> tuple[int, Any, Any, bool, bool]:
+    """Words that begin as a label does: how many, where the first has its name, where the last ends.
+
+    Also whether each has a name, and whether nothing but spaces is between them.
+    """
+    count, first, last, have_names, together = 0, begin, begin, True, True
+    p = next_of(content, begin, end, UNDERSCORE)
+    while p < end:
+        if is_label(content, p, begin):
+            p += WIDTH
+            name = p
+            while not is_space(content[p]):
+                p += U1
+            have_names = have_names and p > name
+            if count == 0:
+                first = name
+            elif together:
+                while is_space(content[last]) and last < name - WIDTH:
+                    last += U1
+                together = last == name - WIDTH
+            last = p
+            count += 1
+        p = next_of(content, p + U1, end, UNDERSCORE)
+    return count, first, last, have_names, together
+
+
+@inner
+def trimmed(content: np.ndarray, begin: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint64]:
+    while begin < end and is_space(content[begin]):
+        begin += U1
+    while begin < end and is_space(content[end - U1]):
+        end -= U1
+    return begin, end
+
+
+@compiled
+def scan_lines(
+    content: np.ndarray, n_bytes: int, in_words: bool, need_tab: bool, buffers: TextBuffers
+) -> tuple[int, np.int64, int, int]:
+    """Find labels and text of all lines. The text is content[:n_bytes], ends with a newline, and has ROOM bytes behind.
+
+    in_words: labels are words that begin with __label__, else what stands before the first tab, which need_tab
+    demands. Changes buffers, where labels are all that is from the first to the last, and empty if there is none.
+    Returns the numbers of lines, rows, bad lines, and labels inside.
+    """
+    limit, p = np.uint64(n_bytes), U0
+    n_lines, rows, n_bad, n_inside = 0, U0, 0, 0
+    labels, texts, lines, bad, inside = buffers
+    while p < limit:
+        line, newline = p, next_of(content, p, limit, NEWLINE)
+        begin, end = trimmed(content, line, newline)
+        p = newline + U1
+        n_lines += 1
+        if begin == end:
+            continue
+        is_valid = not_utf8(content, begin, end) == end
+        label, label_end = begin, begin
+        if in_words:
+            count, label, label_end, have_names, together = find_labels(content, begin, end)
+            is_valid = is_valid and have_names
+            if count > 0:
+                if together and label - WIDTH == begin:
+                    begin = label_end
+                elif together and label_end == end:
+                    end = label - WIDTH
+                elif is_valid:
+                    inside[n_inside, 0], inside[n_inside, 1] = label - WIDTH, label_end
+                    inside[n_inside, 2], inside[n_inside, 3] = rows, not together
+                    n_inside += 1
+        else:
+            tab = next_of(content, line, newline, TAB)
+            if tab < newline:
+                label, label_end = trimmed(content, line, tab)
+                begin, end = tab + U1, max(end, tab + U1)
+            is_valid = is_valid and (tab < newline or not need_tab)
+        if is_valid:
+            labels[rows, 0], labels[rows, 1] = label, label_end
+            texts[rows, 0], texts[rows, 1] = begin, end
+            lines[rows] = n_lines - 1
+            rows += U1
+        else:
+            bad[n_bad, 0], bad[n_bad, 1], bad[n_bad, 2] = n_lines - 1, line, newline
+            n_bad += 1
+    return n_lines, np.int64(rows), n_bad, n_inside
+
+
+# ---- lines of text
 
 SPACES = b" \t\n\v\f\r\0"
 LABEL = re.compile(rb"(?<![^ \t-\r\0])__label__([^ \t-\r\0]*)")
@@ -46,30 +185,20 @@ IN_WORDS, BEFORE_TAB, IN_FILES = FORMS = ("fasttext", "tab", "files")
 class LabelledTextReader(Reader):
     """Reads lines of text in UTF-8 that have a label each.
 
-    text: how words become features, or its parameters. hash_bits: instead of the bits of `text`, 0 for a column for
-    every word. columns: those of a model that is to predict. form: "fasttext" if labels are words that begin with
-    __label__, anywhere in the line, one or several; "tab" if they stand before a tab; None: by the first line.
-    ("files", where each file is a text, is for `TextFilesReader`.)
+    Options: text, how words become features, where hash_bits replaces its bits (0: a column for every word); form,
+    "fasttext" if labels are words that begin with __label__, anywhere in the line, one or several; "tab" if they stand
+    before a tab; None: by the first line. ("files", where each file is a text, is for `TextFilesReader`.)
     Without need_labels a line may be a text and no more; a block has labels if all its lines have.
     """
 
-    format = "text"
     more_on_labels = True
 
-    def __init__(
-        self,
-        paths: Inputs,
-        *,
-        text: HashedText | dict[str, Any] | None = None,
-        hash_bits: int | None = None,
-        columns: Columns | None = None,
-        form: str | None = None,
-        **shared: Any,
-    ):
-        super().__init__(paths, **shared)
-        if form not in (None, *FORMS):
+    def __init__(self, paths: Inputs, options: ReadOptions) -> None:
+        super().__init__(paths, options)
+        text, columns, hash_bits = options.text, options.columns, options.hash_bits
+        if options.form not in (None, *FORMS):
             raise ValueError(
-                f"form={form!r}: choose 'fasttext', 'tab' or 'files', or None to detect it from the first line."
+                f"form={options.form!r}: choose 'fasttext', 'tab' or 'files', or None to detect it from the first line."
             )
         self.text = clone(text) if isinstance(text, HashedText) else HashedText(**(text or {}))
         if hash_bits is not None:
@@ -82,27 +211,16 @@ class LabelledTextReader(Reader):
                 "min_count needs to count the words of all texts first, but a stream is read once: leave it out."
             )
         self._rule = self.text.rule()
-        self._given_columns, self._requested_form = columns, form
-        self._workspaces = Workspaces()
+        self._requested_form = options.form
         self._begin()
 
     def _begin(self) -> None:
         self.form = self._requested_form
-        self.columns = self.text.new_columns() if self._given_columns is None else self._given_columns
+        self.columns = self.options.columns or self.text.new_columns()
         self.n_features = self.columns.n_columns
 
-    def recipe(self) -> Recipe:
-        text = {name: _plain(value) for name, value in self.text.get_params().items()}
-        recipe = {"format": self.format, "form": self.form, "text": text, "text_labels": self.text_labels}
-        return recipe | self._shared()
-
-    def learned_state(self) -> LearnedState:
-        facts, arrays = super().learned_state()
-        return facts | {"form": self.form}, arrays
-
-    def _restore(self, facts: Recipe, arrays: dict[str, np.ndarray]) -> None:
-        super()._restore(facts, arrays)
-        self.form = facts["form"]
+    def _recipe(self) -> Recipe:
+        return {"form": self.form, "text": {name: _plain(value) for name, value in self.text.get_params().items()}}
 
     def _pieces(self) -> Iterator[Piece]:
         for piece in super()._pieces():
@@ -114,21 +232,18 @@ class LabelledTextReader(Reader):
 
     def _parse(self, piece: Piece) -> ParsedPiece:
         n_lines = int(np.count_nonzero(piece.content[: piece.size] == 10))
-        buffers = Found(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 4)))
+        buffers = TextBuffers(*(np.empty((n_lines, k) if k > 1 else n_lines, np.int64) for k in (2, 2, 1, 3, 4)))
         is_fasttext = self.form == IN_WORDS
         with np.errstate(over="ignore"):  # NumPy would warn where nothing is compiled
-            _, n_rows, n_bad, n_inside = scan_labelled(
-                piece.content, piece.size, is_fasttext, self.need_labels, buffers
-            )
+            _, n_rows, n_bad, n_inside = scan_lines(piece.content, piece.size, is_fasttext, self.need_labels, buffers)
         content, label_content = piece.content, piece.content
         if n_inside:
             content, label_content = _remove_labels(content, buffers.inside[:n_inside], buffers.labels)
-        codes, label_texts = read_labels(label_content, buffers.labels[:n_rows], self._workspaces.labels)
+        codes, label_texts = read_labels(label_content, buffers.labels[:n_rows])
         labels = CodedColumn(codes, self._split(label_texts, is_fasttext))
-        begin, end = np.ascontiguousarray(buffers.texts[:n_rows].T)
-        local = cut_text(content, begin, end, self._rule, self._workspaces.words)
+        rows = self.text.cut(TextColumn(content, *buffers.texts[:n_rows].T), self._rule)
         bad = bad_records(piece, buffers.bad[:n_bad], lambda line: _describe_line(line, is_fasttext))
-        return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, local, None, bad)
+        return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, rows, None, bad)
 
     def _split(self, texts: list[str], is_fasttext: bool) -> list[Label]:
         """Return texts that hold several labels as sets."""
@@ -143,7 +258,7 @@ class LabelledTextReader(Reader):
         assert self.columns is not None
         name_columns = self.columns.find(parsed.rows.names)
         self.n_features = self.columns.n_columns
-        return assemble(parsed.rows, name_columns, self.n_features, self.text.values, self.text.norm)
+        return assemble(parsed.rows, name_columns, self.n_features, self.text.norm)
 
 
 def _has_label(text: bytes) -> bool:
@@ -291,10 +406,10 @@ class FileText(NamedTuple):
 
 
 class TextFilesReader(LabelledTextReader):
-    """Reads folders of texts, and single files as texts without a label. Parameters: those of LabelledTextReader."""
+    """Reads folders of texts, and single files as texts without a label. Options: those of LabelledTextReader."""
 
-    def __init__(self, paths: Inputs, *, form: str | None = None, **more: Any):
-        super().__init__(paths, form=IN_FILES, **more)
+    def __init__(self, paths: Inputs, options: ReadOptions) -> None:
+        super().__init__(paths, replace(options, form=IN_FILES))
         self.files = [
             Folder(path, self.encoding) if isinstance(path, Path) and path.is_dir() else path for path in self.files
         ]
@@ -344,8 +459,8 @@ class TextFilesReader(LabelledTextReader):
         if all(label is not None for label in label_names):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
             labels = CodedColumn(codes, list(distinct))
-        local = cut_text(piece.content, ends[lines], ends[lines + 1], self._rule, self._workspaces.words)
-        return ParsedPiece(len(texts), lines, labels, local, None, bad)
+        rows = self.text.cut(TextColumn(piece.content, ends[lines], ends[lines + 1]), self._rule)
+        return ParsedPiece(len(texts), lines, labels, rows, None, bad)
 
 
 def _content(path: DataPath, encoding: str | None) -> tuple[bytes, str | None]:

@@ -34,7 +34,6 @@ from perceptrons.distributed.mixing import (
 )
 from perceptrons.distributed.mixing_theorem import bound_of_run
 from perceptrons.distributed.shards import PreparedModel, Shards
-from perceptrons.engine.passes.average import SCALE
 from perceptrons.engine.streaming.resuming import MIXINGS, Mixing, check_mixed_place
 from perceptrons.engine.training.base import has_learned, learner_of, set_learner, unchanged_on_error
 from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome, Trainee, new_row
@@ -359,7 +358,7 @@ class MixedFit(Trainee):
         if isinstance(weights, Weights):
             now = view(weights)
             now.w[:], now.rest[:] = w.T, rest
-            weights.arrays["clock"][:, SCALE] = 1.0
+            weights.arrays["state"]["scale"] = 1.0
         else:
             weights.w, weights.arcs = w, rest
         scores = [part for part in self.data.ask(M.accuracy, common_weights(weights)) if part[1]]

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from perceptrons.engine.passes.average import MASS, SCALE, SEEN, TOTAL, find_moved
+from perceptrons.engine.passes.average import find_moved
 from perceptrons.engine.training.epochs import Counts
-from perceptrons.engine.training.weights import NEW_CLOCK, Weights
+from perceptrons.engine.training.weights import NEW_STATE, Weights
 from perceptrons.sequence.chain_weights import ChainWeights, runs
 
 AnyWeights = Weights | ChainWeights
@@ -59,9 +59,9 @@ def view(weights: AnyWeights) -> WeightView:
         rows = features * weights.n_labels + labels
         return WeightView(rows, w[:, None], late[:, None], weights.arcs, weights.late_arcs, t, t, np.ones(1))
     d, arrays = weights.n_features, weights.arrays
-    w, late, clock = arrays["w"][:, :d].T, arrays["late_w"][:, :d].T, arrays["clock"]
+    w, late, state = arrays["w"][:, :d].T, arrays["lazy_sum_w"][:, :d].T, arrays["state"]
     return WeightView(
-        None, w, late, arrays["b"], arrays["late_b"], clock[:, SEEN], clock[:, MASS], clock[:, SCALE]
+        None, w, late, arrays["b"], arrays["lazy_sum_b"], state["n_seen"], state["mass"], state["scale"]
     )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ class CommonWeights(NamedTuple):
     rows: np.ndarray | None  # numbers of the rows in w; None: all
     w: np.ndarray
     rest: np.ndarray
-    has_own_clocks: bool  # of every output
+    has_own_states: bool  # of every output
     one: float  # square of the constant feature of a linear model
     order: str  # of the matrix in memory, "C" or "F"
 
@@ -104,8 +104,8 @@ class CommonWeights(NamedTuple):
             tall[:] = 0
             tall[self.rows] = self.w
         weights = Weights(tall.T, self.rest.copy(), one=self.one)
-        if self.has_own_clocks:
-            weights.own_clocks()
+        if self.has_own_states:
+            weights.separate_states()
         return weights
 
     def matrix(self, rows: np.ndarray | None) -> np.ndarray:
@@ -129,7 +129,7 @@ def common_weights(weights: AnyWeights) -> CommonWeights:
         rows=None if sends_all else used if rows is None else rows[used],
         w=w.copy() if sends_all else w[used],
         rest=rest.copy(),
-        has_own_clocks=is_linear and len(seen) > 1,
+        has_own_states=is_linear and len(seen) > 1,
         one=weights.one if isinstance(weights, Weights) else 0.0,
         order="F" if is_linear and w.flags.c_contiguous else "C",
     )
@@ -250,7 +250,7 @@ def mix(weights: AnyWeights, change: Change) -> None:
         set_chain_weights(weights, common.rows, common.w, common.late)
         weights.t += change.t
     else:
-        weights.arrays["clock"][:, (SEEN, MASS, TOTAL)] = seen[:, None]
+        set_examples_seen(weights, seen)
         weights.arrays["t"] += change.t
 
 
@@ -262,8 +262,14 @@ def apply_scale(weights: AnyWeights) -> None:
     summed = now.mass * now.w - now.late
     now.w[:] = now.w * now.scale.astype(now.w.dtype)
     now.late[:] = now.seen * now.w - summed
-    clock = weights.arrays["clock"] = np.tile(NEW_CLOCK, (len(now.seen), 1))
-    clock[:, (SEEN, MASS, TOTAL)] = now.seen[:, None]
+    weights.arrays["state"] = np.tile(NEW_STATE, len(now.seen))
+    set_examples_seen(weights, now.seen)
+
+
+def set_examples_seen(weights: Weights, n_seen: np.ndarray) -> None:
+    """Let the average count this many examples, whose weights had the scale 1."""
+    for field in ("n_seen", "mass", "total"):
+        weights.arrays["state"][field] = n_seen
 
 
 def mixing_weights(reports: Sequence[PassReport], is_uniform: bool) -> list[float]:

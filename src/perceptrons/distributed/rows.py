@@ -27,18 +27,25 @@ from perceptrons.distributed.shards import (
     read_partitions,
     refuse_options,
 )
+from perceptrons.engine.passes.steps import Examples
 from perceptrons.engine.streaming.blocks import blocks_of
 from perceptrons.engine.streaming.cache import ArrayFile, Cache
 from perceptrons.engine.training.base import learner_of, seed_of
 from perceptrons.engine.training.epochs import Counts, hold_out, visiting_order
-from perceptrons.engine.training.example_weights import balanced_weights, check_weights
 from perceptrons.engine.training.inputs import as_rows, check_matrix, once_each
-from perceptrons.engine.training.labels import Target, check_named, in_order, merge, read_classes, read_target
+from perceptrons.engine.training.labels import (
+    Target,
+    balanced_weights,
+    check_named,
+    check_weights,
+    in_order,
+    merge,
+    read_classes,
+    read_target,
+)
 from perceptrons.engine.training.learner import LinearFit, LinearLearner
 from perceptrons.engine.training.matrices import widened
-from perceptrons.engine.training.one_pass import Examples
-from perceptrons.engine.training.parameters import check_choices, check_unchanged, method_of, penalty_of
-from perceptrons.engine.training.rule import Method
+from perceptrons.engine.training.parameters import Method, check_choices, check_unchanged, method_of, penalty_of
 from perceptrons.engine.training.units import Moments, moments
 from perceptrons.engine.training.weights import Weights
 from perceptrons.features import Columns

@@ -4,7 +4,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,8 +15,19 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from perceptrons.export.onnx_graph import Feeds, check_words, rule_outputs, scores_of_rows, word_input, word_rows
-from perceptrons.export.onnx_writer import OPSETS, ContainerNodes, Nodes, class_type, required_package
+from perceptrons.export.onnx_graph import (
+    OPSETS,
+    Feeds,
+    Nodes,
+    Value,
+    check_words,
+    class_type,
+    required_package,
+    rule_outputs,
+    scores_of_rows,
+    word_input,
+    word_rows,
+)
 from perceptrons.export.parts import (
     COLUMNS_INSTEAD,
     NO_VALUE,
@@ -37,6 +48,10 @@ from perceptrons.sequence import SequencePerceptron
 OURS = (Perceptron, KernelPerceptron, SequencePerceptron)
 # skl2onnx cuts words of ASCII only. This is \w\w+ for onnxruntime's regular expressions, in which \w is ASCII.
 SKLEARN_WORDS, UNICODE_WORDS = r"(?u)\b\w\w+\b", r"[\p{L}\p{N}_][\p{L}\p{N}_]+"
+
+Scope: TypeAlias = Any  # this and the next two are of skl2onnx, which has no types
+Operator: TypeAlias = Any
+Container: TypeAlias = Any
 
 
 def is_own_graph(model: Any) -> bool:
@@ -240,63 +255,79 @@ def _last_step(model: Any) -> Any:
 # ---- steps of scikit-learn whose graphs by skl2onnx are not valid in double precision
 
 
-def _set_step_type(operator: Any) -> None:
+def _set_step_type(operator: Operator) -> None:
     types = required_package("skl2onnx").common.data_types
     number_type = type(types.guess_tensor_type(operator.inputs[0].type))
     cell_type = types.StringTensorType if _takes_strings(operator) else number_type
     operator.outputs[0].type = cell_type([None, len(operator.raw_operator.get_feature_names_out())])
 
 
-def _convert_polynomial(scope: Any, operator: Any, container: Any) -> None:
+def _convert_polynomial(scope: Scope, operator: Operator, container: Container) -> None:
     """Multiply columns: a column per factor of the products with most factors, filled up with 1."""
     nodes, powers = ContainerNodes(scope, container), operator.raw_operator.powers_
-    X = _input_matrix(nodes, operator)
+    X = nodes.input_matrix(operator)
     n_columns = powers.shape[1]
-    ones = nodes.add("Add", nodes.add("Mul", nodes.column(X, 0), nodes.double(0.0)), nodes.double(1.0))
-    X = nodes.concat([X, ones], 1)
+    X = nodes.concat([X, X.column(0) * 0.0 + 1.0], 1)
     factors = np.full((len(powers), max(1, int(powers.sum(axis=1).max()))), n_columns)
     for row, power in zip(factors, powers, strict=True):
         row[: power.sum()] = np.repeat(np.arange(n_columns), power)
-    product = nodes.add("Gather", X, nodes.int64(factors[:, 0]), axis=1)
+    product = X.take(factors[:, 0])
     for column in factors.T[1:]:
-        product = nodes.add("Mul", product, nodes.add("Gather", X, nodes.int64(column), axis=1))
-    _assign_output(nodes, product, operator)
-    nodes.move_to_container()
+        product = product * X.take(column)
+    nodes.finish(operator, product)
 
 
-def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
+def _convert_imputer(scope: Scope, operator: Operator, container: Container) -> None:
     """Fill missing numbers, or missing strings, which are NO_VALUE."""
     step, nodes = operator.raw_operator, ContainerNodes(scope, container)
     if step.add_indicator or any(value is None or value != value for value in step.statistics_.tolist()):
         raise ExportError(f"{step} adds indicators or drops columns, which cannot be exported: use other options.")
     missing = step.missing_values
     if _takes_strings(operator):
-        cells = nodes.concat([variable.full_name for variable in operator.inputs], 1)
-        encoding = {"keys_strings": [missing if isinstance(missing, str) else NO_VALUE], "values_int64s": [1]}
-        code = nodes.add("LabelEncoder", cells, domain="ai.onnx.ml", default_int64=0, **encoding)
+        cells = nodes.concat([Value(nodes, variable.full_name) for variable in operator.inputs], 1)
+        code = nodes.code_of(cells, {missing if isinstance(missing, str) else NO_VALUE: 1})
         fills = nodes.constant(np.array(step.statistics_, object))
-        filled = nodes.add("Where", nodes.add("Equal", code, nodes.int64(1)), fills, cells)
-        nodes.assign(filled, operator.outputs[0].full_name)
+        nodes.finish(operator, code.equals(nodes.int64(1)).where(fills, cells))
     else:
-        X = _input_matrix(nodes, operator)
-        is_missing = nodes.add("IsNaN", X) if missing != missing else nodes.add("Equal", X, nodes.double(missing))
-        _assign_output(nodes, nodes.add("Where", is_missing, nodes.double(step.statistics_), X), operator)
-    nodes.move_to_container()
+        X = nodes.input_matrix(operator)
+        is_missing = X.do("IsNaN") if missing != missing else X.equals(missing)
+        nodes.finish(operator, is_missing.where(step.statistics_, X))
 
 
-def _takes_strings(operator: Any) -> bool:
+def _takes_strings(operator: Operator) -> bool:
     return isinstance(operator.inputs[0].type, required_package("skl2onnx").common.data_types.StringTensorType)
 
 
-def _input_matrix(nodes: Nodes, operator: Any) -> str:
-    """Return the inputs of an operator as one matrix of doubles."""
-    return nodes.concat([nodes.add("Cast", variable.full_name, to=nodes.DOUBLE) for variable in operator.inputs], 1)
+class ContainerNodes(Nodes):
+    """Nodes for a graph that skl2onnx converts."""
 
+    def __init__(self, scope: Scope, container: Container) -> None:
+        super().__init__()
+        self._scope, self._container = scope, container
 
-def _assign_output(nodes: ContainerNodes, value: str, operator: Any, output: int = 0) -> None:
-    """Give an output of an operator its value, in its type."""
-    code = required_package("skl2onnx").common.data_types.guess_proto_type(operator.outputs[output].type)
-    nodes.assign(nodes.add("Cast", value, to=code), operator.outputs[output].full_name)
+    def _name(self, name: str) -> str:
+        return str(self._scope.get_unique_variable_name(f"perceptrons/{name}"))
+
+    def input_matrix(self, operator: Operator) -> Value:
+        """Return the inputs of an operator as one matrix of doubles."""
+        return self.concat([Value(self, variable.full_name).to_double() for variable in operator.inputs], 1)
+
+    def finish(self, operator: Operator, *values: Value) -> None:
+        """Give the outputs of an operator their values, in their types, and hand all nodes over to skl2onnx."""
+        types = required_package("skl2onnx").common.data_types
+        for output, value in zip(operator.outputs, values, strict=False):
+            if not isinstance(output.type, types.StringTensorType):
+                value = value.do("Cast", to=types.guess_proto_type(output.type))
+            self.assign(value, output.full_name)
+        for tensor in self.constants:
+            content = list(tensor.string_data) or tensor  # skl2onnx copies the numbers of a tensor, but no strings
+            self._container.add_initializer(tensor.name, tensor.data_type, list(tensor.dims), content)
+        for node in self.nodes:
+            attributes = {one.name: self._helper.get_attribute_value(one) for one in node.attribute}
+            self._container.add_node(
+                node.op_type, list(node.input), list(node.output), op_domain=node.domain,
+                op_version=OPSETS[node.domain], name=self._scope.get_unique_operator_name(node.op_type), **attributes,
+            )  # fmt: skip
 
 
 # ---- our estimators in graphs of skl2onnx
@@ -320,7 +351,7 @@ def _alias(estimator: type) -> str:
     return f"Perceptrons{estimator.__name__}"
 
 
-def _declare_all_outputs(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> list[Any]:
+def _declare_all_outputs(scope: Scope, model: Any, inputs: Any, custom_parsers: Any = None) -> list[Any]:
     """Declare the outputs label and scores, and probabilities if the model is calibrated."""
     guess_type = required_package("skl2onnx").common.data_types.guess_tensor_type
     operator = scope.declare_local_operator(_alias(type(model)), model)
@@ -337,12 +368,12 @@ def _classifier_parts(model: Any) -> ModelParts:
     return parts
 
 
-def _has_scores_by_row(operator: Any, parts: ModelParts) -> bool:
+def _has_scores_by_row(operator: Operator, parts: ModelParts) -> bool:
     """Return whether the scores of two classes are one number per row, as in `decision_function`."""
     return parts.is_binary and str(operator.outputs[1].raw_name) == "scores"
 
 
-def _set_classifier_types(operator: Any) -> None:
+def _set_classifier_types(operator: Operator) -> None:
     types = required_package("skl2onnx").common.data_types
     parts = _classifier_parts(operator.raw_operator)
     shape = [None, len(parts.classes)]
@@ -359,32 +390,27 @@ def _set_classifier_types(operator: Any) -> None:
         operator.outputs[1].type = number_type([None])
 
 
-def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
+def _convert_classifier(scope: Scope, operator: Operator, container: Container) -> None:
     parts, nodes = _classifier_parts(operator.raw_operator), ContainerNodes(scope, container)
-    outputs = rule_outputs(nodes, parts, scores_of_rows(nodes, _input_matrix(nodes, operator), parts))
-    nodes.assign(outputs.label, operator.outputs[0].full_name)
-    scores = outputs.scores
+    outputs = rule_outputs(parts, scores_of_rows(nodes.input_matrix(operator), parts))
+    scores, probabilities = outputs.scores, outputs.probabilities
     if parts.is_binary and not _has_scores_by_row(operator, parts):  # one column per class
-        column = nodes.add("Reshape", scores, nodes.int64([-1, 1]))
-        scores = nodes.concat([nodes.add("Neg", column), column], 1)
+        column = scores.reshape(-1, 1)
+        scores = nodes.concat([-column, column], 1)
+    numbers = [scores] if probabilities is None else [scores, probabilities]
     needs_scores = container.get_options(operator.raw_operator, {"raw_scores": False}, fail=False)["raw_scores"]
-    numbers = [scores, outputs.probabilities]
-    if len(operator.outputs) == 2:
-        numbers = [scores if needs_scores or outputs.probabilities is None else outputs.probabilities]
-    for k, value in enumerate(numbers, 1):
-        if k < len(operator.outputs):
-            _assign_output(nodes, str(value), operator, k)
-    nodes.move_to_container()
+    if len(operator.outputs) == 2 and not needs_scores:
+        numbers = numbers[-1:]
+    nodes.finish(operator, outputs.label, *numbers)
 
 
-def _set_text_type(operator: Any) -> None:
+def _set_text_type(operator: Operator) -> None:
     types = required_package("skl2onnx").common.data_types
     operator.outputs[0].type = types.FloatTensorType([None, columns_of_text(operator.raw_operator).n_columns])
 
 
-def _convert_text(scope: Any, operator: Any, container: Any) -> None:
+def _convert_text(scope: Scope, operator: Operator, container: Container) -> None:
     text, nodes = operator.raw_operator, ContainerNodes(scope, container)
     words = TextInputs(text, columns_of_text(text))
     check_words(words)
-    _assign_output(nodes, word_rows(nodes, operator.inputs[0].full_name, words), operator)
-    nodes.move_to_container()
+    nodes.finish(operator, word_rows(Value(nodes, operator.inputs[0].full_name), words))

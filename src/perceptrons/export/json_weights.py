@@ -12,7 +12,15 @@ import scipy.sparse as sp
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.feature_names import ColumnNames
-from perceptrons.export.parts import ColumnInputs, Inputs, ModelParts, TaggerParts, TextInputs
+from perceptrons.export.parts import (
+    ColumnInputs,
+    Inputs,
+    ModelParts,
+    TaggerParts,
+    TextInputs,
+    VoteUpdates,
+    calibration_curves,
+)
 from perceptrons.features import Columns, HashedText
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
@@ -62,9 +70,8 @@ def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
         slope = arrays["slope"]
         offset = arrays.get("offset", np.zeros(len(slope)))
         return {"method": calibration.method, "slope": _list(slope), "offset": _list(offset)}
-    ends = np.cumsum(arrays["corners"])[:-1]
-    curves = zip(np.split(arrays["scores"], ends), np.split(arrays["shares"], ends), strict=True)
-    return {"method": "isotonic", "curves": [np.column_stack(curve).tolist() for curve in curves]}
+    curves = [np.column_stack(curve).tolist() for curve in calibration_curves(arrays)]
+    return {"method": "isotonic", "curves": curves}
 
 
 def _rows(parts: ModelParts) -> list[Any]:
@@ -92,7 +99,7 @@ def _inputs(inputs: Inputs) -> dict[str, Any]:
         "categories": inputs.categories,
         "texts": inputs.texts,
         "text": None if inputs.text is None else _text(inputs.text) | {"prefixes": inputs.prefixes},
-        "missing_numbers": list(preparation.words.numbers),
+        "missing_numbers": list(preparation.missing_values.numbers),
         "fills": preparation.fills.tolist(),
         "centres": preparation.centres.tolist(),
         "scales": preparation.scales.tolist(),
@@ -138,7 +145,7 @@ def _scores(parts: ModelParts) -> dict[str, Any]:
         }
     if parts.kind == "linear":
         return {"intercept": _list(model.intercept_), "weights": _weights(model.coef_, parts.inputs)}
-    votes = parts.votes()
+    votes = VoteUpdates(model)
     updates = zip(votes.support_index, votes.y, votes.y_hat, votes.step, strict=True)
     return {
         "intercept": _list(votes.b),

@@ -12,9 +12,8 @@ import numpy as np
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.cells import Roles
 from perceptrons.features.from_memory import preparation_of, read_cells, roles_of
-from perceptrons.features.preparation import Preparation, number_products
+from perceptrons.features.preparation import Preparation
 from perceptrons.features.rows import text_prefixes
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -68,115 +67,98 @@ class CategoryFeatures:
     prefixes: tuple[str, ...]  # of its name: "height*color=", or "color=" and "*shape="
 
 
-@dataclass(frozen=True)
 class TableInputs:
-    """The cells of a table."""
+    """The cells of a table, which was read as `source` says."""
 
-    source: dict[str, Any]
-    columns: Columns
-    n_columns: int
-    preparation: Preparation
-    roles: Roles
-    numbers: list[str]
-    categories: list[str]
-    texts: list[str]
-    prefixes: list[str]
-    text: HashedText | None
-    indicators: list[int]
-    products: list[tuple[int, ...]]  # the numbers whose product every further number is
-    number_columns: list[int]  # -1 for a number without a column; empty if columns are hashed
-    category_features: list[CategoryFeatures]
-    kind: str = "table"
+    kind = "table"
 
-    @property
-    def is_hashed(self) -> bool:
-        return self.columns.bits is not None
+    def __init__(self, source: Any, columns: Columns, n_columns: int) -> None:
+        self.source, self.columns, self.n_columns = dict(source), columns, n_columns
+        self.roles = roles_of(source)
+        self.preparation = preparation = preparation_of(source, self.roles)
+        if preparation.term_weights is not None:
+            raise ExportError(
+                f"The words of the table's texts are weighted by idf, which no export format supports. "
+                f"{COLUMNS_INSTEAD}"
+            )
+        self.is_hashed = columns.bits is not None
+        self.texts = self.roles.texts
+        self.text = _hashed_text(source, columns) if self.texts else None
+        self.prefixes = text_prefixes(self.texts) if source.get("prefix") else []
+        self.numbers = list(preparation.names)
+        self.categories = [*preparation.plain_categories(self.roles.categories), *preparation.derived_categories()]
+        self.indicators = [self.numbers.index(name) for name in preparation.indicators]
+        self.products = preparation.product_factors
+        named = [] if self.is_hashed else columns.names(np.arange(n_columns))
+        column_of = {name: j for j, name in enumerate(named)}
+        # -1 for a number without a column; empty if columns are hashed
+        self.number_columns = [column_of.get(name, -1) for name in preparation.number_names]
+        self.category_features = _category_features(preparation, self.numbers, self.categories, column_of)
 
 
 Inputs = ColumnInputs | TextInputs | TableInputs
 
 
-@dataclass(frozen=True)
 class ModelParts:
-    """A classifier: its inputs, and the model that gives rows of columns their scores."""
+    """A classifier: its inputs, and the model, a Perceptron or a KernelPerceptron, that gives rows their scores.
 
-    inputs: Inputs
-    model: Any  # a Perceptron or a KernelPerceptron
+    Attributes
+    ----------
+    kind : how scores are computed: "linear", by a "kernel", or by "votes" of all weights of training
+    scheme : "joint", "ovr", "ovo", or "labels" for several labels per example
+    is_one_vs_one : whether every pair of classes has a row of weights
+    calibration : how scores become probabilities; None if the calibration was for the scores of other weights
+    """
 
-    @property
-    def kind(self) -> str:
-        """How scores are computed: "linear", by a "kernel", or by "votes" of all weights of training."""
-        if isinstance(self.model, KernelPerceptron):
-            return "kernel"
-        return "votes" if self.model.combine == "vote" else "linear"
+    def __init__(self, inputs: Inputs, model: Any) -> None:
+        learner = learner_of(model)
+        self.inputs, self.model, self.classes, self.scheme = inputs, model, learner.classes, learner.scheme
+        votes = model.combine == "vote"
+        self.kind = "kernel" if isinstance(model, KernelPerceptron) else "votes" if votes else "linear"
+        self.is_multilabel = self.scheme == "labels"
+        self.is_binary = len(self.classes) == 2 and not self.is_multilabel
+        self.is_one_vs_one = len(self.classes) > 2 and self.scheme == "ovo"
+        self.is_positive_at_zero = getattr(model, "zero_score", "mistake") == "positive"
+        calibration: Calibration | None = learner.calibration
+        is_current = calibration is not None and calibration.combine == model.combine
+        self.calibration = calibration if is_current else None
 
-    @property
-    def classes(self) -> np.ndarray:
-        return np.asarray(learner_of(self.model).classes)
 
-    @property
-    def scheme(self) -> str:
-        """ "joint", "ovr", "ovo", or "labels" for several labels per example."""
-        return str(learner_of(self.model).scheme)
+class VoteUpdates:
+    """All weights of the training of a voting model, stored as the updates that lead from each version to the next."""
 
-    @property
-    def is_multilabel(self) -> bool:
-        return self.scheme == "labels"
-
-    @property
-    def is_binary(self) -> bool:
-        return not self.is_multilabel and len(self.classes) == 2
-
-    @property
-    def is_one_vs_one(self) -> bool:
-        """Whether every pair of classes has a row of weights."""
-        return self.scheme == "ovo" and len(self.classes) > 2
-
-    @property
-    def is_positive_at_zero(self) -> bool:
-        return getattr(self.model, "zero_score", "mistake") == "positive"
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """How scores become probabilities; None if the calibration was for the scores of other weights."""
-        calibration: Calibration | None = learner_of(self.model).calibration
-        return calibration if calibration is not None and calibration.combine == self.model.combine else None
-
-    def votes(self) -> "Votes":
-        learner = learner_of(self.model)
+    def __init__(self, model: Perceptron) -> None:
+        learner = learner_of(model)
         learner.check_holds("vote")
         weights, votes = learner.weights, learner.votes
-        (w, b), log = weights.start(), votes.log
-        index, y, y_hat = (log[:, column].astype(np.int64) for column in (1, 2, 3))
-        support, counts = votes.matrix(w.shape[1]), votes.counts(weights.t)
-        return Votes(w, b, float(weights.one), support, index, y, y_hat, log[:, 4], counts, weights.t)
+        assert votes is not None
+        self.w, self.b = weights.start()  # before the first update
+        self.one = float(weights.one)  # the square of the constant feature, part of the product of any two examples
+        self.support = votes.matrix(self.w.shape[1])  # array or CSR (n_support, n_columns)
+        # of every update, its support vector, the true class and the predicted one, and how far it went
+        self.support_index, self.y, self.y_hat = (votes.log[:, column].astype(np.int64) for column in (1, 2, 3))
+        self.step = votes.log[:, 4]
+        self.t = weights.t
+        self.counts = votes.counts(self.t)  # (n_updates + 1,): how long every version survived
 
 
-@dataclass(frozen=True)
-class Votes:
-    """All weights of training, stored as the updates that lead from each version to the next."""
-
-    w: np.ndarray  # before the first update
-    b: np.ndarray
-    one: float  # the square of the constant feature, which the product of any two examples contains
-    support: Any  # array or CSR (n_support, n_columns)
-    support_index: np.ndarray  # (n_updates,): the support vector of every update
-    y: np.ndarray
-    y_hat: np.ndarray
-    step: np.ndarray
-    counts: np.ndarray  # (n_updates + 1,): how long every version survived
-    t: float
+def calibration_curves(arrays: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the scores and the shares at the corners of each curve of an isotonic calibration."""
+    ends = np.cumsum(arrays["corners"])[:-1]
+    return list(zip(np.split(arrays["scores"], ends), np.split(arrays["shares"], ends), strict=True))
 
 
-@dataclass(frozen=True)
 class TaggerParts:
     """The parts of a tagger: scores of labels by the features of a token, and of arcs between labels."""
 
-    w: np.ndarray  # (n_features, n_labels)
-    arcs: np.ndarray  # (n_labels + 1, n_labels + 1): from and to, the last for both ends; -inf is forbidden
-    names: list[str] | None
-    classes: np.ndarray
-    combine: str
+    def __init__(self, tagger: SequencePerceptron) -> None:
+        learner = learner_of(tagger)
+        names, barrier = learner.features.names(), learner.limits(tagger, stream=True).barrier
+        self.w = np.ascontiguousarray(tagger.coef_.T)  # (n_features, n_labels)
+        # (n_labels + 1, n_labels + 1): from and to, the last for both ends; -inf is forbidden
+        self.arcs = np.asarray(learner.predicting(tagger.combine)[1] + barrier, np.float64)
+        self.names = None if names is None else [str(name) for name in names]
+        self.classes, self.combine = learner.classes.copy(), tagger.combine
 
 
 def parts_of(model: Any, inputs: str = "raw") -> ModelParts | TaggerParts:
@@ -189,7 +171,7 @@ def parts_of(model: Any, inputs: str = "raw") -> ModelParts | TaggerParts:
     if hasattr(model, "steps"):
         return _pipeline_parts(model, inputs)
     if isinstance(model, SequencePerceptron):
-        return _tagger_parts(model)
+        return TaggerParts(model)
     if not isinstance(model, Perceptron | KernelPerceptron):
         raise ExportError(
             f"A {type(model).__name__} cannot be exported: give a Perceptron, a KernelPerceptron, a SequencePerceptron "
@@ -221,12 +203,16 @@ def _model_inputs(model: Any, inputs: str) -> Inputs:
         return ColumnInputs(n, names)
     source = model.source_
     if inputs == "raw" and source.get("format") == "text":
-        options = dict(source.get("text") or {})
-        hashing = {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
-        return TextInputs(HashedText(**options | hashing), columns)
+        return TextInputs(_hashed_text(source, columns), columns)
     if inputs == "raw" and "numbers" in source:
-        return table_inputs(source, columns, n)
+        return TableInputs(source, columns, n)
     return ColumnInputs(n, columns.names(np.arange(n)) if columns.bits is None else None, columns)
+
+
+def _hashed_text(source: Any, columns: Columns) -> HashedText:
+    """Return how texts are cut into words for a model."""
+    hashing = {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
+    return HashedText(**dict(source.get("text") or {}) | hashing)
 
 
 def columns_of_text(text: HashedText) -> Columns:
@@ -247,15 +233,15 @@ def _pipeline_parts(pipeline: Any, inputs: str) -> ModelParts:
         raise ExportError("A pipeline that ends with a tagger cannot be exported: export the tagger.")
     if inputs == "columns":
         return last
-    n_columns = last.inputs.n_columns
+    n_columns, first = last.inputs.n_columns, steps[0][1]
     first_inputs: TextInputs | TableInputs | None = None
     scalings = []
     for name, step in steps[:-1]:
         kind = type(step).__name__
-        if kind == "HashedText" and step is steps[0][1]:
+        if kind == "HashedText" and step is first:
             first_inputs = TextInputs(step, columns_of_text(step))
-        elif kind == "TableFeatures" and step is steps[0][1]:
-            first_inputs = table_inputs(step.source_, step.columns_, n_columns)
+        elif kind == "TableFeatures" and step is first:
+            first_inputs = TableInputs(step.source_, step.columns_, n_columns)
         elif kind in SCALERS and type(step).__module__.startswith("sklearn.") and not getattr(step, "clip", False):
             scalings.append(SCALERS[kind](step))
         else:
@@ -265,12 +251,12 @@ def _pipeline_parts(pipeline: Any, inputs: str) -> ModelParts:
         shift, scale = shift + step_shift / scale, scale * step_scale
     is_scaled = bool((shift != 0).any() or (scale != 1).any())
     if first_inputs is not None and is_scaled:
-        raise ExportError(f"A scaler after {type(steps[0][1]).__name__} cannot be exported. {COLUMNS_INSTEAD}")
+        raise ExportError(f"A scaler after {type(first).__name__} cannot be exported. {COLUMNS_INSTEAD}")
     if first_inputs is not None:
         return ModelParts(first_inputs, last.model)
     names = last.inputs.names if isinstance(last.inputs, ColumnInputs) else None
-    if hasattr(steps[0][1], "feature_names_in_"):
-        names = [str(name) for name in steps[0][1].feature_names_in_]
+    if hasattr(first, "feature_names_in_"):
+        names = [str(name) for name in first.feature_names_in_]
     scaling = (shift, scale) if is_scaled else (None, None)
     return ModelParts(ColumnInputs(n_columns, names, None, *scaling), last.model)
 
@@ -286,54 +272,7 @@ SCALERS: dict[str, Any] = {  # what is subtracted, and what multiplies the diffe
 }
 
 
-def _tagger_parts(tagger: SequencePerceptron) -> TaggerParts:
-    learner = learner_of(tagger)
-    barrier = learner.limits(tagger, stream=True).barrier
-    names = learner.features.names()
-    arcs = np.asarray(learner.predicting(tagger.combine)[1] + barrier, np.float64)
-    return TaggerParts(
-        np.ascontiguousarray(tagger.coef_.T), arcs, None if names is None else [str(name) for name in names],
-        learner.classes.copy(), tagger.combine,
-    )  # fmt: skip
-
-
 # ---- tables
-
-
-def table_inputs(source: Any, columns: Columns, n: int) -> TableInputs:
-    """Return the inputs of a model that was trained on tables which were read as `source` says."""
-    roles = roles_of(source)
-    preparation = preparation_of(source, roles)
-    if preparation.term_weights is not None:
-        raise ExportError(
-            f"The words of the table's texts are weighted by idf, which no export format supports. {COLUMNS_INSTEAD}"
-        )
-    derived = preparation.derived
-    plain = [name for name in roles.categories if name not in {*derived.dates, *derived.flags}]
-    numbers, categories = list(preparation.names), [*plain, *derived.categories()]
-    text = None
-    if roles.texts:
-        hashing = {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
-        text = HashedText(**dict(source.get("text") or {}) | hashing)
-    column_of = {} if columns.bits is not None else {name: j for j, name in enumerate(columns.names(np.arange(n)))}
-    return TableInputs(
-        dict(source), columns, n, preparation, roles, numbers, categories, roles.texts,
-        text_prefixes(roles.texts) if source.get("prefix") else [], text,
-        [numbers.index(name) for name in preparation.indicators], _products(preparation, numbers),
-        [column_of.get(name, -1) for name in preparation.number_names],
-        _category_features(preparation, numbers, categories, column_of),
-    )  # fmt: skip
-
-
-def _products(preparation: Preparation, numbers: list[str]) -> list[tuple[int, ...]]:
-    """Return the indices of the factors of every power and product, in the order of `number_products`."""
-    index = {name: k for k, name in enumerate(numbers)}
-    bases, products = preparation.columns_with_powers(), preparation.products
-    powers = [(index[name],) * power for power in range(2, products.powers + 1) for name in bases]
-    pairs = [(index[a], index[b]) for a, b in products.pairs if a in index and b in index]
-    _, names = number_products(np.empty((0, len(numbers))), numbers, bases, products)
-    assert len(names) == len(powers) + len(pairs)
-    return powers + pairs
 
 
 def _category_features(
@@ -345,7 +284,7 @@ def _category_features(
     features = [
         CategoryFeatures(-1, k, -1, _by_value(f"{name}=", column_of), (f"{name}=",)) for name, k in index.items()
     ]
-    for first, second in preparation.products.pairs:
+    for first, second in preparation.pairs:
         if first in index and second in index:
             prefixes = f"{first}=", f"*{second}="
             columns = _by_two_values(*prefixes, column_of)

@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from perceptrons.features.columns import Columns
-from perceptrons.features.hashed import HashedFeatures
+from perceptrons.features.hashed import HashedFeatures, HashedText
 from perceptrons.features.scaler import RunningScaler
-from perceptrons.features.text import HashedText
 
 __all__ = ["Columns", "HashedFeatures", "HashedText", "RunningScaler", "TableFeatures"]
 

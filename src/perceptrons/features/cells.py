@@ -46,13 +46,39 @@ class ListColumn(NamedTuple):
 class TextColumn(NamedTuple):
     """Texts in one array of bytes: that of row i is content[begin[i]:end[i]]."""
 
-    content: np.ndarray
+    content: np.ndarray  # uint8
     begin: np.ndarray
     end: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Iterable[str | bytes]) -> "TextColumn":
+        """Return texts as one array. Half a surrogate pair has no UTF-8, so its bytes are those of no character."""
+        encoded = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts]
+        ends = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=ends[1:])
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), ends[:-1], ends[1:])
 
     def texts(self) -> list[bytes]:
         content = self.content.tobytes()
         return [content[begin:end] for begin, end in zip(self.begin.tolist(), self.end.tolist(), strict=True)]
+
+    def checked(self) -> "TextColumn":
+        """Return the arrays in the types that compiled loops take. Raise ValueError if a text leaves the content."""
+        content, begin, end = self.content, np.array(self.begin, np.int64), np.array(self.end, np.int64)
+        is_valid = begin.ndim == 1 and begin.shape == end.shape and content.ndim == 1 and content.dtype == np.uint8
+        if not is_valid or bool((begin < 0).any() or (begin > end).any() or (end > len(content)).any()):
+            raise ValueError(f"Texts must lie within the content, which has {content.size} bytes.")
+        content = np.ascontiguousarray(content).view(np.ndarray)
+        content.flags.writeable = False
+        return TextColumn(content, begin, end)
+
+
+class SingleColumn(NamedTuple):
+    """Features of which a row has one, or none: which of the names, -1 for none, and its value (None: 1)."""
+
+    codes: np.ndarray  # int32 (rows,)
+    names: list[str]
+    amounts: np.ndarray | None = None  # float64 (rows,)
 
 
 class Contents(NamedTuple):
@@ -92,17 +118,8 @@ class Contents(NamedTuple):
         )
 
 
-def strings_of(texts: Iterable[bytes]) -> TextColumn:
-    """Return texts as one array of bytes."""
-    texts = list(texts)
-    ends = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=ends[1:])
-    return TextColumn(np.frombuffer(b"".join(texts), np.uint8), ends[:-1], ends[1:])
-
-
 NOT_A_NUMBER = "is not a number: correct it, or list the key in categories (--categories)"
 ELSE = "convert it to numbers or strings, or leave it out with ignore (--ignore)"
-NUMBER, CATEGORY, TEXT, LABEL, IGNORED = range(5)
 NEVER = Missing.of((), fill=False)
 
 
@@ -164,35 +181,27 @@ class MisfitError(Exception):
     """A value that does not fit its key."""
 
 
-class Distinct:
-    """Strings, or tuples of them, as codes, in order of coming."""
-
-    def __init__(self, n: int):
-        self.codes, self.number_of = np.full(n, -1, np.int32), dict[Any, int]()
-
-    def add(self, row: int, text: str | tuple[str, ...]) -> None:
-        self.codes[row] = self.number_of.setdefault(text, len(self.number_of))
-
-    def coded(self) -> CodedColumn:
-        return CodedColumn(self.codes, list(self.number_of))
-
-
 class Entries:
-    """Features of which a row has any number, in order of coming."""
+    """Texts by row, in order of coming: a row may have any number of them."""
 
     def __init__(self) -> None:
         self.rows, self.codes, self.amounts = list[int](), list[int](), list[float]()
-        self.number_of: dict[str, int] = {}
+        self._code_of: dict[Any, int] = {}  # of each distinct text, or tuple of texts
 
-    def add(self, row: int, name: str, amount: float) -> None:
+    def add(self, row: int, text: str | tuple[str, ...], amount: float = 1.0) -> None:
         self.rows.append(row)
-        self.codes.append(self.number_of.setdefault(name, len(self.number_of)))
+        self.codes.append(self._code_of.setdefault(text, len(self._code_of)))
         self.amounts.append(amount)
 
-    def as_column(self) -> ListColumn:
-        return ListColumn(
-            np.array(self.rows), np.array(self.codes, np.int32), np.array(self.amounts), list(self.number_of)
-        )
+    def as_list_column(self) -> ListColumn:
+        codes = np.array(self.codes, np.int32)
+        return ListColumn(np.array(self.rows), codes, np.array(self.amounts), list(self._code_of))
+
+    def as_coded_column(self, n: int) -> CodedColumn:
+        """Return the text of each of n rows, which has one at most."""
+        codes = np.full(n, -1, np.int32)
+        codes[self.rows] = self.codes
+        return CodedColumn(codes, list(self._code_of))
 
 
 class Collector:
@@ -200,75 +209,72 @@ class Collector:
 
     def __init__(self, n: int, schema: RecordSchema):
         roles = schema.roles
-        self.schema = schema
+        self.schema, self._n, self._required = schema, n, roles.required()
         absent = np.nan if schema.missing.texts else 0.0
         self.numbers = np.full((n, 0 if schema.sparse else len(roles.numbers)), absent)
-        self._categories = {} if schema.sparse else {name: Distinct(n) for name in roles.categories}
-        self._texts = [[""] * n for _ in roles.texts]
-        self._labels = Distinct(n)
-        self._lists = {name: Entries() for name in roles.categories}
-        self._others = Entries()
-        columns_by_role = ((NUMBER, roles.numbers), (CATEGORY, roles.categories), (TEXT, roles.texts))
-        self.role_of = {name: (role, place) for role, names in columns_by_role for place, name in enumerate(names)}
-        self._required = roles.required()
-        self.role_of |= dict.fromkeys(schema.ignore, (IGNORED, 0))
-        if roles.label is not None:
-            self.role_of[roles.label] = LABEL, 0
+        self._place_of = {name: place for place, name in enumerate(roles.numbers)}
+        self._categories, self._lists = ({name: Entries() for name in roles.categories} for _ in range(2))
+        self._texts = {name: [""] * n for name in roles.texts}
+        self._labels, self._others = Entries(), Entries()
+        self.names = {*roles.features, *schema.ignore} | ({roles.label} if roles.label is not None else set())
 
     def take(self, row: int, record: Mapping[str, object]) -> Misfit | None:
         """Put the values of a record where they belong; returns the first that does not fit."""
         names_seen: set[str] = set()
         path: tuple[str, ...] = ()
+        label = self.schema.roles.label
         try:
             for path, value, twice in leaves(record):
                 name = ".".join(path)
-                role, place = self.role_of.get(name, (None, 0))
-                if role == IGNORED or (role is None and self.schema.closed):
+                if name != label and (name in self.schema.ignore or (self.schema.closed and name not in self.names)):
                     continue
                 if twice or name in names_seen:
                     raise MisfitError("the key appears twice: remove one")
                 names_seen.add(name)
-                self.put(row, name, role, place, value)
+                self.put(row, name, value)
             for name in self._required:
-                if name not in names_seen:  # missing, as null is
+                if name not in names_seen and name not in self.schema.ignore:  # missing, as null is
                     path = (name,)
-                    self.put(row, name, *self.role_of[name], None)
+                    self.put(row, name, None)
         except MisfitError as error:
             name = ".".join(path)
-            hint = did_you_mean(name, record.keys() - self.role_of.keys()) if name not in names_seen else ""
+            hint = did_you_mean(name, record.keys() - self.names) if name not in names_seen else ""
             return Misfit(path, f"key {shown(name)}{hint}: {error}")
-        label = self.schema.roles.label
         if self.schema.need_labels and label not in names_seen and not self.schema.several:
             return Misfit((), f"there is no label (key {shown(str(label))}): add one, or remove the record")
         return None
 
-    def put(self, row: int, name: str, role: int | None, place: int, value: object) -> None:
+    def put(self, row: int, name: str, value: object) -> None:
         """Put a value where it belongs. Raises MisfitError."""
-        if role == NUMBER and not self.schema.sparse:
-            self.numbers[row, place] = self._number(value)
-        elif role == CATEGORY and isinstance(value, list):
+        roles, is_sparse = self.schema.roles, self.schema.sparse
+        if name == roles.label:
+            self._labels.add(row, self._label(value))
+        elif name in self._place_of and not is_sparse:
+            self.numbers[row, self._place_of[name]] = self._number(value)
+        elif name in self._categories and isinstance(value, list):
             _put_list(self._lists[name], row, name, value)
-        elif role == CATEGORY and self.schema.sparse:
-            self._others.add(row, f"{name}={_text(value)}", 1.0)
-        elif role == CATEGORY:
+        elif name in self._categories and is_sparse:
+            self._others.add(row, f"{name}={_text(value)}")
+        elif name in self._categories:
             text = _text(value)
             self._categories[name].add(row, text.strip() if self.schema.strip else text)
-        elif role == TEXT:
-            self._texts[place][row] = _text(value)
-        elif role == LABEL and isinstance(value, list):
-            self._labels.add(row, tuple(_one_label(item) for item in value))
-        elif role == LABEL:
-            text = _text(value).strip()
-            if self.schema.need_labels and not is_label(text) and not (self.schema.several and not text):
-                raise MisfitError(f"{no_label(text)}: add one, or remove the record")
-            self._labels.add(row, text)
-        elif role == NUMBER or (isinstance(value, int | float) and not isinstance(value, bool)):
-            self._others.add(row, self.schema.roles.as_feature(name), _number(value))
+        elif name in self._texts:
+            self._texts[name][row] = _text(value)
+        elif name in self._place_of or (isinstance(value, int | float) and not isinstance(value, bool)):
+            self._others.add(row, roles.as_feature(name), _number(value))
         elif value is not None:
             _put_list(self._others, row, name, value if isinstance(value, list) else [value])
 
+    def _label(self, value: object) -> str | tuple[str, ...]:
+        if isinstance(value, list):
+            return tuple(_one_label(item) for item in value)
+        text = _text(value).strip()
+        if self.schema.need_labels and not is_label(text) and not (self.schema.several and not text):
+            raise MisfitError(f"{no_label(text)}: add one, or remove the record")
+        return text
+
     def _number(self, value: object) -> float:
-        """Return a number as it is, as a string where values may be missing, or NaN for a missing one."""
+        """Return a number, also one in a string where values may be missing, or NaN for a missing one."""
         missing = self.schema.missing.texts
         if missing and isinstance(value, str):
             if value.strip().lower() in missing:
@@ -278,31 +284,30 @@ class Collector:
 
     def put_column(self, name: str, values: np.ndarray) -> Iterator[tuple[int, str]]:
         """Put the values of a column where they belong; yield the row of each that does not fit, and why."""
-        role, place = self.role_of[name]
-        if role == NUMBER and values.dtype.kind in "iuf":
+        if name != self.schema.roles.label and name in self._place_of and values.dtype.kind in "iuf":
             with np.errstate(invalid="ignore"):
                 numbers = values.astype(np.float64)
                 present = numbers[~np.isnan(numbers)] if self.schema.missing.texts else numbers
                 are_allowed = bool((np.abs(present) <= LARGEST).all())
             if are_allowed:
-                self.numbers[:, place] = numbers
+                self.numbers[:, self._place_of[name]] = numbers
                 return
         for row, value in enumerate(values.tolist()):
             try:
-                self.put(row, name, role, place, plain_value(value))
+                self.put(row, name, plain_value(value))
             except MisfitError as error:
                 yield row, str(error)
 
     def contents(self, narrow: bool = False) -> Contents:
         """Return all cells that are features. narrow: numbers as float32, which they were."""
-        categories = {name: column.coded() for name, column in self._categories.items()}
-        lists = [entries.as_column() for entries in (*self._lists.values(), self._others) if entries.rows]
-        texts = [strings_of(text.encode("utf-8", "surrogatepass") for text in texts) for texts in self._texts]
-        numbers = self.numbers.astype(np.float32) if narrow else self.numbers
-        return Contents(numbers, categories, lists, texts)
+        coded = {} if self.schema.sparse else self._categories
+        categories = {name: entries.as_coded_column(self._n) for name, entries in coded.items()}
+        lists = [entries.as_list_column() for entries in (*self._lists.values(), self._others) if entries.rows]
+        texts = [TextColumn.of(texts) for texts in self._texts.values()]
+        return Contents(self.numbers.astype(np.float32) if narrow else self.numbers, categories, lists, texts)
 
     def labels(self) -> CodedColumn | None:
-        return None if self.schema.roles.label is None else self._labels.coded()
+        return None if self.schema.roles.label is None else self._labels.as_coded_column(self._n)
 
 
 def _number(value: object) -> float:
@@ -334,7 +339,7 @@ def _put_list(entries: Entries, row: int, name: str, values: list[object]) -> No
     if any(kind_of(value) not in ("string", "bool", "null") for value in values):
         raise MisfitError(f"the list does not contain only strings: {ELSE}")
     for text in dict.fromkeys(_text(value) for value in values):
-        entries.add(row, f"{name}={text}", 1.0)
+        entries.add(row, f"{name}={text}")
 
 
 def record_keys(contents: Contents) -> np.ndarray:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from perceptrons.features.hashed import HashedText
 from perceptrons.features.preparation import ON_MISSING, SCALES, Preparation
-from perceptrons.features.text import HashedText
 from perceptrons.features.values import Missing
 
 LISTS = ("categories", "ignore", "numbers", "optional", "names", "missing", "keep")  # of names, or None
@@ -157,7 +157,7 @@ class ColumnOptions:
     def missing_values(self) -> Missing:
         """What stands for a missing value, where values may be missing."""
         if self.preparation is not None:
-            return self.preparation.words
+            return self.preparation.missing_values
         return Missing.of(self.missing, self.on_missing == "fill")
 
     @property
@@ -165,7 +165,7 @@ class ColumnOptions:
         """Whether the first rows decide what the columns are, by what they look like."""
         preparation = self.preparation
         if self.grow:
-            return preparation is not None and bool(preparation.words.texts)
+            return preparation is not None and bool(preparation.missing_values.texts)
         return self.prepare and preparation is None and self.numbers is None and self.model is None
 
     def without_preparation(self) -> "ColumnOptions":
@@ -174,12 +174,12 @@ class ColumnOptions:
 
     def for_new_columns(self, preparation: Preparation) -> "ColumnOptions":
         """Return the options that prepare new columns as this preparation prepares those that it knows."""
-        on_missing = "fill" if preparation.words.texts else "raise"
+        on_missing = "fill" if preparation.missing_values.texts else "raise"
         return replace(
             self,
             scale=preparation.scale,
             on_missing=on_missing,
-            missing=preparation.words.named,
+            missing=preparation.missing_values.named,
             interactions=(),
             powers=1,
         )

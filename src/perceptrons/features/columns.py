@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.engine.hashing import SECRET, hash_names
-from perceptrons.engine.scan.bytes import ROOM
-from perceptrons.engine.scan.name_table import MOST, extended, grown, key_names, new_table, remember_names
+from perceptrons.engine.hashing import hash_names
+from perceptrons.engine.scan.name_table import MOST, extended, grown, new_table, remember_names
 from perceptrons.engine.scan.words import MARK
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Number
-from perceptrons.features.named_rows import ColumnPlaces, Names, renumbered
+from perceptrons.features.named_rows import ColumnPlaces, Names
 from perceptrons.features.values import Recipe
 
 FIRST_SLOTS = 2**10
@@ -147,8 +146,7 @@ class Columns:
         return numbers
 
     def _stored(self) -> Names:
-        table, n = self._table, self.n_names
-        return Names(table.arena[: table.ends[n]], table.ends[: n + 1], self.counts, table.keys[:n])
+        return Names.in_table(self._table, self.counts)
 
     def _numbers(self, names: Names) -> np.ndarray:
         """Return the number of every name, -1 where it has none; learns new ones unless frozen."""
@@ -235,7 +233,7 @@ class Columns:
 
     def frequent(self, min_count: int) -> "Columns":
         """Return only the names that occurred this often, renumbered. Without bits."""
-        names = renumbered(self._stored(), np.flatnonzero(self.counts >= min_count))
+        names = self._stored().take(np.flatnonzero(self.counts >= min_count))
         arrays = {"arena": names.arena, "ends": names.ends, "counts": names.counts}
         return Columns.from_state(self.state()[0], arrays)
 
@@ -259,11 +257,7 @@ class Columns:
         check_options(options)
         arena, ends, counts, homes = check_arrays(arrays, options["bits"], options["remember"])
         columns = cls(*(options[name] for name in ("bits", "signed", "seed", "remember")))
-        n = len(counts)
-        keys, padded = np.empty(n, np.uint64), np.concatenate([arena, np.zeros(ROOM, np.uint8)])
-        with np.errstate(over="ignore"):
-            key_names(padded, ends, SECRET, keys)
-        if len(np.unique(columns._numbers(Names(arena, ends, counts, keys)))) != n:
+        if len(np.unique(columns._numbers(Names.of(arena, ends, counts)))) != len(counts):
             raise ValueError("Two of the names are the same.")
         columns._columns[: len(homes)] = homes
         columns.frozen, columns.forgot = bool(options["frozen"]), bool(options.get("forgot", False))

@@ -12,19 +12,9 @@ import numpy as np
 from perceptrons.features.cells import Collector, Contents, RecordSchema, Roles
 from perceptrons.features.column_options import ColumnOptions
 from perceptrons.features.columns import Columns
-from perceptrons.features.named_rows import Workspace
-from perceptrons.features.preparation import Derived, Preparation, preparation_without_data
-from perceptrons.features.rows import (
-    are_dense,
-    dense_rows,
-    find_columns,
-    number_names,
-    sparse_rows,
-    text_prefixes,
-    to_rows,
-    unnamed_keys,
-)
-from perceptrons.features.text import HashedText
+from perceptrons.features.hashed import HashedText
+from perceptrons.features.preparation import Preparation, preparation_without_data
+from perceptrons.features.rows import RowBuilder, unnamed_keys
 from perceptrons.features.values import Recipe, as_iso, did_you_mean, listed, plain_value, require, shown
 
 NAMED = ("numbers", "categories", "ignore", "optional", "names")  # lists of columns of tables
@@ -54,14 +44,9 @@ def given_rows(X: Any, source: Recipe, columns: Columns) -> Any:
     preparation = preparation_of(source, roles)
     other_keys = unnamed_keys(columns, roles.features, words=bool(roles.texts))
     contents = read_cells(X, source, roles, preparation, other_keys, closed=columns.frozen and not other_keys)
-    prepared = preparation.apply(contents)
-    names, text = prepared.number_names, _text_of(source, columns) if roles.texts else None
-    dense = are_dense(names, columns, preparation.only_numbers(roles)) and not contents.lists
-    prefixes = text_prefixes(roles.texts) if source.get("prefix") else []
-    rows = to_rows(prepared, dense, None if text is None else text.rule(), prefixes, Workspace())
-    if rows.named is None:
-        return dense_rows(rows.values, number_names(names), columns)
-    return sparse_rows(find_columns(rows.named, rows.words, columns), columns, text, preparation.term_weights)
+    text = _text_of(source, columns) if roles.texts else None
+    builder = RowBuilder(preparation, roles, columns, text, bool(source.get("prefix")))
+    return builder.matrix(builder.locate(builder.features(contents)))
 
 
 def read_cells(
@@ -74,7 +59,7 @@ def read_cells(
     """
     schema = RecordSchema(
         roles, frozenset([*(source.get("ignore") or []), *roles.labels]), closed, need_labels=False, sparse=False,
-        strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=preparation.words,
+        strip=source.get("format") in ("csv", "tsv", "whitespace", "arff"), missing=preparation.missing_values,
     )  # fmt: skip
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         contents = _frame_cells(X, schema)
@@ -100,7 +85,7 @@ def preparation_of(source: Recipe, roles: Roles) -> Preparation:
     """Return how the cells of tables become features: as it was measured, or as they are."""
     if source.get("preparation") is not None:
         return Preparation.from_dict(source["preparation"])
-    preparation = preparation_without_data(roles, Derived(), ColumnOptions())
+    preparation = preparation_without_data(roles, Preparation(), ColumnOptions())
     assert preparation is not None
     return preparation
 
@@ -141,7 +126,7 @@ def _record_cells(X: Any, schema: RecordSchema, other_keys: frozenset[str]) -> C
         misfit = collector.take(row, {str(name): plain_value(value) for name, value in record.items()})
         if misfit is not None:
             raise ValueError(f"X, row {row}: {misfit.message}.")
-    keys = {*collector.role_of, *other_keys}
+    keys = {*collector.names, *other_keys}
     unknown = dict.fromkeys(str(name) for record in records for name in record if str(name) not in keys)
     if unknown and (schema.closed or other_keys):
         lacking = [name for name in roles.features if not all(name in record for record in records)]
@@ -171,13 +156,9 @@ def check_recipe(recipe: Any) -> None:
         HashedText(**recipe["text"])._check()
     if recipe.get("preparation") is not None:
         preparation = Preparation.from_dict(recipe["preparation"])
-        there = [*(recipe.get("numbers") or []), *preparation.derived.numbers()]
+        there = [*(recipe.get("numbers") or []), *preparation.derived_numbers()]
         require(list(preparation.names) == there, "the numbers of the table in its preparation")
         used = {*(recipe.get("categories") or [])}
-        require(
-            {*preparation.derived.dates, *preparation.derived.flags} <= used, "columns of the table in its preparation"
-        )
-        column_names = {*there, *used, *preparation.derived.categories()}
-        require(
-            {name for pair in preparation.products.pairs for name in pair} <= column_names, "products of its columns"
-        )
+        require({*preparation.dates, *preparation.flags} <= used, "columns of the table in its preparation")
+        column_names = {*there, *used, *preparation.derived_categories()}
+        require({name for pair in preparation.pairs for name in pair} <= column_names, "products of its columns")

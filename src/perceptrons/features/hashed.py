@@ -1,56 +1,68 @@
-"""`HashedFeatures`, the transformer that turns dicts, pairs or lists of names into sparse rows."""
+"""`HashedText` and `HashedFeatures`, the transformers that turn texts and named features into sparse rows.
+
+Texts come as lists, arrays, or columns of pandas, polars and pyarrow. The compiled loops are in `scan/words.py`.
+"""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from numbers import Real
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.engine.scan.name_table import extended, grown, new_table
+from perceptrons.engine.scan.words import Clean, Entries, Rule, add_up, cut, folded, room_for
 from perceptrons.engine.streaming.threads import in_order
 from perceptrons.engine.training.inputs import as_configured
 from perceptrons.engine.training.matrices import stack_csr
-from perceptrons.engine.training.parameters import Domain, Number, check_parameters
-from perceptrons.features.cells import strings_of
+from perceptrons.engine.training.parameters import NONE, Domain, Flag, Number, Words, check_parameters
+from perceptrons.features.cells import TextColumn
 from perceptrons.features.columns import OPTIONS, Columns
-from perceptrons.features.named_rows import ColumnPlaces, Names, Workspace, Workspaces, assemble_values, local_names
+from perceptrons.features.named_rows import MIN_SLOTS, NamedRows, Names, assemble, local_names, slots_for
+from perceptrons.features.values import is_missing
 
+Result = TypeVar("Result")
 HASHING: dict[str, tuple[Domain, ...]] = {
     "bits": OPTIONS["bits"],
     "signed": OPTIONS["signed"],
     "seed": OPTIONS["seed"],
     "min_count": (Number(1, 2**62, whole=True),),
 }
-ROWS = 4096  # of a piece
+CUTTING: dict[str, tuple[Domain, ...]] = {
+    "lowercase": (Flag(),),
+    "values": (Words(("log", "count", "binary")),),
+    "norm": (Words(("l2",)), NONE),
+}
+MAX_GRAM = 16  # words or characters of an n-gram
+PIECE_BYTES = 2**20  # of text, about: what one thread cuts at a time
+PIECE_ROWS = 4096  # of named features
+MAX_ENTRIES = 2**31 - 2  # features of a piece that 32 bits can number
 LARGEST = float(np.finfo(np.float32).max)
+LOGS = np.array([0.0, *(1.0 + math.log(count) for count in range(1, 256))])
+ONE_TEXT = "give a list of texts: put a single text in a list"
 
 
 # auto_wrap_output_keys=None: rows stay sparse where scikit-learn makes frames, as those of its HashingVectorizer
-class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class _HashedRows(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Rows of named features to a sparse matrix: hashed, which needs no fit, or by a vocabulary that `fit` learns."""
 
     bits: int | None
     signed: bool
     seed: int
     min_count: int
+    norm: Literal["l2"] | None = None
     columns_: Columns
-    _threaded = False  # is a piece cut without holding Python's lock?
+    _uses_threads = False  # is a piece read without holding Python's lock?
 
     @abstractmethod
-    def _read(self, X: Any) -> Any:
-        """Return the rows, checked, as an object whose `cuts` say where its pieces begin and end."""
-
-    @abstractmethod
-    def _cutter(self) -> Callable[[Any, int, Workspace], Any]:
-        """Return a function that gives piece k of what was read as rows of local numbers, and their `names`."""
-
-    @abstractmethod
-    def _assemble(self, local: Any, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
-        """These rows as a matrix."""
+    def _pieces(self, X: Any) -> list[Callable[[], NamedRows]]:
+        """Return functions that read X piece by piece. X is checked here, its rows perhaps only there."""
 
     def _check(self) -> None:
         check_parameters(self, HASHING)
@@ -62,11 +74,11 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
             )
 
     def new_columns(self) -> Columns:
-        """Return columns for names to come, by bits, signed and seed."""
+        """Return empty columns by bits, signed and seed."""
         self._check()
         return Columns(self.bits, self.signed, self.seed)
 
-    def fit(self, X: Any, y: Any = None) -> "Naming":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the vocabulary; where columns are hashed, only remember names for `columns_` to show.
 
         Parameters
@@ -79,9 +91,9 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         self
         """
         columns = self.new_columns()
-        for local in self._pieces(self._read(X)):
-            columns.find(local.names)
-        return self._end(columns)
+        for rows in self._each_piece(X, lambda rows: rows):
+            columns.find(rows.names)
+        return self._finish(columns)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sp.csr_matrix:
         """Learn from rows and give them as a matrix: as `fit`, then `transform`, but read once."""
@@ -89,7 +101,7 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         if self.min_count > 1:
             return self.fit(X).transform(X)
         rows = self.rows(X, columns)
-        self._end(columns)
+        self._finish(columns)
         return as_configured(rows)
 
     def transform(self, X: Any) -> sp.csr_matrix:
@@ -116,33 +128,28 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
     def rows(self, X: Any, columns: Columns) -> sp.csr_matrix:
         """Return the rows as a matrix of these columns, which learn the names in them unless they are frozen."""
 
-        def assembled(local: Any) -> sp.csr_matrix:
-            return self._assemble(local, columns.find(local.names), columns.n_columns)
+        def to_matrix(rows: NamedRows) -> sp.csr_matrix:
+            return assemble(rows, columns.find(rows.names), columns.n_columns, self.norm)
 
-        source = self._read(X)
-        parts = self._pieces(source, assembled) if columns.frozen else map(assembled, self._pieces(source))
-        matrices = list(parts)
+        if columns.frozen:
+            matrices = list(self._each_piece(X, to_matrix))
+        else:  # names are numbered in the order of the pieces
+            matrices = list(map(to_matrix, self._each_piece(X, lambda rows: rows)))
         if len(matrices) == 1 and matrices[0].shape[1] == columns.n_columns:
             return matrices[0]
         return stack_csr(matrices, columns.n_columns)
 
-    def _end(self, columns: Columns) -> "Naming":
+    def _finish(self, columns: Columns) -> Self:
         columns.frozen = True
         self.columns_ = columns.frequent(self.min_count) if self.min_count > 1 else columns
         return self
 
-    def _pieces(self, source: Any, then: Callable[[Any], Any] | None = None) -> Iterator[Any]:
-        """Yield the pieces, cut by several threads; what `then` makes of each, if there is one."""
-        cutter, workspaces = self._cutter(), Workspaces()
-
-        def work(k: int) -> Any:
-            local = cutter(source, k, workspaces.words)
-            return local if then is None else then(local)
-
-        pieces = range(len(source.cuts) - 1)
-        if len(pieces) > 1 and self._threaded:
-            return (result for _, result in in_order(pieces, work))
-        return map(work, pieces)
+    def _each_piece(self, X: Any, then: Callable[[NamedRows], Result]) -> Iterator[Result]:
+        """Yield what `then` makes of the rows of each piece; several threads work at once where that helps."""
+        pieces = self._pieces(X)
+        if len(pieces) > 1 and self._uses_threads:
+            return (result for _, result in in_order(pieces, lambda read: then(read())))
+        return (then(read()) for read in pieces)
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -172,24 +179,229 @@ class Naming(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=None): 
         return tags
 
 
-class Valued(NamedTuple):
-    """Rows of names by number, each with a value."""
+class HashedText(_HashedRows, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Turn texts into sparse rows of words and n-grams, hashed to columns or with a vocabulary.
 
-    starts: np.ndarray
-    numbers: np.ndarray
-    amounts: np.ndarray
-    names: Names
+    A word is a run of letters, digits and underscores in the sense of Unicode, in lower case; everything else separates
+    words. It is compiled, and uses several threads for a megabyte of text or more; the result does not depend on them.
+
+    Use it to prepare texts for a linear model, above all for many texts or a stream: hashing needs no first pass over
+    the data and has a fixed width. For columns that are never shared, set bits=None and call `fit`. For other
+    tokenizers, stop words or idf weights, use scikit-learn's `TfidfVectorizer`; `TfidfTransformer` also works after
+    this transformer.
+
+    Parameters
+    ----------
+    bits : int or None, default=20
+        Hash to 2**bits columns, 1 to 31. None: one column per word found by `fit`; other words are dropped.
+    words : (int, int) or None, default=(1, 1)
+        The smallest and largest size of word n-grams, up to 16: (1, 2) is single words and pairs, such as "new york".
+    chars : (int, int) or None, default=None
+        The smallest and largest size of character n-grams within words, with a space before and after the word; shorter
+        words are used whole. They are shown in ‹ ›.
+    lowercase : bool, default=True
+        Whether to convert everything to lower case, character by character.
+    values : {"log", "count", "binary"}, default="log"
+        The value of a feature that occurs c times in a text: 1 + ln c, c, or 1.
+    norm : {"l2"} or None, default="l2"
+        Whether to scale every row to Euclidean length 1.
+    signed : bool, default=True
+        Whether half of the hashed features count negatively, so that features that share a column do not add up.
+    seed : int, default=0
+        The seed of the hash, MurmurHash3 of the feature as UTF-8.
+    min_count : int, default=1
+        With bits=None: leave out features that occur less often in the texts of `fit`.
+
+    Attributes
+    ----------
+    columns_ : Columns
+        After `fit`: names and columns; `columns_.audit(weights)` shows what shares a column, `columns_.name_of(j)` what
+        is in column j.
+    vocabulary_ : dict of str to int
+        The column of each name found in `fit`.
+    counts_ : array
+        How often each name occurred, in the order of `vocabulary_`.
+
+    Notes
+    -----
+    Texts are str, or bytes in UTF-8; bytes that are not UTF-8 separate words. Letters and lower case are those of
+    Python's `str`.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.features import HashedText
+    >>> from sklearn.pipeline import make_pipeline
+    >>> texts = ["free prize, call now", "see you at home", "you won a prize", "call me at home"]
+    >>> model = make_pipeline(HashedText(), Perceptron()).fit(texts, ["spam", "ham", "spam", "ham"])
+    >>> model.predict(["a free prize for you"]).tolist()
+    ['spam']
+    """
+
+    _uses_threads = True
+
+    def __init__(
+        self, *, bits: int | None = 20, words: tuple[int, int] | None = (1, 1), chars: tuple[int, int] | None = None,
+        lowercase: bool = True, values: Literal["log", "count", "binary"] = "log", norm: Literal["l2"] | None = "l2",
+        signed: bool = True, seed: int = 0,
+        min_count: int = 1,
+    ) -> None:  # fmt: skip
+        self.bits = bits
+        self.words = words
+        self.chars = chars
+        self.lowercase = lowercase
+        self.values = values
+        self.norm = norm
+        self.signed = signed
+        self.seed = seed
+        self.min_count = min_count
+
+    def _check(self) -> None:
+        super()._check()
+        check_parameters(self, CUTTING)
+        if self.words is None and self.chars is None:
+            raise ValueError("HashedText(words=None, chars=None) leaves no features: give words or chars.")
+        for name in ("words", "chars"):
+            self._gram_sizes(name)
+
+    def _gram_sizes(self, name: str) -> tuple[int, int]:
+        """Return the parameter as two numbers; for None two between which there is none."""
+        value = getattr(self, name)
+        if value is None:
+            return (1, 0)
+        sizes = list(value) if isinstance(value, tuple | list) else []
+        are_whole = all(isinstance(size, Integral) and not isinstance(size, bool) for size in sizes)
+        if not (len(sizes) == 2 and are_whole and 1 <= sizes[0] <= sizes[1] <= MAX_GRAM):
+            raise ValueError(
+                f"HashedText({name}={value!r}): {name} must be None or two whole numbers from 1 to {MAX_GRAM}, the "
+                "smaller first, such as (1, 2)."
+            )
+        return int(sizes[0]), int(sizes[1])
+
+    def rule(self) -> Rule:
+        """Return how texts are cut, for `cut`."""
+        self._check()
+        return Rule(*self._gram_sizes("words"), *self._gram_sizes("chars"), folded(bool(self.lowercase)))
+
+    def cut(self, texts: TextColumn, rule: Rule) -> NamedRows:
+        """Return the features of texts, a row each, with the values that do not depend on other features."""
+        content, begin, end = texts.checked()
+        lengths = end - begin
+        size, max_length = int(lengths.sum()), int(lengths.max(initial=0))
+        table = new_table(slots_for(size))
+        n_bytes, n_words = room_for(max_length)
+        clean = Clean(np.empty(n_bytes, np.uint8), np.empty(n_words, np.int64))
+        starts, (numbers, counts) = (
+            np.zeros(len(begin) + 1, np.int64),
+            np.empty((2, max(size // 8, MIN_SLOTS)), np.int32),
+        )
+        row = n = 0
+        with np.errstate(over="ignore"):  # hashes overflow on purpose; NumPy would warn where nothing is compiled
+            while row < len(begin):
+                row, n = cut(content, begin, end, row, rule, table, clean, Entries(starts, numbers, counts))
+                if row < len(begin):
+                    if n == len(numbers) == MAX_ENTRIES:
+                        raise ValueError("A text has more than two billion features: split it into smaller texts.")
+                    if n == len(numbers):
+                        numbers, counts = (extended(part, min(2 * n, MAX_ENTRIES)) for part in (numbers, counts))
+                    table = grown(table, 1, n_bytes)
+        totals = np.zeros(int(table.used[0]), np.int64)
+        add_up(numbers[:n], counts[:n], totals)
+        return NamedRows(starts, numbers[:n], self._amounts(counts[:n]), Names.in_table(table, totals))
+
+    def _amounts(self, counts: np.ndarray) -> np.ndarray:
+        """Return the values of features that occur so often: 1 + ln count, count or 1."""
+        if self.values == "binary":
+            return np.ones(len(counts))
+        if self.values == "count":
+            return counts.astype(np.float64)
+        amounts = LOGS.take(counts, mode="clip")
+        large = np.flatnonzero(counts >= len(LOGS))
+        amounts[large] = [1.0 + math.log(count) for count in counts[large].tolist()]  # NumPy's rounds otherwise
+        return amounts
+
+    def _pieces(self, X: Any) -> list[Callable[[], NamedRows]]:
+        rule = self.rule()
+        return [partial(self._read_piece, read, rule) for read in text_pieces(X)]
+
+    def _read_piece(self, read: Callable[[], TextColumn], rule: Rule) -> NamedRows:
+        return self.cut(read(), rule)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        return tags
 
 
-class Rowed:
-    """Rows of features, and where they are cut into pieces."""
+def text_pieces(X: Any) -> list[Callable[[], TextColumn]]:
+    """Return functions that read texts piece by piece. Raises TypeError or ValueError that names a row without text."""
+    if isinstance(X, str | bytes):
+        raise ValueError(f"X is one text, {X[:40]!r}: {ONE_TEXT}, [text].")
+    if X is None or not hasattr(X, "__iter__"):
+        raise TypeError(f"X is {X!r} ({type(X).__name__}): give a list of texts.")
+    if isinstance(X, dict) or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
+        shape = f" of shape {X.shape}" if hasattr(X, "shape") else ""
+        raise ValueError(f"X is a {type(X).__name__}{shape}: give one column of texts, for instance X['text'].")
+    if type(X).__module__.split(".")[0] == "polars":
+        try:
+            X = X.to_arrow()
+        except ModuleNotFoundError:  # polars works without pyarrow
+            X = X.to_list()
+    if type(X).__module__.split(".")[0] == "pyarrow":
+        if str(X.type).startswith("dictionary") or str(X.type) in ("string_view", "binary_view"):
+            X = X.cast("large_string")
+        if str(X.type) in ("string", "large_string"):
+            return _arrow_pieces(X.chunks if hasattr(X, "chunks") else [X])
+        X = X.to_pylist()
+    texts = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    if not {*map(type, texts)} <= {str, bytes}:
+        for row, text in enumerate(texts):
+            _check_text(text, row)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    cuts = _cuts(np.concatenate([[0], np.cumsum(lengths)]))
+    return [partial(TextColumn.of, texts[first:last]) for first, last in pairwise(cuts)]
 
-    def __init__(self, rows: list[object]) -> None:
-        self.rows = rows
-        self.cuts = [*range(0, len(rows), ROWS), len(rows)]
+
+def _arrow_pieces(chunks: list[Any]) -> list[Callable[[], TextColumn]]:
+    """Return pieces of a string column of Arrow, read where it lies in memory."""
+    pieces: list[Callable[[], TextColumn]] = []
+    n_rows = 0
+    for chunk in chunks:
+        if chunk.null_count:
+            missing = next(row for row, is_valid in enumerate(chunk.is_valid().to_pylist()) if not is_valid)
+            raise ValueError(f"Row {n_rows + missing} is None: replace missing texts first, for instance with ''.")
+        _, offsets, data = chunk.buffers()
+        offset_type = np.int64 if str(chunk.type).startswith("large") else np.int32
+        ends = np.frombuffer(offsets or b"", offset_type)[chunk.offset :][: len(chunk) + 1]
+        content = np.frombuffer(data or b"", np.uint8)
+        pieces += [
+            partial(TextColumn, content, ends[first:last], ends[first + 1 : last + 1])
+            for first, last in pairwise(_cuts(ends))
+        ]
+        n_rows += len(chunk)
+    return pieces
 
 
-class HashedFeatures(Naming, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+def _cuts(ends: np.ndarray) -> list[int]:
+    """Return the rows at which to cut texts into pieces. ends: where texts end, after the start of the first."""
+    n = len(ends) - 1
+    if n < 1:
+        return [0]
+    positions = np.arange(int(ends[0]) + PIECE_BYTES, int(ends[-1]), PIECE_BYTES)
+    return np.unique(np.concatenate([[0], np.searchsorted(ends, positions), [n]])).tolist()
+
+
+def _check_text(text: Any, row: int) -> None:
+    """Raise TypeError or ValueError for what is no text."""
+    if is_missing(text):
+        raise ValueError(f"Row {row} is {text!r}: replace missing texts first, for instance with ''.")
+    if not isinstance(text, str | bytes):
+        raise TypeError(
+            f"Row {row} is {text!r} ({type(text).__name__}): every row must be a text (str, or bytes of UTF-8)."
+        )
+
+
+class HashedFeatures(_HashedRows, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn rows of named features into a sparse matrix, hashed to columns or with a vocabulary.
 
     A row is a dict of names and values (a number, or a string: then "name=value" has the value 1), a list of pairs of
@@ -236,19 +448,14 @@ class HashedFeatures(Naming, auto_wrap_output_keys=None):  # type: ignore[call-a
         self.seed = seed
         self.min_count = min_count
 
-    def _read(self, X: Any) -> Rowed:
+    def _pieces(self, X: Any) -> list[Callable[[], NamedRows]]:
         if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
             raise TypeError(f"X is a {type(X).__name__}: give a list of rows, each a dict or a list of names.")
         if hasattr(X, "columns"):
             raise TypeError(f"X is a {type(X).__name__}: give rows as dicts, for instance X.to_dict('records').")
-        return Rowed(list(X))
-
-    def _cutter(self) -> Callable[[Rowed, int, Workspace], Valued]:
         self._check()
-        return _cut
-
-    def _assemble(self, local: Valued, name_columns: ColumnPlaces, n_columns: int) -> sp.csr_matrix:
-        return assemble_values(local.starts, local.numbers, local.amounts, name_columns, n_columns)
+        rows = list(X)
+        return [partial(_read_rows, rows, first) for first in range(0, len(rows), PIECE_ROWS)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -256,20 +463,20 @@ class HashedFeatures(Naming, auto_wrap_output_keys=None):  # type: ignore[call-a
         return tags
 
 
-def _cut(source: Rowed, k: int, workspace: Workspace) -> Valued:
-    first, last = source.cuts[k], source.cuts[k + 1]
+def _read_rows(rows: list[object], first: int) -> NamedRows:
+    """Return the rows of a piece, which begins at row `first`."""
     names: list[bytes] = []
     amounts: list[float] = []
-    starts = np.zeros(last - first + 1, np.int64)
-    for at in range(first, last):
-        for name, value in _features(source.rows[at], at):
-            name, amount = _feature(name, value, at)
+    starts = [0]
+    for number, row in enumerate(rows[first : first + PIECE_ROWS], first):
+        for name, value in _features(row, number):
+            encoded_name, amount = _feature(name, value, number)
             if amount:
-                names.append(name)
+                names.append(encoded_name)
                 amounts.append(amount)
-        starts[at - first + 1] = len(names)
-    numbers, distinct = local_names(*strings_of(names), workspace)
-    return Valued(starts, numbers, np.array(amounts, np.float64), distinct)
+        starts.append(len(names))
+    numbers, distinct = local_names(*TextColumn.of(names))
+    return NamedRows(np.array(starts), numbers, np.array(amounts, np.float64), distinct)
 
 
 def _features(row: object, at: int) -> Iterable[tuple[object, object]]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.scan.csv import Words
+from perceptrons.engine.scan.bytes import Words
 from perceptrons.engine.training.labels import LONGEST_LABEL, too_long
 
 LARGEST = 1e100  # above it, scores could overflow while learning

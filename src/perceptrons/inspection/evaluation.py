@@ -1,13 +1,12 @@
 """The quality of predictions: metrics, precision, recall and F1 of every class, and confusions between classes.
 
-`Quality` is for one label per example, `LabelQuality` for several. A `Tally` counts predictions as they come.
+`Quality` is for one label per example, `LabelQuality` for several. Both count predictions as they come.
 """
 
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,41 +15,106 @@ import scipy.sparse as sp
 from perceptrons.engine.training.base import Classifier, has_learned, learner_of
 from perceptrons.engine.wording import count, short
 from perceptrons.inspection.metrics import (
+    ANSWERS,
     LABEL_METRICS,
     METRICS,
     MOST_SCORES,
-    TOP,
-    KeptScores,
-    LabelCounts,
+    PRECISION_RANKS,
+    SCORES,
+    Facts,
+    Measure,
     Ranking,
-    all_metrics,
-    shown,
+    Reliability,
+    ScoreBuffer,
+    counts_of,
+    format_metric,
 )
-from perceptrons.inspection.reliability import Reliability
 
 HISTOGRAM_BINS = 10
 MAX_UNKNOWN_LABELS = 1000  # more are no classes, but the wrong column
 MAX_SCORES_AT_ONCE = 2**24
 LABEL_SET_METRICS = ("f1_micro", "f1_macro", "hamming_loss", "accuracy")
-PRECISIONS_AT_K = tuple(f"precision_at_{k}" for k in TOP)
+PRECISIONS_AT_K = tuple(f"precision_at_{k}" for k in PRECISION_RANKS)
 WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9]\d{0,17})(\.0*)?", re.ASCII)  # not 007, whose zeros count
 
 
-@dataclass
-class Quality:
-    """The quality of predictions of one label per example.
+class LabelNumbers:
+    """Numbers the labels of data: first those of the model, then labels that it does not know, as they come.
 
-    labels: the classes of the model, then labels that it does not know; known: the number of the former. confusion:
-    true class by predicted class. ranking, reliability: of the scores and probabilities of examples whose labels the
-    model knows, if they were measured. too_many: there were too many scores to store them.
+    Labels are compared as they are, then as they are written: files may not say whether 1 is a number.
     """
 
-    labels: list[Any]
-    known: int
-    confusion: np.ndarray
-    ranking: Ranking | None = None
-    too_many: bool = False
-    reliability: Reliability | None = None
+    def __init__(self, classes: np.ndarray):
+        self.labels: list[object] = classes.tolist()
+        self.n_known = len(self.labels)
+        self._is_whole = classes.dtype.kind in "iu"
+        self._numbers = {key: k for k, label in enumerate(self.labels) for key in (str(label), label)}
+
+    def numbers(self, labels: np.ndarray) -> np.ndarray:
+        """Return the number of each label; a new one gets the next number."""
+        return np.array([self._number(label) for label in labels.tolist()], np.intp)
+
+    def _number(self, label: object) -> int:
+        if self._is_whole and isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
+            label = int(label.partition(".")[0])  # +1 is 1
+        number = self._numbers.get(label, self._numbers.get(str(label)))
+        if number is None:
+            number = self._numbers[label] = len(self.labels)
+            self.labels.append(label)
+        return number
+
+    @property
+    def unknown(self) -> list[object]:
+        """Return the labels that the model does not know."""
+        return self.labels[self.n_known :]
+
+    def check_unknown(self) -> None:
+        """Raise ValueError if there are too many labels that the model does not know."""
+        if len(self.labels) > self.n_known + MAX_UNKNOWN_LABELS:
+            some = ", ".join(short(str(label)) for label in self.labels[-3:])
+            raise ValueError(
+                f"There are more than {MAX_UNKNOWN_LABELS:,} labels that the model does not know, such as {some}: "
+                "name the right column with --label-column."
+            )
+
+
+class Quality(LabelNumbers):
+    """The quality of predictions of one label per example. Labels that the model does not know are mistakes.
+
+    confusion: true class by predicted class. reliability: of the probabilities of examples whose labels the model
+    knows; None if there are none.
+    """
+
+    def __init__(self, classes: np.ndarray):
+        super().__init__(classes)
+        self.confusion = np.zeros((self.n_known, self.n_known), np.int64)
+        self.reliability: Reliability | None = None
+        self._scores: ScoreBuffer | None = None
+        self._ranking: Ranking | None = None
+
+    def add(
+        self, labels: np.ndarray, codes: np.ndarray, predicted: np.ndarray, scores: Any = None,
+        probabilities: Any = None,
+    ) -> None:  # fmt: skip
+        """Add examples. codes: the number of each true label among `labels`. predicted: the numbers of the classes.
+
+        scores: of `decision_function`, for the ranking. probabilities: of `predict_proba`.
+        """
+        is_used = np.bincount(codes, minlength=len(labels)) > 0
+        numbers = np.full(len(labels), -1, np.intp)
+        numbers[is_used] = self.numbers(labels[is_used])
+        self.check_unknown()
+        if n_new := len(self.labels) - len(self.confusion):
+            self.confusion = np.pad(self.confusion, (0, n_new))
+        true = numbers[codes]
+        is_known = true < self.n_known
+        np.add.at(self.confusion, (true, predicted), 1)
+        if scores is not None:
+            self._scores, self._ranking = self._scores or ScoreBuffer(), None
+            self._scores.add(true[is_known].astype(np.int32), np.asarray(scores, np.float64)[is_known])
+        if probabilities is not None:
+            self.reliability = self.reliability or Reliability()
+            self.reliability.add(true[is_known], probabilities[is_known])
 
     @property
     def total(self) -> int:
@@ -64,27 +128,42 @@ class Quality:
     def accuracy(self) -> float:
         return self.right / self.total
 
-    def metrics(self) -> dict[str, float | None]:
-        """Return every metric of the table by name; None if it is not defined."""
-        return all_metrics(self.confusion, self.known, self.ranking, self.reliability)
+    @property
+    def too_many(self) -> bool:
+        """Whether there were too many scores to store them."""
+        return self._scores is not None and self._scores.too_many
 
     @property
-    def commonest(self) -> tuple[Any, float]:
+    def ranking(self) -> Ranking | None:
+        """Return the areas below the curves of the scores; None if there are no scores, or too many."""
+        if self._ranking is None and self._scores is not None:
+            self._ranking = self._scores.ranking()
+        return self._ranking
+
+    def metrics(self) -> dict[str, float | None]:
+        """Return every metric of the table by name; None if it is not defined."""
+        counts = counts_of(self.confusion)
+        values: dict[str, float | None] = {}
+        for name, measure in METRICS.items():
+            if measure.needs == ANSWERS:
+                is_defined = self.n_known == 2 or not measure.binary
+                values[name] = float(measure.of(counts)) if measure.of is not None and is_defined else None
+            else:
+                values[name] = getattr(self.ranking if measure.needs == SCORES else self.reliability, name, None)
+        return values
+
+    @property
+    def commonest(self) -> tuple[object, float]:
         """Return the most frequent label, and its share: the accuracy of always predicting it."""
         counts = self.confusion.sum(axis=1)
         return self.labels[int(counts.argmax())], float(counts.max() / self.total)
 
     @property
-    def unknown(self) -> list[Any]:
-        """Return the labels that the model does not know."""
-        return self.labels[self.known :]
-
-    @property
     def n_unknown(self) -> int:
-        """Return the number of examples with such labels, which count as mistakes."""
-        return int(self.confusion[self.known :].sum())
+        """Return the number of examples with labels that the model does not know, which count as mistakes."""
+        return int(self.confusion[self.n_known :].sum())
 
-    def by_class(self) -> list[dict[str, Any]]:
+    def by_class(self) -> list[Facts]:
         """Return a row per class with precision, recall and F1, which are None for 0/0."""
         counts = (self.confusion.diagonal(), self.confusion.sum(axis=1), self.confusion.sum(axis=0))
         return [
@@ -94,7 +173,7 @@ class Quality:
             )
         ]
 
-    def confusions(self) -> list[tuple[Any, Any, int]]:
+    def confusions(self) -> list[tuple[object, object, int]]:
         """Return (true, predicted, count) of the mistakes, the most frequent first."""
         mistakes = np.where(np.eye(len(self.labels), dtype=bool), 0, self.confusion)
         order = np.argsort(-mistakes, axis=None, kind="stable")[: np.count_nonzero(mistakes)]
@@ -110,81 +189,84 @@ def _precision_recall_f1(n_right: int, n_true: int, n_predicted: int) -> dict[st
     }
 
 
-class Tally:
-    """Counts true and predicted labels as they come. Labels that the model does not know are mistakes."""
+class LabelQuality(LabelNumbers):
+    """The quality of predictions of several labels per example. Labels that the model does not know count as missed.
+
+    hit, true, predicted: how often each label is predicted correctly, is true, and is predicted. total: the number of
+    examples. right: examples whose label set is predicted exactly. n_hits_at: for each k, how many of the k labels with
+    the highest scores are true, over all examples.
+    """
+
+    too_many = False
 
     def __init__(self, classes: np.ndarray):
-        self.labels = classes.tolist()
-        self.known = len(self.labels)
-        self._whole = classes.dtype.kind in "iu"
-        self._places = {key: k for k, label in enumerate(self.labels) for key in (str(label), label)}
-        self._rows: list[Any] = []
-        self._scores: KeptScores | None = None
-        self._reliability: Reliability | None = None
+        super().__init__(classes)
+        self.hit, self.true, self.predicted = np.zeros((3, self.n_known), np.int64)
+        self.total = self.right = 0
+        self.n_hits_at = dict.fromkeys(PRECISION_RANKS, 0)
 
-    def add(
-        self, labels: np.ndarray, codes: np.ndarray, predicted: np.ndarray, scores: Any = None,
-        probabilities: Any = None,
-    ) -> None:  # fmt: skip
-        """Add examples. codes: the number of each true label among `labels`. predicted: the numbers of the classes.
+    def add(self, labels: np.ndarray, y: sp.csr_matrix, flags: np.ndarray, scores: np.ndarray) -> None:
+        """Add examples. labels: of the columns of y, an indicator matrix. flags, scores: of the labels of the model."""
+        n, numbers = y.shape[0], self.numbers(labels)[y.indices]
+        self.check_unknown()
+        n_new = len(self.labels) - len(self.true)
+        self.hit, self.true, self.predicted = (
+            np.pad(part, (0, n_new)) for part in (self.hit, self.true, self.predicted)
+        )
+        np.add.at(self.true, numbers, 1)
+        is_known, rows = numbers < self.n_known, np.repeat(np.arange(n), np.diff(y.indptr))
+        truth, flags = np.zeros((n, self.n_known), bool), flags.astype(bool)
+        truth[rows[is_known], numbers[is_known]] = True
+        has_unknown = np.bincount(rows[~is_known], minlength=n) > 0
+        self.hit[: self.n_known] += (truth & flags).sum(axis=0)
+        self.predicted[: self.n_known] += flags.sum(axis=0)
+        self.right += int(((truth == flags).all(axis=1) & ~has_unknown).sum())
+        best = np.argsort(-scores, axis=1, kind="stable")[:, : max(PRECISION_RANKS)]
+        hits = np.take_along_axis(truth, best, axis=1)
+        for k in PRECISION_RANKS:
+            self.n_hits_at[k] += int(hits[:, :k].sum())
+        self.total += n
 
-        scores: of `decision_function`, for the ranking. probabilities: of `predict_proba`.
-        """
-        table = np.bincount(codes * self.known + predicted, minlength=len(labels) * self.known)
-        places = np.full(len(labels), -1)
-        for k, (label, row) in enumerate(zip(labels.tolist(), table.reshape(-1, self.known), strict=True)):
-            if row.any():
-                place = places[k] = self.place(label)
-                self._rows += [np.zeros(self.known, np.int64) for _ in range(len(self._rows), place + 1)]
-                self._rows[place] += row
-        if scores is not None:
-            self._scores = self._scores or KeptScores()
-            known = (places < self.known)[codes]
-            self._scores.add(places[codes][known].astype(np.int32), np.asarray(scores, np.float64)[known])
-        if probabilities is not None:
-            self._reliability = self._reliability or Reliability()
-            known = (places < self.known)[codes]
-            self._reliability.add(places[codes][known], probabilities[known])
-        self._check_unknown()
+    @property
+    def accuracy(self) -> float:
+        return self.right / self.total if self.total else 0.0
 
-    def _check_unknown(self) -> None:
-        if len(self.labels) > self.known + MAX_UNKNOWN_LABELS:
-            some = ", ".join(short(str(label)) for label in self.labels[-3:])
-            raise ValueError(
-                f"There are more than {MAX_UNKNOWN_LABELS:,} labels that the model does not know, such as {some}: "
-                "name the right column with --label-column."
-            )
+    @property
+    def n_unknown(self) -> int:
+        """Return how often examples have labels that the model does not know."""
+        return int(self.true[self.n_known :].sum())
 
-    def place(self, label: Any) -> int:
-        """Return the number of a label; a new one gets the next number.
+    @property
+    def n_labels(self) -> int:
+        """Return the number of labels of all examples together."""
+        return int(self.true.sum())
 
-        Labels are compared as they are, then as they are written: files may not say whether 1 is a number.
-        """
-        if self._whole and isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
-            label = int(label.partition(".")[0])  # +1 is 1
-        place = self._places.get(label, self._places.get(str(label)))
-        if place is None:
-            place = self._places[label] = len(self.labels)
-            self.labels.append(label)
-        return place
+    def metrics(self) -> dict[str, float | None]:
+        """Return every metric of both tables by name; None if it is not defined for several labels."""
+        values = {name: metric.of(self) for name, metric in LABEL_METRICS.items() if metric.of is not None}
+        return dict.fromkeys(METRICS) | {
+            name: None if value is None else float(value) for name, value in values.items()
+        }
 
-    def quality(self) -> Quality:
-        """Return the quality of the examples so far."""
-        confusion = np.zeros((len(self.labels), len(self.labels)), np.int64)
-        for place, row in enumerate(self._rows):
-            confusion[place, : self.known] = row
-        kept = self._scores
-        ranking = None if kept is None or kept.too_many else kept.ranking()
-        too_many = kept is not None and kept.too_many
-        return Quality(self.labels, self.known, confusion, ranking, too_many, self._reliability)
+    def by_class(self) -> list[Facts]:
+        """Return a row per label with precision, recall and F1, which are None for 0/0."""
+        counts = zip(self.labels, *(part.tolist() for part in (self.hit, self.true, self.predicted)), strict=True)
+        return [
+            {"class": label, "count": n_true, "predicted": n_predicted,
+             **_precision_recall_f1(n_right, n_true, n_predicted)}
+            for label, n_right, n_true, n_predicted in counts
+        ]  # fmt: skip
 
 
-def several_labels(model: Any) -> bool:
+# ---- predictions of a model
+
+
+def several_labels(model: object) -> bool:
     """Return whether a model predicts any number of labels per example; False for models of other libraries."""
     return isinstance(model, Classifier) and has_learned(model) and learner_of(model).form != "single"
 
 
-def is_calibrated(model: Any) -> bool:
+def is_calibrated(model: object) -> bool:
     """Return whether the scores of a fitted model can become probabilities."""
     return isinstance(model, Classifier) and learner_of(model).calibration is not None
 
@@ -202,8 +284,8 @@ def winners(model: Any, scores: np.ndarray) -> np.ndarray:
     return learner_of(model).winners(scores, getattr(model, "zero_score", "mistake"))
 
 
-def answered(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same for examples, with their scores."""
+def predicted_with_scores(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the predicted classes of examples, as `winners` does, and their scores."""
     with columns_matched():
         scores = model.decision_function(X)
     return winners(model, scores), scores
@@ -220,22 +302,39 @@ def measure(classes: np.ndarray, y: Any, predicted: np.ndarray, scores: Any = No
 
     scores: of `decision_function`, for the ranking. probable: of `predict_proba`, if the model is calibrated.
     """
-    tally = Tally(classes)
-    tally.add(*np.unique(y, return_inverse=True), predicted, scores, probable)
-    return tally.quality()
+    quality = Quality(classes)
+    quality.add(*np.unique(y, return_inverse=True), predicted, scores, probable)
+    return quality
 
 
-def measure_blocks(model: Any, blocks: Iterable[Any]) -> Quality | None:
+def measure_sets(
+    model: Any, X: Any, y: sp.csr_matrix, labels: np.ndarray, quality: LabelQuality | None = None
+) -> LabelQuality:
+    """Compare the predictions of a model with label sets, in chunks, since there may be many labels."""
+    quality = LabelQuality(model.classes_) if quality is None else quality
+    size = max(1, MAX_SCORES_AT_ONCE // max(1, len(model.classes_)))
+    for begin in range(0, y.shape[0], size):
+        part = slice(begin, begin + size)
+        quality.add(labels, y[part], *predicted_with_scores(model, X if size >= y.shape[0] else X[part]))
+    return quality
+
+
+def measure_blocks(model: Any, blocks: Iterable[Any]) -> Quality | LabelQuality | None:
     """Compare the predictions of a model with the labels of blocks; None if there are no examples."""
-    tally = Tally(model.classes_)
+    quality = LabelQuality(model.classes_) if several_labels(model) else Quality(model.classes_)
     for block in blocks:
-        predicted, scores = answered(model, block.X)
-        tally.add(block.classes, block.codes, predicted, scores, probabilities(model, scores))
-    quality = tally.quality()
+        if isinstance(quality, LabelQuality):
+            measure_sets(model, block.X, block.y, block.classes, quality)
+        else:
+            predicted, scores = predicted_with_scores(model, block.X)
+            quality.add(block.classes, block.codes, predicted, scores, probabilities(model, scores))
     return quality if quality.total else None
 
 
-def beside(quality: Quality) -> str:
+# ---- as text
+
+
+def describe_accuracy(quality: Quality) -> str:
     """Return the counts behind an accuracy, and the accuracy of always predicting the most frequent label."""
     label, share = quality.commonest
     baseline = f"always predicting {short(str(label), 16)} would give {100 * share:.1f}%"
@@ -249,18 +348,19 @@ def is_no_better_than_majority(qualities: Sequence[Quality]) -> bool:
     return right <= commonest and right < total
 
 
-def metrics_in_words(quality: Quality, *names: str) -> str:
+def describe_metrics(quality: Quality | LabelQuality, *names: str) -> str:
     """Return metrics as text: "balanced accuracy 93.1%, macro F1 92.8%". Undefined ones are left out.
 
     F1 is that of the second of two classes, otherwise the mean over the classes.
     """
     values, parts = quality.metrics(), []
+    table: dict[str, Measure] = LABEL_METRICS if isinstance(quality, LabelQuality) else METRICS
     for name in names:
-        name = "f1_macro" if name == "f1" and quality.known != 2 else name
+        name = "f1_macro" if name == "f1" and quality.n_known != 2 else name
         value = values[name]
         if value is not None:
-            of = f" of {short(str(quality.labels[1]), 16)}" if METRICS[name].binary else ""
-            parts.append(f"{METRICS[name].title}{of} {shown(name, value)}")
+            of = f" of {short(str(quality.labels[1]), 16)}" if table[name].binary else ""
+            parts.append(f"{table[name].title}{of} {format_metric(name, value)}")
     return ", ".join(parts)
 
 
@@ -276,129 +376,3 @@ def histogram(shares: np.ndarray) -> np.ndarray:
     """Return the number of shares in each tenth of 0 to 1."""
     bins = np.minimum((shares * HISTOGRAM_BINS + 1e-9).astype(np.intp), HISTOGRAM_BINS - 1)
     return np.bincount(bins, minlength=HISTOGRAM_BINS)
-
-
-# ---- several labels per example
-
-
-@dataclass
-class LabelQuality:
-    """The quality of predictions of several labels per example.
-
-    labels: those of the model, then labels that it does not know; known: the number of the former.
-    """
-
-    labels: list[Any]
-    known: int
-    counts: LabelCounts
-
-    too_many = False
-
-    @property
-    def total(self) -> int:
-        return self.counts.n
-
-    @property
-    def right(self) -> int:
-        """Return the number of examples whose label set is predicted exactly."""
-        return self.counts.exact
-
-    @property
-    def accuracy(self) -> float:
-        return self.right / self.total
-
-    @property
-    def unknown(self) -> list[Any]:
-        return self.labels[self.known :]
-
-    @property
-    def n_unknown(self) -> int:
-        """Return how often examples have labels that the model does not know."""
-        return int(self.counts.true[self.known :].sum())
-
-    @property
-    def n_labels(self) -> int:
-        """Return the number of labels of all examples together."""
-        return int(self.counts.true.sum())
-
-    def metrics(self) -> dict[str, float | None]:
-        """Return every metric of both tables by name; None if it is not defined for several labels."""
-        return dict.fromkeys(METRICS) | {
-            name: metric.of(self.counts) for name, metric in LABEL_METRICS.items() if metric.of
-        }
-
-    def by_class(self) -> list[dict[str, Any]]:
-        """Return a row per label with precision, recall and F1, which are None for 0/0."""
-        counts = zip(self.labels, *(part.tolist() for part in self.counts[:3]), strict=True)
-        return [
-            {"class": label, "count": n_true, "predicted": n_predicted,
-             **_precision_recall_f1(n_right, n_true, n_predicted)}
-            for label, n_right, n_true, n_predicted in counts
-        ]  # fmt: skip
-
-
-class LabelTally(Tally):
-    """Counts true and predicted label sets as they come. Labels that the model does not know count as missed."""
-
-    def __init__(self, classes: np.ndarray):
-        super().__init__(classes)
-        self._hit, self._predicted = np.zeros((2, self.known), np.int64)
-        self._true = np.zeros(self.known, np.int64)
-        self._n = self._exact = 0
-        self._top = dict.fromkeys(TOP, 0)
-
-    def add_sets(self, labels: np.ndarray, y: sp.csr_matrix, flags: np.ndarray, scores: np.ndarray) -> None:
-        """Add examples. labels: of the columns of y, an indicator matrix. flags, scores: of the labels of the model."""
-        places = np.array([self.place(label) for label in labels.tolist()], np.intp)
-        self._check_unknown()
-        self._true = np.pad(self._true, (0, len(self.labels) - len(self._true)))
-        np.add.at(self._true, places[y.indices], 1)
-        inside = places[y.indices] < self.known
-        rows = np.repeat(np.arange(y.shape[0]), np.diff(y.indptr))
-        truth = np.zeros((y.shape[0], self.known), bool)
-        truth[rows[inside], places[y.indices[inside]]] = True
-        flags = flags.astype(bool)
-        has_unknown = np.bincount(rows[~inside], minlength=y.shape[0]) > 0
-        self._hit += (truth & flags).sum(axis=0)
-        self._predicted += flags.sum(axis=0)
-        self._exact += int(((truth == flags).all(axis=1) & ~has_unknown).sum())
-        best = np.argsort(-scores, axis=1, kind="stable")[:, : max(TOP)]
-        hits = np.take_along_axis(truth, best, axis=1)
-        for k in TOP:
-            self._top[k] += int(hits[:, :k].sum())
-        self._n += y.shape[0]
-
-    def label_quality(self) -> LabelQuality:
-        """Return the quality of the examples so far."""
-        n = len(self.labels)
-        hit, true, predicted = (np.pad(part, (0, n - len(part))) for part in (self._hit, self._true, self._predicted))
-        counts = LabelCounts(hit, true, predicted, self._n, self._exact, dict(self._top), self.known)
-        return LabelQuality(self.labels, self.known, counts)
-
-
-def measure_sets(
-    model: Any, X: Any, y: sp.csr_matrix, labels: np.ndarray, tally: LabelTally | None = None
-) -> LabelQuality:
-    """Compare the predictions of a model with label sets, in chunks, since there may be many labels."""
-    tally = LabelTally(model.classes_) if tally is None else tally
-    size = max(1, MAX_SCORES_AT_ONCE // max(1, len(model.classes_)))
-    for begin in range(0, y.shape[0], size):
-        part = slice(begin, begin + size)
-        tally.add_sets(labels, y[part], *answered(model, X if size >= y.shape[0] else X[part]))
-    return tally.label_quality()
-
-
-def measure_set_blocks(model: Any, blocks: Any) -> LabelQuality | None:
-    """Do the same for blocks of examples; None if there are none."""
-    tally = LabelTally(model.classes_)
-    for block in blocks:
-        measure_sets(model, block.X, block.y, block.classes, tally)
-    quality = tally.label_quality()
-    return quality if quality.total else None
-
-
-def sets_in_words(quality: LabelQuality, *names: str) -> str:
-    """Return metrics as text: "micro F1 65.1%, macro F1 64.2%". Undefined ones are left out."""
-    values = quality.metrics()
-    parts = [(LABEL_METRICS[name].title, name, values[name]) for name in names]
-    return ", ".join(f"{title} {shown(name, value)}" for title, name, value in parts if value is not None)

@@ -10,9 +10,11 @@ import numpy as np
 
 from perceptrons.engine.training.memory import MOST_SCORES
 from perceptrons.engine.wording import in_percent
-from perceptrons.inspection.reliability import Reliability
 
 ANSWERS, SCORES, PROBABILITIES = "answers", "scores", "probabilities"  # what a metric is measured on
+RELIABILITY_BINS = 10  # of equal width
+
+Facts = dict[str, Any]  # plain values, for JSON
 
 
 class Cuts(NamedTuple):
@@ -31,13 +33,6 @@ class Cuts(NamedTuple):
         return int(self.alarms[-1]) if len(self.alarms) else 0
 
 
-class Ranking(NamedTuple):
-    """The areas below both curves; None for a curve that needs examples of a class that has none."""
-
-    roc_auc: float | None
-    average_precision: float | None
-
-
 def cuts_of(positive: np.ndarray, scores: np.ndarray) -> Cuts:
     """Return all cuts of scores. positive: a flag per example. Examples with equal scores stay together."""
     order = np.argsort(-scores, kind="stable")
@@ -54,9 +49,8 @@ def cuts_by_class(codes: np.ndarray, scores: np.ndarray) -> Iterator[tuple[int, 
     """
     if scores.ndim == 1:
         yield 1, cuts_of(codes == 1, scores)
-        return
-    for k in range(scores.shape[1]):
-        yield k, cuts_of(codes == k, scores[:, k])
+    else:
+        yield from ((k, cuts_of(codes == k, scores[:, k])) for k in range(scores.shape[1]))
 
 
 def roc_auc(cuts: Cuts) -> float | None:
@@ -75,45 +69,115 @@ def average_precision(cuts: Cuts) -> float | None:
     return float((precision * np.diff(cuts.hits, prepend=0)).sum() / cuts.n_positive)
 
 
+class Ranking(NamedTuple):
+    """The areas below both curves; None for a curve that needs examples of a class that has none."""
+
+    roc_auc: float | None
+    average_precision: float | None
+
+
 def ranking_of(codes: np.ndarray, scores: np.ndarray) -> Ranking:
     """Return both areas; for several classes, the mean over those that occur, one-vs-rest."""
-    by_class = [cuts for _, cuts in cuts_by_class(codes, scores) if cuts.n_positive]
-    return Ranking(*(_mean([area(cuts) for cuts in by_class]) for area in (roc_auc, average_precision)))
+    classes = [cuts for _, cuts in cuts_by_class(codes, scores) if cuts.n_positive]
+    areas = ([value for cuts in classes if (value := area(cuts)) is not None] for area in (roc_auc, average_precision))
+    return Ranking(*(float(np.mean(values)) if values else None for values in areas))
 
 
-def _mean(values: list[float | None]) -> float | None:
-    defined = [value for value in values if value is not None]
-    return float(np.mean(defined)) if defined else None
-
-
-class KeptScores:
+class ScoreBuffer:
     """The scores and class numbers of examples that come in blocks; none if there are more than MOST_SCORES."""
 
     def __init__(self) -> None:
-        self._codes: list[np.ndarray] = []
-        self._scores: list[np.ndarray] = []
+        self._blocks: list[tuple[np.ndarray, np.ndarray]] = []
         self._size = 0
 
     def add(self, codes: np.ndarray, scores: np.ndarray) -> None:
         self._size += scores.size
-        if self._size > MOST_SCORES:
-            self._codes, self._scores = [], []
+        if self.too_many:
+            self._blocks = []
         else:
-            self._codes.append(codes)
-            self._scores.append(scores)
+            self._blocks.append((codes, scores))
 
     @property
     def too_many(self) -> bool:
         return self._size > MOST_SCORES
 
-    def ranking(self) -> Ranking:
-        if not self._scores:
-            return Ranking(None, None)
-        return ranking_of(np.concatenate(self._codes), np.concatenate(self._scores))
+    def ranking(self) -> Ranking | None:
+        """Return the areas of all examples; None if there were too many scores."""
+        if self.too_many:
+            return None
+        return ranking_of(*(np.concatenate(parts) for parts in zip(*self._blocks, strict=True)))
+
+
+class Reliability:
+    """Compares probabilities with the true classes as they come, in constant memory.
+
+    The curve is that of the second of two classes; of more classes, that of the most probable one.
+    """
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._loss = self._squares = 0.0
+        self.counts, self._sums, self._true = (np.zeros(RELIABILITY_BINS) for _ in range(3))
+
+    def add(self, codes: np.ndarray, probabilities: np.ndarray) -> None:
+        """Add examples. codes: the class number of each example. probabilities: (n, n_classes)."""
+        n, n_classes = probabilities.shape
+        of_truth = probabilities[np.arange(n), codes]
+        self.n += n
+        self._loss -= float(np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0)).sum())
+        errors = probabilities.copy()
+        errors[np.arange(n), codes] -= 1
+        self._squares += float((errors * errors).sum() / (2 if n_classes == 2 else 1))
+        if n_classes == 2:
+            probability, is_true = probabilities[:, 1], codes == 1
+        else:
+            predicted = probabilities.argmax(axis=1)
+            probability, is_true = probabilities[np.arange(n), predicted], predicted == codes
+        bins = np.minimum((probability * RELIABILITY_BINS).astype(np.intp), RELIABILITY_BINS - 1)
+        self.counts += np.bincount(bins, minlength=RELIABILITY_BINS)
+        self._sums += np.bincount(bins, probability, minlength=RELIABILITY_BINS)
+        self._true += np.bincount(bins, is_true, minlength=RELIABILITY_BINS)
+
+    @property
+    def log_loss(self) -> float | None:
+        """Return the mean of -log of the probability of the true class, as scikit-learn's `log_loss` does."""
+        return self._loss / self.n if self.n else None
+
+    @property
+    def brier_score(self) -> float | None:
+        """Return the mean squared error, as scikit-learn does: of the second of two classes, or summed over all."""
+        return self._squares / self.n if self.n else None
+
+    @property
+    def calibration_error(self) -> float | None:
+        """Return the expected calibration error: the mean distance of probabilities from the share that was true."""
+        return float(np.abs(self._sums - self._true).sum() / self.n) if self.n else None
+
+    def curve(self) -> list[tuple[float, float, int]]:
+        """Return for each non-empty bin the mean probability, the share that was true, and the number of examples."""
+        return [
+            (float(total / n), float(true / n), int(n))
+            for total, true, n in zip(self._sums, self._true, self.counts, strict=True)
+            if n
+        ]
+
+
+class ClassCounts(NamedTuple):
+    """How often each class is predicted correctly, is true, and is predicted: arrays (..., n_classes)."""
+
+    hit: np.ndarray
+    true: np.ndarray
+    predicted: np.ndarray
+
+
+def counts_of(confusion: np.ndarray) -> ClassCounts:
+    """Return the counts of confusion matrices (..., K, K), which have the true classes in rows."""
+    table = np.asarray(confusion, np.float64)
+    return ClassCounts(np.diagonal(table, axis1=-2, axis2=-1), table.sum(axis=-1), table.sum(axis=-2))
 
 
 class Measure(NamedTuple):
-    """A metric. of: computes it from confusion matrices (..., K, K), true classes in rows, or from `LabelCounts`."""
+    """A metric. of: computes it from `ClassCounts`, of a label set metric from `LabelQuality`, which has them too."""
 
     title: str
     needs: str
@@ -128,53 +192,51 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=out, where=denominator != 0)
 
 
-def _counts(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each class how often it is predicted correctly, how often it is true, and how often predicted."""
-    table = np.asarray(confusion, np.float64)
-    return np.diagonal(table, axis1=-2, axis2=-1), table.sum(axis=-1), table.sum(axis=-2)
+def _f1_by_class(counts: ClassCounts) -> np.ndarray:
+    return _ratio(2.0 * counts.hit, counts.true + counts.predicted)
 
 
-def _macro_f1(hit: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the mean F1 of the classes or labels that occur or are predicted."""
-    n_classes = (true + predicted > 0).sum(axis=-1).astype(np.float64)
-    return _ratio(_ratio(2.0 * hit, true + predicted).sum(axis=-1), n_classes)
+def accuracy(counts: ClassCounts) -> np.ndarray:
+    return _ratio(counts.hit.sum(axis=-1), counts.true.sum(axis=-1))
 
 
-def _weighted_f1(hit: np.ndarray, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the mean F1 of the classes or labels, each weighted by how often it occurs."""
-    return _ratio((true * _ratio(2.0 * hit, true + predicted)).sum(axis=-1), true.sum(axis=-1))
-
-
-def accuracy(confusion: np.ndarray) -> np.ndarray:
-    hit, true, _ = _counts(confusion)
-    return _ratio(hit.sum(axis=-1), true.sum(axis=-1))
-
-
-def balanced_accuracy(confusion: np.ndarray) -> np.ndarray:
+def balanced_accuracy(counts: ClassCounts) -> np.ndarray:
     """Return the mean recall of the classes that occur."""
-    hit, true, _ = _counts(confusion)
-    return _ratio(_ratio(hit, true).sum(axis=-1), (true > 0).sum(axis=-1).astype(np.float64))
+    return _ratio(_ratio(counts.hit, counts.true).sum(axis=-1), (counts.true > 0).sum(axis=-1))
 
 
-def f1(confusion: np.ndarray) -> np.ndarray:
+def f1(counts: ClassCounts) -> np.ndarray:
     """Return F1 of the second class."""
-    hit, true, predicted = (part[..., 1] for part in _counts(confusion))
-    return _ratio(2 * hit, true + predicted)
+    return _f1_by_class(counts)[..., 1]
 
 
-def matthews(confusion: np.ndarray) -> np.ndarray:
+def micro_f1(counts: ClassCounts) -> np.ndarray:
+    """Return F1 of all decisions together. With one label per example, it is the accuracy."""
+    return _ratio(2 * counts.hit.sum(axis=-1), counts.true.sum(axis=-1) + counts.predicted.sum(axis=-1))
+
+
+def macro_f1(counts: ClassCounts) -> np.ndarray:
+    """Return the mean F1 of the classes or labels that occur or are predicted."""
+    return _ratio(_f1_by_class(counts).sum(axis=-1), (counts.true + counts.predicted > 0).sum(axis=-1))
+
+
+def weighted_f1(counts: ClassCounts) -> np.ndarray:
+    """Return the mean F1 of the classes or labels, each weighted by how often it occurs."""
+    return _ratio((counts.true * _f1_by_class(counts)).sum(axis=-1), counts.true.sum(axis=-1))
+
+
+def matthews(counts: ClassCounts) -> np.ndarray:
     """Return Matthews' correlation coefficient for any number of classes (Gorodkin 2004): 1 is perfect, 0 chance."""
-    hit, true, predicted = _counts(confusion)
-    n = true.sum(axis=-1)
-    both = hit.sum(axis=-1) * n - (true * predicted).sum(axis=-1)
-    spread = [n * n - (part * part).sum(axis=-1) for part in (true, predicted)]
-    return _ratio(both, np.sqrt(spread[0]) * np.sqrt(spread[1]))
+    n = counts.true.sum(axis=-1)
+    covariance = counts.hit.sum(axis=-1) * n - (counts.true * counts.predicted).sum(axis=-1)
+    variances = [n * n - (part * part).sum(axis=-1) for part in (counts.true, counts.predicted)]
+    return _ratio(covariance, np.sqrt(variances[0]) * np.sqrt(variances[1]))
 
 
-def youden(confusion: np.ndarray) -> np.ndarray:
+def youden(counts: ClassCounts) -> np.ndarray:
     """Return Youden's J: the recall of the second class, plus that of the rest, less 1."""
-    hit, true, predicted = (part[..., 1] for part in _counts(confusion))
-    others = np.asarray(confusion, np.float64).sum(axis=(-2, -1)) - true
+    hit, true, predicted = (part[..., 1] for part in (counts.hit, counts.true, counts.predicted))
+    others = counts.true.sum(axis=-1) - true
     return _ratio(hit, true) + _ratio(others - (predicted - hit), others) - 1
 
 
@@ -182,9 +244,9 @@ METRICS: dict[str, Measure] = {
     "accuracy": Measure("accuracy", ANSWERS, accuracy),
     "balanced_accuracy": Measure("balanced accuracy", ANSWERS, balanced_accuracy),
     "f1": Measure("F1", ANSWERS, f1, binary=True),
-    "f1_macro": Measure("macro F1", ANSWERS, lambda confusion: _macro_f1(*_counts(confusion))),
-    "f1_micro": Measure("micro F1", ANSWERS, accuracy),
-    "f1_weighted": Measure("weighted F1", ANSWERS, lambda confusion: _weighted_f1(*_counts(confusion))),
+    "f1_macro": Measure("macro F1", ANSWERS, macro_f1),
+    "f1_micro": Measure("micro F1", ANSWERS, micro_f1),
+    "f1_weighted": Measure("weighted F1", ANSWERS, weighted_f1),
     "matthews": Measure("Matthews correlation", ANSWERS, matthews, is_share=False),
     "youden": Measure("Youden's J", ANSWERS, youden, binary=True, is_share=False),
     "roc_auc": Measure("ROC AUC", SCORES, is_share=False),
@@ -194,68 +256,32 @@ METRICS: dict[str, Measure] = {
     "calibration_error": Measure("calibration error", PROBABILITIES, is_share=False),
 }
 BY_ANSWERS = tuple(name for name, measure in METRICS.items() if measure.needs == ANSWERS)
-BY_SCORES = tuple(name for name, measure in METRICS.items() if measure.needs == SCORES)
-TOP = (1, 3, 5)  # of precision at k
+PRECISION_RANKS = (1, 3, 5)  # k of precision at k
 
 
-class LabelCounts(NamedTuple):
-    """Counts for several labels per example: per label found, true and predicted ones; then of examples.
-
-    exact: examples whose label set is predicted exactly. top: for each k, how many of the k labels with the highest
-    scores are true, over all examples. known: the number of labels of the model.
-    """
-
-    hit: np.ndarray
-    true: np.ndarray
-    predicted: np.ndarray
-    n: int
-    exact: int
-    top: dict[int, int]
-    known: int
-
-
-def micro_f1(counts: LabelCounts) -> float:
-    """Return F1 of all decisions together."""
-    both = float(counts.true.sum() + counts.predicted.sum())
-    return 2 * float(counts.hit.sum()) / both if both else 0.0
-
-
-def hamming_loss(counts: LabelCounts) -> float:
+def hamming_loss(quality: Any) -> float:
     """Return the share of wrong decisions, with one decision per example and label."""
-    wrong = int(counts.true.sum() + counts.predicted.sum() - 2 * counts.hit.sum())
-    return wrong / (counts.n * len(counts.true)) if counts.n and len(counts.true) else 0.0
+    n_wrong = int(quality.true.sum() + quality.predicted.sum() - 2 * quality.hit.sum())
+    return n_wrong / (quality.total * len(quality.true)) if quality.total and len(quality.true) else 0.0
 
 
-def _precision_at(k: int) -> Callable[[LabelCounts], float | None]:
-    return lambda counts: counts.top[k] / (k * counts.n) if counts.n and k <= counts.known else None
+def _precision_at(k: int) -> Callable[[Any], float | None]:
+    return lambda quality: (
+        quality.n_hits_at[k] / (k * quality.total) if quality.total and k <= quality.n_known else None
+    )
 
 
 LABEL_METRICS: dict[str, Measure] = {
-    "accuracy": Measure("subset accuracy", ANSWERS, lambda counts: counts.exact / counts.n if counts.n else 0.0),
+    "accuracy": Measure("subset accuracy", ANSWERS, lambda quality: quality.accuracy),
     "f1_micro": Measure("micro F1", ANSWERS, micro_f1),
-    "f1_macro": Measure("macro F1", ANSWERS, lambda counts: float(_macro_f1(*counts[:3]))),
-    "f1_weighted": Measure("weighted F1", ANSWERS, lambda counts: float(_weighted_f1(*counts[:3]))),
+    "f1_macro": Measure("macro F1", ANSWERS, macro_f1),
+    "f1_weighted": Measure("weighted F1", ANSWERS, weighted_f1),
     "hamming_loss": Measure("Hamming loss", ANSWERS, hamming_loss, is_share=False),
-    **{f"precision_at_{k}": Measure(f"precision at {k}", SCORES, _precision_at(k)) for k in TOP},
+    **{f"precision_at_{k}": Measure(f"precision at {k}", SCORES, _precision_at(k)) for k in PRECISION_RANKS},
 }
 
 
-def all_metrics(
-    confusion: np.ndarray, n_classes: int, ranking: Ranking | None, reliability: Reliability | None = None
-) -> dict[str, float | None]:
-    """Return every metric of the table by name; None if it is not defined here. n_classes: of the model."""
-    values: dict[str, float | None] = dict.fromkeys(METRICS)
-    for name, measure in METRICS.items():
-        if measure.of is not None and (n_classes == 2 or not measure.binary):
-            values[name] = float(measure.of(confusion))
-        elif measure.needs == SCORES and ranking is not None:
-            values[name] = getattr(ranking, name)
-        elif measure.needs == PROBABILITIES and reliability is not None:
-            values[name] = getattr(reliability, name)
-    return values
-
-
-def shown(name: str, value: float, digits: int = 1) -> str:
+def format_metric(name: str, value: float, digits: int = 1) -> str:
     """Format the value of a metric: shares in percent, others as numbers."""
     measure = METRICS.get(name, LABEL_METRICS.get(name))
     is_share = measure is not None and measure.is_share  # a function of the user may be anything

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.passes.budget_policies import NUMBERS, SEEN, TAKEN, Held
-from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.passes.voting import LOG_COLUMNS
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.epochs import Outcome
 from perceptrons.engine.training.labels import merge, winners

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.passes.dual import Gram, Walked, doubts, joint_walk, rest_walk
-from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.passes.voting import LOG_COLUMNS
 from perceptrons.engine.training.epochs import Counts, Trainee
 from perceptrons.engine.training.labels import winners
 from perceptrons.engine.training.one_pass import one_blas_thread

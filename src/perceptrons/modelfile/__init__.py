@@ -16,7 +16,7 @@ from perceptrons.engine.training.memory import TooLargeError
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, pipeline, sequence, structured
-from perceptrons.modelfile.contents import Codec, Content, finite_number
+from perceptrons.modelfile.contents import Codec, Content, Header, finite_number
 from perceptrons.modelfile.whole_files import write_whole
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.structured import StructuredPerceptron
@@ -29,7 +29,10 @@ PLACE = "place."  # prefix of the arrays that say where a checkpoint is in the d
 KEY = "perceptrons"  # of the only metadata entry, because safetensors writes several in random order
 INVALID_FILE = (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, ArithmeticError)
 AnyModel = Perceptron | KernelPerceptron | SequencePerceptron | StructuredPerceptron
-KINDS: dict[str, Codec] = {kind.ESTIMATOR.__name__: kind for kind in (linear, kernel, sequence, structured)}
+KINDS: dict[str, Codec] = {
+    "Perceptron": linear, "KernelPerceptron": kernel, "SequencePerceptron": sequence,
+    "StructuredPerceptron": structured,
+}  # fmt: skip
 
 
 class ModelFileError(ValueError):
@@ -66,14 +69,14 @@ def save(model: "AnyModel | BaseEstimator", path: str | os.PathLike[str]) -> Non
     write_whole(path, as_bytes(model))
 
 
-def kind_of(model: Any) -> Codec | None:
+def kind_of(model: object) -> Codec | None:
     """Return the module that writes and reads models of this type, or None if they cannot be saved."""
     if type(model) in get_args(AnyModel):
         return KINDS[type(model).__name__]
     return pipeline if pipeline.is_pipeline(model) else None
 
 
-def as_bytes(model: Any, place: dict[str, Any] | None = None) -> bytes:
+def as_bytes(model: Any, place: Header | None = None) -> bytes:
     """Return a model as the bytes of its file. place: the position of a checkpoint in the data."""
     kind = kind_of(model)
     assert kind is not None
@@ -89,11 +92,11 @@ def load(path: str | os.PathLike[str]) -> "AnyModel | BaseEstimator":
     return load_with_header(path)[0]
 
 
-def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, Header]:
     """Load a model, and return it with the header of its file."""
     path = Path(os.fsdecode(path))
     try:
-        check_ordinary(path)
+        check_regular_file(path)
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             if KEY not in metadata:
@@ -135,7 +138,7 @@ def load_with_header(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]
         raise ModelFileError(f"{path}: the model needs more memory than there is.") from error
 
 
-def check_ordinary(path: Path) -> None:
+def check_regular_file(path: Path) -> None:
     """Raise ModelFileError for a folder, or for a pipe or device, which might block."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):

@@ -129,6 +129,6 @@ class Checkpoint:
                 )
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     """Return a tuple as a list, as files have it."""
     return list(value) if isinstance(value, tuple) else value

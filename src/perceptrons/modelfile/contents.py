@@ -11,10 +11,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
-from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.passes.voting import LOG_COLUMNS
 from perceptrons.engine.streaming.resuming import COUNTED
-from perceptrons.engine.training.base import TUNED, learner_of, set_learner
+from perceptrons.engine.training.base import TUNED, Classifier, learner_of, set_learner
 from perceptrons.engine.training.calibration import METHODS, Calibration
 from perceptrons.engine.training.epochs import new_row
 from perceptrons.engine.training.memory import check_claim
@@ -41,10 +42,13 @@ def finite_number(text: str) -> float:
     return float(text)
 
 
+Header = dict[str, Any]  # JSON
+
+
 class Content(NamedTuple):
     """The content of a model file. The methods read a part of it, and raise ValueError or KeyError if it is invalid."""
 
-    header: dict[str, Any]  # JSON
+    header: Header
     arrays: dict[str, np.ndarray]
 
     @property
@@ -52,7 +56,7 @@ class Content(NamedTuple):
         return sum(array.nbytes for array in self.arrays.values())
 
     def array(
-        self, name: str, shape: tuple[int, ...] | None = None, kind: Any = np.float64, *, finite: bool = True
+        self, name: str, shape: tuple[int, ...] | None = None, kind: DTypeLike = np.float64, *, finite: bool = True
     ) -> np.ndarray:
         """Return a copy of an array of this shape and type. Without a shape, it has one axis of any length."""
         array = self.arrays[name]
@@ -61,7 +65,9 @@ class Content(NamedTuple):
         require(not finite or np.isfinite(array).all(), f"finite numbers in {name}")
         return array.copy()
 
-    def indices(self, name: str, size: int, kind: Any = np.int64, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    def indices(
+        self, name: str, size: int, kind: DTypeLike = np.int64, shape: tuple[int, ...] | None = None
+    ) -> np.ndarray:
         """Return a copy of an array of indices below `size`."""
         index = self.array(name, shape, kind)
         require(not index.size or (int(index.min()) >= 0 and int(index.max()) < size), f"{name} from 0 to {size - 1}")
@@ -83,7 +89,7 @@ class Content(NamedTuple):
         require(((classes >= 0) & (classes < max(2, n_classes))).all(), "a log of classes that exist")
         return log
 
-    def support(self, shape: tuple[int, int], kind: Any) -> Any:
+    def support(self, shape: tuple[int, int], kind: DTypeLike) -> Any:
         """Return the support vectors, an array or a CSR matrix, which must have this shape and type."""
         if "support" in self.arrays:
             support = self.arrays["support"].copy()
@@ -136,7 +142,7 @@ class Content(NamedTuple):
         require(differ and classes.tolist() == labels, "sorted classes that differ")
         return classes
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Header:
         """Return the parameters of a model."""
         parameters = dict(self.header["parameters"])
         return {name: _unpaired(value) if name in BY_CLASS else value for name, value in parameters.items()}
@@ -160,8 +166,21 @@ class Codec(Protocol):
 # ---- writing
 
 
-def header_of(model: Any, /, **replacements: Any) -> dict[str, Any]:
-    """Return the part of the header that all models share. replacements: of parameters that JSON does not know."""
+def content_of(
+    model: Any, header: Header, arrays: dict[str, np.ndarray], /, *, keeps_seconds: bool = False, **replacements: Any
+) -> Content:
+    """Return the content of a file: what all models share, and what this kind of model adds.
+
+    keeps_seconds: of training; without them, the same seed gives the same file. replacements: of parameters that JSON
+    does not know.
+    """
+    shared = _shared_header(model, replacements)
+    shared = shared if keeps_seconds else _without_seconds(shared)
+    more = _classifier_content(model) if isinstance(model, Classifier) else Content({}, {})
+    return Content(shared | header | more.header, arrays | more.arrays)
+
+
+def _shared_header(model: Any, replacements: Header) -> Header:
     learner, parameters = learner_of(model), model.get_params(deep=False) | replacements
     if not isinstance(parameters["random_state"], int | np.integer | None):
         parameters["random_state"] = learner.seed
@@ -169,7 +188,7 @@ def header_of(model: Any, /, **replacements: Any) -> dict[str, Any]:
         del parameters["classes"]  # older files have no order of classes
     for name in parameters.keys() & set(BY_CLASS):
         parameters[name] = _pairs(parameters[name])
-    optional: dict[str, Any] = {} if not hasattr(model, TUNED) else {"recipe": _plain(model.recipe_)}
+    optional: Header = {} if not hasattr(model, TUNED) else {"recipe": _plain(model.recipe_)}
     if getattr(learner, "threshold", None) is not None:
         optional["threshold"] = learner.threshold
     if hasattr(learner, "classes"):
@@ -187,8 +206,7 @@ def header_of(model: Any, /, **replacements: Any) -> dict[str, Any]:
     }
 
 
-def timeless(header: dict[str, Any]) -> dict[str, Any]:
-    """Return a header without the seconds of training, so that the same seed gives the same file."""
+def _without_seconds(header: Header) -> Header:
     report = header["report"]
     history = [row | {"seconds": None} for row in report["history_"]]
     for row in history:
@@ -224,10 +242,10 @@ def strings_array(name: str, strings: list[str]) -> dict[str, np.ndarray]:
     return {name: np.frombuffer(content, np.uint8), f"{name}_bytes": lengths}
 
 
-def classifier_content(model: Any) -> Content:
+def _classifier_content(model: Any) -> Content:
     """Return what the file of a classifier of single examples also has: columns, how files were read, calibration."""
     learner = learner_of(model)
-    header: dict[str, Any] = {
+    header: Header = {
         "features": list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None,
         "n_features": learner.n_features,
     }
@@ -258,7 +276,7 @@ def _pairs(parameter: Any) -> Any:
     return _plain(parameter.tolist() if isinstance(parameter, np.ndarray) else parameter)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a value as JSON has it."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
@@ -274,7 +292,7 @@ def _plain(value: Any) -> Any:
 # ---- reading
 
 
-def names_in(names: Any, n: int) -> list[str]:
+def read_names(names: Any, n: int) -> list[str]:
     """Return the names of n features, which must differ."""
     require(isinstance(names, list) and len(names) == n, "as many feature names as features")
     names = [str(name) for name in names]
@@ -282,8 +300,9 @@ def names_in(names: Any, n: int) -> list[str]:
     return names
 
 
-def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
-    """Give a model its learner, and both their counters, random numbers and history from the header."""
+def restore(model: Any, learner: Any, content: Content) -> None:
+    """Give a model its learner, and both what `content_of` wrote: counters, random numbers, history and more."""
+    header = content.header
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
     counts = (learner.epochs, learner.mistakes, learner.updates)
     require(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, and not too large")
@@ -295,15 +314,15 @@ def resume(model: Any, learner: Any, header: dict[str, Any]) -> None:
         setattr(model, name, value)
     if "recipe" in header:
         model.recipe_ = _recipe(header["recipe"])
+    if isinstance(model, Classifier):
+        _restore_classifier(model, learner, content)
 
 
-def resume_classifier(model: Any, learner: Any, content: Content) -> None:
-    """Do the same, and give a classifier of single examples what `classifier_content` wrote."""
+def _restore_classifier(model: Any, learner: Any, content: Content) -> None:
     header = content.header
-    resume(model, learner, header)
     model.n_features_in_ = learner.n_features
     if header["features"] is not None:
-        model.feature_names_in_ = names_in(header["features"], model.n_features_in_)
+        model.feature_names_in_ = read_names(header["features"], model.n_features_in_)
     source, columns = header.get("source"), header.get("columns")
     if source is not None:
         check_recipe(source)
@@ -321,7 +340,7 @@ def resume_classifier(model: Any, learner: Any, content: Content) -> None:
         learner.calibration = _calibration(learner, header["calibration"], content.part(CALIBRATION_PREFIX))
 
 
-def _calibration(learner: Any, fields: dict[str, Any], curves: Content) -> Calibration:
+def _calibration(learner: Any, fields: Header, curves: Content) -> Calibration:
     is_multilabel = learner.form != "single"
     columns = 1 if len(learner.classes) == 2 and not is_multilabel else len(learner.classes)
     require(is_multilabel or len(learner.classes) > 1, "a calibration of at least two classes")
@@ -352,7 +371,7 @@ def _corners(curves: Content, columns: int) -> dict[str, np.ndarray]:
     return {"scores": xs, "shares": ps, "corners": sizes}
 
 
-def _report(report: dict[str, Any]) -> dict[str, Any]:
+def _report(report: Header) -> Header:
     """Return the attributes of the last fit. Raise ValueError if they contradict each other."""
     history, n_iter, reason, converged = (report[name] for name in REPORT)
     require(isinstance(history, list) and n_iter == len(history) and type(n_iter) is int, "a row of history per epoch")
@@ -379,7 +398,7 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
     return {"history_": history, "n_iter_": n_iter, "stop_reason_": reason, "converged_": bool(converged)}
 
 
-def _recipe(recipe: Any) -> dict[str, Any]:
+def _recipe(recipe: Any) -> Header:
     """Return how the model was tuned and tested. Raise ValueError if it is not valid."""
     require(isinstance(recipe, dict), "a recipe of tuning")
     sizes, interval = recipe["sizes"], recipe["test_interval"]

@@ -19,15 +19,13 @@ from perceptrons.kernel.learner import KernelLearner
 from perceptrons.kernel.support_vectors import GrowableArray
 from perceptrons.modelfile.contents import (
     Content,
-    classifier_content,
-    header_of,
+    content_of,
     refuse_infinite,
     require,
-    resume_classifier,
+    restore,
     support_arrays,
 )
 
-ESTIMATOR = KernelPerceptron
 LARGEST_FORGOTTEN = 1e290  # squared length of a removed example, whose sums must stay finite
 
 
@@ -61,14 +59,12 @@ def contents(model: KernelPerceptron) -> Content:
     if n and learner.kernel.name != "precomputed":
         arrays |= support_arrays(to_host(points.rows))
     header = {
-        **header_of(model),
         "gamma": float(learner.kernel.gamma),
         "dtype": learner.dtype,
         "t": float(learner.t),
         "far": bool(points.needs_float64),
     }
-    shared = classifier_content(model)
-    return Content(header | shared.header, arrays | shared.arrays)
+    return content_of(model, header, arrays, keeps_seconds=True)
 
 
 def read(content: Content) -> KernelPerceptron:
@@ -98,7 +94,7 @@ def read(content: Content) -> KernelPerceptron:
         _read_log(learner, content)
     else:
         _read_budget(learner, content)
-    resume_classifier(model, learner, content)
+    restore(model, learner, content)
     check_unchanged(model)
     return model
 

@@ -4,43 +4,32 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perceptrons.engine.passes.average import (
-    ANCHOR,
-    CLOCK,
-    DEMANDED,
-    GAIN,
-    LARGEST_GAIN,
-    MASS,
-    OFFSET,
-    SCALE,
-    SEEN,
-    TOTAL,
-    smallest_scale,
-)
+from perceptrons.engine.passes.average import MAX_GAIN, STATE, smallest_scale
 from perceptrons.engine.passes.following import FADING, RECORD
+from perceptrons.engine.passes.pocket import TALLY
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.inputs import Growth, largest
 from perceptrons.engine.training.labels import FORMS
 from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.engine.training.memory import check_claim
-from perceptrons.engine.training.parameters import check_choices, check_several
-from perceptrons.engine.training.rule import FAST, cost_matrix
+from perceptrons.engine.training.parameters import FAST, check_choices, check_several, cost_matrix
 from perceptrons.engine.training.schemes import n_rows
 from perceptrons.engine.training.votes import Votes
 from perceptrons.engine.training.weights import MATRICES, VECTORS, Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.contents import (
     Content,
-    classifier_content,
-    header_of,
+    content_of,
     refuse_infinite,
     require,
-    resume_classifier,
+    restore,
     support_arrays,
-    timeless,
 )
 
-ESTIMATOR = Perceptron
+NAMES_IN_FILES = {"lazy_sum_w": "late_w", "lazy_sum_b": "late_b", "state": "clock"}  # where they differ
+RECORDS = {"state": STATE, "tally": TALLY, "record": RECORD}  # arrays with named fields; in files, arrays of numbers
+N_FIELDS = {name: len(dtype.names or ()) for name, dtype in RECORDS.items()}
+N_PLAIN_FIELDS = (STATE.names or ()).index("total")  # those behind are only in files of other averages
 MAX_COLUMNS = 2**31
 
 
@@ -66,11 +55,12 @@ def contents(model: Perceptron) -> Content:
     arrays, support_shape = {}, None
     used = _used_columns(weights)
     for name, array in weights.arrays.items():
-        arrays[name] = np.ascontiguousarray(array[:, used] if name in MATRICES else array)
-    seen = arrays["clock"][:, SEEN]
-    arrays["clock"], recent = np.ascontiguousarray(arrays["clock"][:, :TOTAL]), arrays["clock"][:, TOTAL:]
-    if weights.recent or (recent[:, 0] != seen).any():
-        arrays["recent"] = np.ascontiguousarray(recent)
+        array = array[:, used] if name in MATRICES else array.view(np.float64) if name in RECORDS else array
+        arrays[NAMES_IN_FILES.get(name, name)] = np.ascontiguousarray(array)
+    state = arrays["clock"].reshape(-1, N_FIELDS["state"])
+    arrays["clock"] = np.ascontiguousarray(state[:, :N_PLAIN_FIELDS])
+    if weights.recent or (weights.arrays["state"]["total"] != weights.arrays["state"]["n_seen"]).any():
+        arrays["recent"] = np.ascontiguousarray(state[:, N_PLAIN_FIELDS:])
     if not isinstance(used, slice):
         arrays["live"] = used
     if learner.votes is not None:
@@ -78,7 +68,6 @@ def contents(model: Perceptron) -> Content:
         arrays |= {"log": learner.votes.log, **support_arrays(support)}
         support_shape = list(support.shape)
     header = {
-        **timeless(header_of(model)),
         "scheme": learner.scheme,
         "form": learner.form,
         "intercept": weights.one,  # the square of the constant feature
@@ -89,8 +78,7 @@ def contents(model: Perceptron) -> Content:
         "memory": "C" if weights.arrays["w"].flags.c_contiguous else "F",  # sums are rounded in this order
     }
     _refuse_infinite(weights, arrays, used)
-    shared = classifier_content(model)
-    return Content(header | shared.header, arrays | shared.arrays)
+    return content_of(model, header, arrays)
 
 
 def _refuse_infinite(weights: Weights, arrays: dict[str, np.ndarray], used: Any) -> None:
@@ -129,7 +117,7 @@ def read(content: Content) -> Perceptron:
     learner.updates = int(header["updates"])
     learner.spread = float(header.get("spread", 1.0))
     require(0 <= learner.spread < np.inf, "a spread that is not negative")
-    resume_classifier(model, learner, content)
+    restore(model, learner, content)
     return model
 
 
@@ -190,24 +178,30 @@ def _weights(content: Content, n_classes: int) -> Weights:
     is_one_vs_one = header["scheme"] == "ovo" and n_classes > 2
     clocks = len(arrays["clock"]) if header["scheme"] == "labels" else rows if is_one_vs_one else 1
     require(clocks in (1, rows), "one clock, or one for every row")
-    content = Content(header, arrays | {"clock": _clock(content, clocks)})
-    sizes = {"t": (1,), "tally": (4,), "clock": (clocks, CLOCK), "record": (RECORD,)}
+    content = Content(header, arrays | {"clock": _state(content, clocks)})
+    sizes = {
+        "t": (1,),
+        "tally": (N_FIELDS["tally"],),
+        "state": (clocks, N_FIELDS["state"]),
+        "record": (N_FIELDS["record"],),
+    }
     for name in weights.arrays:
         expected = sizes.get(name, (rows, n_features) if name in MATRICES else (rows,))
-        kind = w.dtype if name in MATRICES + VECTORS and not name.startswith(("late", "paid")) else np.dtype(np.float64)
-        weights.arrays[name] = content.array(name, expected, kind, finite=name != "tally")
+        kind = w.dtype if name in MATRICES + VECTORS and not name.startswith(("lazy", "paid")) else np.dtype(np.float64)
+        array = content.array(NAMES_IN_FILES.get(name, name), expected, kind, finite=name != "tally")
+        weights.arrays[name] = array.view(RECORDS[name]).reshape(-1) if name in RECORDS else array
     if weights.record is not None:
-        lead, different = weights.record
+        lead, different = weights.record.item()
         require(0 <= different <= rows / (1 - FADING) + 1 and abs(lead) <= different, "a valid record of predictions")
     require(float(arrays["t"][0]) >= 0, "a number of examples that is not negative")
-    clock = weights.arrays["clock"]
-    is_valid = (clock[:, SCALE] >= smallest_scale(w.dtype)) & (clock[:, SCALE] <= 1) & (clock[:, DEMANDED] >= 0)
-    is_valid &= (clock[:, SEEN] >= 0) & (clock[:, ANCHOR] >= 0) & (clock[:, ANCHOR] <= 1 / FAST)
-    bound = clock[:, TOTAL] * (1 + 1e-6) + 2 / FAST
-    is_valid &= (np.abs(clock[:, MASS]) <= bound) & (np.abs(clock[:, OFFSET]) <= bound)
-    max_total = 1.5 * clock[:, GAIN] * clock[:, SEEN]  # a visit for a fraction counts a little more than its fraction
-    is_valid &= (clock[:, GAIN] >= 1) & (clock[:, GAIN] <= LARGEST_GAIN)
-    is_valid &= (clock[:, TOTAL] <= max_total) & ((clock[:, TOTAL] > 0) == (clock[:, SEEN] > 0))
+    state = weights.arrays["state"]
+    is_valid = (state["scale"] >= smallest_scale(w.dtype)) & (state["scale"] <= 1) & (state["l1_due"] >= 0)
+    is_valid &= (state["n_seen"] >= 0) & (state["anchor"] >= 0) & (state["anchor"] <= 1 / FAST)
+    bound = state["total"] * (1 + 1e-6) + 2 / FAST
+    is_valid &= (np.abs(state["mass"]) <= bound) & (np.abs(state["offset"]) <= bound)
+    max_total = 1.5 * state["gain"] * state["n_seen"]  # a visit for a fraction counts a little more than its fraction
+    is_valid &= (state["gain"] >= 1) & (state["gain"] <= MAX_GAIN)
+    is_valid &= (state["total"] <= max_total) & ((state["total"] > 0) == (state["n_seen"] > 0))
     require(is_valid.all(), "valid averaging state: the example counter must not decrease")
     if weights.has_sigma:
         sigma = np.append(weights.arrays["sigma_w"], weights.arrays["sigma_b"])
@@ -222,12 +216,12 @@ def _weights(content: Content, n_classes: int) -> Weights:
     return weights
 
 
-def _clock(content: Content, clocks: int) -> np.ndarray:
+def _state(content: Content, clocks: int) -> np.ndarray:
     """Return the averaging state. Only averages that do not count all examples alike have the array "recent"."""
-    clock = content.array("clock", (clocks, TOTAL))
+    state = content.array("clock", (clocks, N_PLAIN_FIELDS))
     if "recent" in content.arrays:
-        return np.hstack([clock, content.array("recent", (clocks, CLOCK - TOTAL))])
-    return np.hstack([clock, clock[:, [SEEN]], np.ones((clocks, 1))])
+        return np.hstack([state, content.array("recent", (clocks, N_FIELDS["state"] - N_PLAIN_FIELDS))])
+    return np.hstack([state, state[:, :1], np.ones((clocks, 1))])  # all examples seen, each with the weight 1
 
 
 def _votes(content: Content, n_classes: int) -> Votes | None:

@@ -25,8 +25,11 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.engine.training.base import has_learned
 from perceptrons.features import Columns, HashedFeatures, HashedText, TableFeatures
 from perceptrons.features.from_memory import check_recipe
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, sequence
 from perceptrons.modelfile.contents import Codec, Content, finite_number, require
+from perceptrons.sequence import SequencePerceptron
 
 TRUSTED = {
     "sklearn.calibration": ("CalibratedClassifierCV",),
@@ -77,7 +80,7 @@ class StepCodec(Codec, Protocol):
         """Raise ValueError for parameters that cannot be combined."""
 
 
-MODELS: dict[type, StepCodec] = {kind.ESTIMATOR: kind for kind in (linear, kernel, sequence)}
+MODELS: dict[type, StepCodec] = {Perceptron: linear, KernelPerceptron: kernel, SequencePerceptron: sequence}
 
 
 class OtherVersionError(ValueError):
@@ -102,7 +105,7 @@ class Stored:
         return module.read(Content(header, arrays))
 
 
-def is_pipeline(model: Any) -> bool:
+def is_pipeline(model: object) -> bool:
     """Return whether this is a trusted estimator of scikit-learn, which a file may contain."""
     kind = type(model)
     return kind.__module__.startswith("sklearn.") and is_trusted(kind.__module__, kind.__name__)
@@ -136,7 +139,7 @@ def contents(model: Any) -> Content:
     from skops.io.exceptions import UnsupportedTypeException
 
     check_is_fitted(model)
-    replaced: dict[int, Any] = {}
+    replaced: dict[int, object] = {}
     for location, part in parts_of(model):
         try:
             if type(part) in MODELS and has_learned(part):
@@ -173,7 +176,7 @@ def read(content: Content) -> Any:
             model = loads(skops_file, trusted=trusted)
         is_expected = type(model).__name__ == header["class"] and is_pipeline(model)
         require(is_expected, "a pipeline, or another known estimator")
-        replaced: dict[int, Any] = {}
+        replaced: dict[int, object] = {}
         for _, part in parts_of(model):
             check_part(part)
             if isinstance(part, Stored):
@@ -260,7 +263,7 @@ def _schema_nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield all objects in an estimator, each once, with the name of its step."""
-    stack, visited = [("the " + type(model).__name__, model, 0)], dict[int, Any]()
+    stack, visited = [("the " + type(model).__name__, model, 0)], dict[int, object]()
     while stack:
         location, part, depth = stack.pop()
         if id(part) in visited or part is None or isinstance(part, str | bytes | int | float | type):
@@ -284,7 +287,7 @@ def parts_of(model: Any) -> Iterator[tuple[str, Any]]:
         stack += [(inside, child, depth + 1) for child in children]
 
 
-def is_index(part: Any) -> bool:
+def is_index(part: object) -> bool:
     """Return whether this is an index of pandas, which may name the columns of a ColumnTransformer."""
     return type(part).__module__.split(".")[0] == "pandas" and hasattr(part, "tolist")
 

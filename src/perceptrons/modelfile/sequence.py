@@ -14,13 +14,12 @@ from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.modelfile.contents import (
     Content,
-    header_of,
-    names_in,
+    content_of,
+    read_names,
     refuse_infinite,
     require,
-    resume,
+    restore,
     strings_array,
-    timeless,
 )
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
 from perceptrons.sequence.chain_weights import Entries
@@ -30,7 +29,6 @@ from perceptrons.sequence.template_features import TemplateFeatures
 from perceptrons.sequence.templates import template_features
 from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
 
-ESTIMATOR = SequencePerceptron
 MAX_FEATURES = 2**40
 FEATURE_BYTES = 9  # without weights
 ARC_BYTES = 24  # of a pair of labels, with its average
@@ -60,11 +58,7 @@ def contents(model: SequencePerceptron) -> Content:
         arrays = {"numbers": order.astype(np.int64)}
     else:
         order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
-    shared = timeless(header_of(model, templates=_templates_of(model), allowed=_sorted(model.allowed)))
-    if model.validation_metric == "accuracy":
-        del shared["parameters"]["validation_metric"]  # older files do not have it
     header = {
-        **shared,
         **({} if getattr(model, "label_column_", None) is None else {"label_column": str(model.label_column_)}),
         "kind": features.kind,
         "n_features": features.n_features if is_numbered else len(order),
@@ -75,7 +69,11 @@ def contents(model: SequencePerceptron) -> Content:
     }
     numbers = _weights(entries, order, weights.n_labels) | {"arcs": weights.arcs, "late_arcs": weights.late_arcs}
     refuse_infinite(numbers | {f"the average of {name}": _average(numbers, name, learner.t) for name in ("w", "arcs")})
-    return Content(header, arrays | numbers)
+    templates, allowed = _templates_of(model), _sorted(model.allowed)
+    content = content_of(model, header, arrays | numbers, templates=templates, allowed=allowed)
+    if model.validation_metric == "accuracy":
+        del content.header["parameters"]["validation_metric"]  # older files do not have it
+    return content
 
 
 def _weights(entries: Entries, order: np.ndarray, n_labels: int) -> dict[str, np.ndarray]:
@@ -163,7 +161,7 @@ def read(content: Content) -> SequencePerceptron:
         raise ValueError(f"there is no memory for {n_features} features") from error
     learner.weights.t[0], learner.updates = t, updates
     require(t > 0 or not n_weights, "sequences, because there are weights")
-    resume(model, learner, header)
+    restore(model, learner, content)
     model.n_features_in_ = learner.n_features
     if "label_column" in header:
         model.label_column_ = header["label_column"]
@@ -193,7 +191,7 @@ def _features(model: SequencePerceptron, content: Content) -> tuple[Any, np.ndar
         require(model.hash_bits is None and model.min_count == 1, "no names in a matrix")
         columns = content.header["columns"]
         if columns is not None:
-            model.feature_names_in_ = np.array(names_in(columns, n), dtype=object)
+            model.feature_names_in_ = np.array(read_names(columns, n), dtype=object)
         return MatrixFeatures(n, columns), content.ascending("numbers", n)
     features: Any = NamedFeatures(int(model.min_count), model.hash_bits)
     if model.templates is not None:

@@ -4,11 +4,10 @@ import numpy as np
 
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.memory import check_claim
-from perceptrons.modelfile.contents import Content, header_of, refuse_infinite, require, resume, timeless
+from perceptrons.modelfile.contents import Content, content_of, refuse_infinite, require, restore
 from perceptrons.structured.estimator import StructuredPerceptron, check_choices
 from perceptrons.structured.learner import LARGEST, OutputLearner
 
-ESTIMATOR = StructuredPerceptron
 WEIGHT_BYTES = 24  # with the average
 MAX_WEIGHTS = 2**48  # more than any memory holds
 
@@ -21,8 +20,7 @@ def contents(model: StructuredPerceptron) -> Content:
     arrays = {"where": used.astype(np.int64), "w": learner.w[used], "late": learner.late[used]}
     counts = {"size": learner.size, "t": learner.t, "updates": learner.updates}
     refuse_infinite({"w": arrays["w"], "late": arrays["late"]})
-    header = timeless(header_of(model, model=None)) | counts
-    return Content(header, arrays)
+    return content_of(model, counts, arrays, model=None)
 
 
 def read(content: Content) -> StructuredPerceptron:
@@ -46,5 +44,5 @@ def read(content: Content) -> StructuredPerceptron:
     learner.t, learner.updates = t, updates
     learner.w[used], learner.late[used] = w, late
     require((np.abs(w) <= LARGEST).all(), "weights whose squares are finite")
-    resume(model, learner, header)
+    restore(model, learner, content)
     return model

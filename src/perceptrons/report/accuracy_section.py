@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.wording import percent
-from perceptrons.inspection.metrics import LABEL_METRICS, shown
+from perceptrons.inspection.metrics import LABEL_METRICS, format_metric
 from perceptrons.report.page import Section, Table, user_text
 from perceptrons.report.subject import Subject
 
@@ -39,7 +39,7 @@ def labels_section(subject: Subject) -> Section:
     assert quality is not None
     metrics, rows, about = quality.metrics(), quality.by_class(), "precision and recall of labels"
     cells = [
-        (metric.title[0].upper() + metric.title[1:], shown(name, float(value)))
+        (metric.title[0].upper() + metric.title[1:], format_metric(name, float(value)))
         for name, metric in LABEL_METRICS.items()
         if (value := metrics[name]) is not None
     ]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.html import visible
-from perceptrons.inspection.metrics import METRICS, average_precision, cuts_by_class, roc_auc, shown
-from perceptrons.modelfile.summary import calibration_in_words
+from perceptrons.inspection.metrics import METRICS, average_precision, cuts_by_class, format_metric, roc_auc
+from perceptrons.inspection.summary import describe_calibration
 from perceptrons.plots import CurvesDisplay, calibration_of
 from perceptrons.report.page import Picture, Section, Table, user_text
 from perceptrons.report.subject import Subject
@@ -28,7 +28,7 @@ def curves_section(subject: Subject) -> Section:
         value, measure = metrics[name], METRICS[name]
         if value is not None and not (name == "f1_macro" and subject.n_known == 2):
             label = user_text(subject.labels[1], 24) if measure.binary else None
-            rows.append((measure.title[0].upper() + measure.title[1:], label, shown(name, value)))
+            rows.append((measure.title[0].upper() + measure.title[1:], label, format_metric(name, value)))
     values: dict[str, Any] = {
         "metrics": rows, "has_curves": len(np.unique(codes)) > 1, "areas": None, "calibration": None,
     }  # fmt: skip
@@ -53,7 +53,7 @@ def curves_section(subject: Subject) -> Section:
             error, name = f"{reliability.calibration_error:.3f}", name if subject.n_known == 2 else "every class"
             curves = SimpleNamespace(plot=lambda: calibration_of(codes, probabilities[is_known], classes)[0])
             picture = Picture(curves, f"Reliability curve of {name}: calibration error {error}.")
-            values["calibration"] = {"method": calibration_in_words(subject.model), "error": error, "picture": picture}
+            values["calibration"] = {"method": describe_calibration(subject.model), "error": error, "picture": picture}
     return Section("curves", "Metrics and curves", values)
 
 

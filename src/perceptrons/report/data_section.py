@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from perceptrons.engine.wording import count, percent
-from perceptrons.inspection.units import step_of, unit_in_words
+from perceptrons.inspection.weights import step_of, unit_with_article
 from perceptrons.report.page import Section, Table, bar, user_text
 from perceptrons.report.subject import Subject, describe_columns
 from perceptrons.theory.duplicates import contradictions
@@ -113,7 +113,7 @@ def _units(subject: Subject) -> dict[str, Any] | None:
             rows.append((user_text(name), *sizes, *(subject.format_value(name, end) for end in ends)))
     header = ("number", "centre", "scale", "lowest here", "highest here")
     table = Table(header, rows[:MAX_SCALED_NUMBERS], "numbers and their scales", numbers=(1, 2, 3, 4))
-    return {"unit": unit_in_words(step), "table": table, "n_more": max(0, len(rows) - MAX_SCALED_NUMBERS)}
+    return {"unit": unit_with_article(step), "table": table, "n_more": max(0, len(rows) - MAX_SCALED_NUMBERS)}
 
 
 def _identical_examples(subject: Subject) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.wording import NOT_PROBABILITIES
 from perceptrons.explanation import rows_of
 from perceptrons.inspection.evaluation import columns_matched
-from perceptrons.inspection.units import step_of
-from perceptrons.inspection.weights import dense_coef
+from perceptrons.inspection.weights import dense_coef, step_of
 from perceptrons.kernel.arrays import to_host
 from perceptrons.plots import WeightsDisplay
 from perceptrons.plots.model_facts import to_dense

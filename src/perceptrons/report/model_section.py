@@ -4,8 +4,8 @@ from typing import Any
 
 from perceptrons.engine.wording import changed, count, why_it_stopped
 from perceptrons.engine.wording import short as shorten
-from perceptrons.inspection.metrics import LABEL_METRICS, shown
-from perceptrons.inspection.units import categories_of, prepared_in_words
+from perceptrons.inspection.metrics import LABEL_METRICS, format_metric
+from perceptrons.inspection.summary import categories_of, describe_preparation
 from perceptrons.plots import HistoryDisplay
 from perceptrons.report.page import Picture, Section
 from perceptrons.report.subject import Subject
@@ -39,7 +39,7 @@ def label_sets_header(subject: Subject) -> Section:
     assert quality is not None
     metrics = quality.metrics()
     cards = [
-        (LABEL_METRICS[name].title, shown(name, float(metrics[name] or 0.0)), note)
+        (LABEL_METRICS[name].title, format_metric(name, float(metrics[name] or 0.0)), note)
         for name, note in (
             ("f1_micro", "of all labels together"),
             ("f1_macro", "the mean of the labels"),
@@ -77,5 +77,5 @@ def _describe_source(source: dict[str, Any]) -> str:
     for name in ("words", "chars"):
         if text.get(name) and list(text[name]) != [1, 1]:
             options.append(f"{name} {'-'.join(str(size) for size in dict.fromkeys(text[name]))}")
-    options += prepared_in_words(source)
+    options += describe_preparation(source)
     return f"{source.get('format')} files" + (f" ({', '.join(options)})" if options else "")

@@ -10,9 +10,9 @@ import scipy
 import sklearn
 
 import perceptrons
-from perceptrons.data import TABLES
+from perceptrons.data.options import TABLES
 from perceptrons.engine.wording import changed
-from perceptrons.inspection.units import categories_of
+from perceptrons.inspection.summary import categories_of
 from perceptrons.report.page import Section, user_text
 from perceptrons.report.subject import Model, Subject
 

@@ -19,17 +19,14 @@ from perceptrons.engine.training.feature_names import Units, names_of, units_of
 from perceptrons.engine.training.labels import read_target
 from perceptrons.engine.wording import count
 from perceptrons.inspection.evaluation import (
+    LabelNumbers,
     LabelQuality,
-    LabelTally,
     Quality,
-    Tally,
     columns_matched,
     probabilities,
     several_labels,
     winners,
 )
-from perceptrons.inspection.metrics import ranking_of
-from perceptrons.inspection.reliability import Reliability
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.report.image_shape import find_image_shape
@@ -201,13 +198,10 @@ class Subject:
     @cached_property
     def quality(self) -> Quality:
         """The predictions, counted and ranked as `perceptrons evaluate` does."""
-        K, reliability = len(self.labels), None
-        confusion = np.bincount(self.codes * K + self.predicted, minlength=K * K).reshape(K, K)
-        ranking = ranking_of(self.codes[self.is_known], self.scores[self.is_known])
-        if self.probabilities is not None:
-            reliability = Reliability()
-            reliability.add(self.codes[self.is_known], self.probabilities[self.is_known])
-        return Quality(self.labels, self.n_known, confusion, ranking, reliability=reliability)
+        quality, labels = Quality(self.model.classes_), np.empty(len(self.labels), object)
+        labels[:] = self.labels
+        quality.add(labels, self.codes, self.predicted, self.scores, self.probabilities)
+        return quality
 
     @property
     def probabilities(self) -> np.ndarray | None:
@@ -218,7 +212,7 @@ class Subject:
     def counts(self) -> np.ndarray:
         """The number of examples with each label."""
         if self.label_quality is not None:
-            return self.label_quality.counts.true
+            return self.label_quality.true
         return np.bincount(self.codes, minlength=len(self.labels))
 
     @property
@@ -333,9 +327,8 @@ def _measure_label_sets(model: Any, y: Any, n: int, is_predicted: np.ndarray, sc
         raise ValueError(
             "y has one label per example, but this model predicts several: give label sets, or an indicator matrix."
         )
-    tally = LabelTally(model.classes_)
-    tally.add_sets(target.classes, sp.csr_matrix(target.indicator), is_predicted, scores)
-    quality = tally.label_quality()
+    quality = LabelQuality(model.classes_)
+    quality.add(target.classes, sp.csr_matrix(target.indicator), is_predicted, scores)
     if quality.n_unknown and quality.n_unknown == quality.n_labels:
         labels, known = _list(quality.unknown), _list(model.classes_.tolist())
         raise ValueError(f"None of the labels ({labels}) is a label of the model ({known}).")
@@ -347,9 +340,8 @@ def _read_labels(y: Any, n: int, classes: np.ndarray) -> tuple[list[Any], np.nda
     target = read_target(y, n)
     if target.several:
         raise ValueError("y has several labels per example, but this model predicts one: give one label per example.")
-    tally = Tally(classes)
-    places = np.array([tally.place(label) for label in target.classes.tolist()], np.intp)
-    return tally.labels, places[target.codes]
+    numbering = LabelNumbers(classes)
+    return numbering.labels, numbering.numbers(target.classes)[target.codes]
 
 
 def hashed_columns(model: Any, transformer: Any) -> int | None:

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from perceptrons.data.splitting import Folds, Part, Parts, at, folds_of
 from perceptrons.engine.training.base import Estimator, watched
 from perceptrons.engine.wording import count
-from perceptrons.inspection.evaluation import Quality, answered, measure
+from perceptrons.inspection.evaluation import Quality, measure, predicted_with_scores
 from perceptrons.selection.learners import usual_grid
 from perceptrons.selection.statistics import Metric
 
@@ -244,7 +244,7 @@ def cross_validate(
         part = clone(model).fit(X[train], y[train], sample_weight=None if weight is None else weight[train])
         if threshold is not None:
             part.threshold_ = threshold
-        yield measure(part.classes_, y[test], *answered(part, X[test]))
+        yield measure(part.classes_, y[test], *predicted_with_scores(part, X[test]))
 
 
 def try_on_folds(

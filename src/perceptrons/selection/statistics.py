@@ -13,7 +13,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from perceptrons.data.splitting import at, is_single, len_of
 from perceptrons.engine.training.matrices import sound_csr
-from perceptrons.inspection.metrics import ANSWERS, METRICS, PROBABILITIES, SCORES, ranking_of
+from perceptrons.inspection.metrics import ANSWERS, METRICS, PROBABILITIES, SCORES, counts_of, ranking_of
 from perceptrons.sequence.phrases import PhraseCounts, counts_by_sentence
 
 RESAMPLES = 1000  # of the bootstrap
@@ -249,7 +249,7 @@ class Metric:
             confusion = np.bincount(codes[:n] * K + codes[n:], minlength=K * K).reshape(K, K)
             function = METRICS[self.name].of
             assert function is not None
-            return float(function(confusion))
+            return float(function(counts_of(confusion)))
         if not self.name.startswith("f1_"):
             raise ValueError(f"metric={self.name!r} is for one label per example: choose accuracy or an F1.")
         if not _is_array(predicted):  # label sets

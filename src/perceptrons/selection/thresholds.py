@@ -7,9 +7,9 @@ import numpy as np
 
 from perceptrons.data.splitting import len_of
 from perceptrons.engine.training.labels import read_target
-from perceptrons.engine.training.rule import cost_matrix
+from perceptrons.engine.training.parameters import cost_matrix
 from perceptrons.inspection.evaluation import columns_matched, several_labels, winners
-from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, MOST_SCORES, cuts_of
+from perceptrons.inspection.metrics import BY_ANSWERS, METRICS, MOST_SCORES, counts_of, cuts_of
 from perceptrons.selection.search import last_step
 
 CUTS_AT_A_TIME = 2**18
@@ -184,7 +184,7 @@ def _metric_function(metric: str | Costs, classes: np.ndarray) -> tuple[str, Cal
         )
     function = METRICS[metric].of
     assert function is not None
-    return metric, function, 1.0
+    return metric, lambda table: function(counts_of(table)), 1.0
 
 
 def _confusion_matrices(hits: np.ndarray, alarms: np.ndarray, n_positive: int, n_negative: int) -> np.ndarray:

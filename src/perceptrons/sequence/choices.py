@@ -9,6 +9,7 @@ import numpy as np
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.parameters import DOMAINS as LINEAR
 from perceptrons.engine.training.parameters import (
+    LARGEST_DEMAND,
     NONE,
     TRAINING_DOMAINS,
     Domain,
@@ -20,7 +21,6 @@ from perceptrons.engine.training.parameters import (
     Words,
     check_parameters,
 )
-from perceptrons.engine.training.rule import LARGEST_DEMAND
 from perceptrons.sequence.allowed import SCHEMES
 from perceptrons.sequence.templates import FeatureTemplates
 

@@ -10,10 +10,9 @@ from perceptrons.engine.passes.shortlists import Table
 from perceptrons.engine.passes.steps import CONSTANT, PASSIVE
 from perceptrons.engine.passes.viterbi import Desk, best_through, bridges, new_desk, tag
 from perceptrons.engine.training.base import has_learned, learner_of
-from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
+from perceptrons.engine.training.epochs import Counts, Outcome, Trainee, pieces
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target
-from perceptrons.engine.training.one_pass import pieces
 from perceptrons.engine.training.weights import Owning
 from perceptrons.sequence.allowed import barriers
 from perceptrons.sequence.chain_weights import ChainWeights

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.data import SPARSE, stream
+from perceptrons.data import stream
+from perceptrons.data.options import SPARSE
 from perceptrons.engine.training.base import has_learned
 from perceptrons.features import Columns, HashedText
 from perceptrons.inspection.evaluation import several_labels

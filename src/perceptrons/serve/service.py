@@ -15,9 +15,10 @@ from typing import IO, Any
 
 from msgspec import structs
 
+from perceptrons.inspection.summary import ModelSummary
+from perceptrons.inspection.weights import most_important, rows_of
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import as_bytes
-from perceptrons.modelfile.summary import model_summary
 from perceptrons.serve.example_kinds import any_example, input_kind
 from perceptrons.serve.follower import Follower
 from perceptrons.serve.metrics import Metrics
@@ -191,7 +192,7 @@ class Service:
         with self.writer.buffer.reading() as state:
             if state.kind is None:
                 return {"kind": type(state.model).__name__, "version": state.version, "classes": []}
-            return {**model_summary(state.model), "version": state.version}
+            return {**ModelSummary(state.model).to_dict(), "version": state.version}
 
     def model_copy(self, with_place: bool) -> ModelCopy:
         """Return a copy of the model file on disk; with the place for followers. Called by the writer.
@@ -314,8 +315,9 @@ class Service:
             if self._features_version != version and now >= self._features_due:
                 with self.writer.buffer.reading() as state:
                     has_weights = input_kind(state.model) not in (None, "pipeline") and hasattr(state.model, "coef_")
-                    described = model_summary(state.model, SHOWN_FEATURES) if has_weights else {}
-                self._features, self._features_version = described.get("weights"), version
+                    model = state.model
+                    weights = most_important(model, rows_of(model), SHOWN_FEATURES)["weights"] if has_weights else None
+                self._features, self._features_version = weights, version
                 self._features_due = now + FEATURES_SECONDS
             return self._features
 

@@ -6,7 +6,7 @@ origin is then the largest margin, and the nearest point p is the direction of t
 bounds the largest margin from above by its length; every theta bounds it from below by its smallest lead.
 
 `search` finds p with a working set, for any data. Every round scores all examples once, adds those with the smallest
-leads to the working set, and finds the nearest point of its hull (`engine/passes/nearest.py`). `descend` finds p by
+leads to the working set, and finds the nearest point of its hull (`engine/passes/max_margin.py`). `descend` finds p by
 coordinate descent, for separable data of very many dimensions, such as texts. Neither proves anything: the proofs are
 in `separability.py`.
 """
@@ -17,9 +17,14 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.engine.passes.corral import Corral, corral_for, enter
-from perceptrons.engine.passes.descent import binary_descent, multiclass_descent
-from perceptrons.engine.passes.nearest import nearest_point
+from perceptrons.engine.passes.max_margin import (
+    ActiveSet,
+    binary_descent,
+    empty_active_set,
+    enter,
+    multiclass_descent,
+    nearest_point,
+)
 from perceptrons.engine.passes.order import shuffled
 from perceptrons.engine.training.inputs import as_rows
 from perceptrons.theory.examples import Examples
@@ -191,19 +196,19 @@ def search(points: HullPoints, theta: np.ndarray, b: np.ndarray, gap: float, tic
         working_keys = points.keys(working)
         tick(0.0)
         V, e = points.equations(working)
-        corral = corral_for(len(V), V.shape[1], len(e))
+        active = empty_active_set(len(V), V.shape[1], len(e))
         for place in np.searchsorted(working_keys, points.keys(support)):
             tick(0.0)
-            enter(V, place, len(e), corral)
-        m = corral.size[0]
-        corral.a[:m] = a[:m] if m == len(a) else 1.0 / m
-        multipliers = _nearest(V, e, corral, gap / 4, tick)
-        carrying = np.flatnonzero(corral.a[: corral.size[0]] > 0)
-        support, a = working.take(corral.members[carrying]), corral.a[carrying] / corral.a[carrying].sum()
+            enter(V, place, len(e), active)
+        m = active.size[0]
+        active.a[:m] = a[:m] if m == len(a) else 1.0 / m
+        multipliers = _nearest(V, e, active, gap / 4, tick)
+        carrying = np.flatnonzero(active.a[: active.size[0]] > 0)
+        support, a = working.take(active.members[carrying]), active.a[carrying] / active.a[carrying].sum()
         step = measure_round(points, points.combination(support, a), points.bias(multipliers, e[0]), support, a)
         is_thin = step.distance < THIN_DISTANCE and step.reached < (1 - gap) * step.distance
         if is_thin and V.shape[1] == points.width + len(e):
-            weights = _with_equal_leads(points, V[corral.members[carrying]], len(e))
+            weights = _with_equal_leads(points, V[active.members[carrying]], len(e))
             step = max(step, measure_round(points, *weights, support, a), key=lambda step: step.reached)
         lead, rivals = step.lead, step.rivals
         n_idle = 0 if step.distance < least * (1 - MIN_PROGRESS) else n_idle + 1
@@ -250,19 +255,19 @@ def _working_set(
     return points.pairs_of(keys), len(np.setdiff1d(keys, previous_keys)) > 0
 
 
-def _nearest(V: np.ndarray, e: np.ndarray, corral: Corral, tol: float, tick: Tick) -> np.ndarray:
-    """Find the nearest point, starting from the corral, some cycles at a time. Return the multipliers."""
+def _nearest(V: np.ndarray, e: np.ndarray, active: ActiveSet, tol: float, tick: Tick) -> np.ndarray:
+    """Find the nearest point, starting from the active set, some cycles at a time. Return the multipliers."""
     patience = 1  # grows with every call that changed nothing
     while True:
-        work_per_cycle = V.size + 4.0 * V.shape[1] * corral.size[0]
+        work_per_cycle = V.size + 4.0 * V.shape[1] * active.size[0]
         max_cycles = min(MAX_CYCLES, max(1, patience * int(MAX_WORK / work_per_cycle)))
-        members = corral.members[: corral.size[0]].tolist()
+        members = active.members[: active.size[0]].tolist()
         tick(max_cycles * work_per_cycle)
-        multipliers, cycles = nearest_point(V, e, corral, tol, max_cycles)
+        multipliers, cycles = nearest_point(V, e, active, tol, max_cycles)
         if cycles < max_cycles:
             return multipliers
         # the next call tries the same points again, so it needs enough cycles to get beyond them
-        patience = 1 if corral.members[: corral.size[0]].tolist() != members else 4 * patience
+        patience = 1 if active.members[: active.size[0]].tolist() != members else 4 * patience
 
 
 def measure_round(

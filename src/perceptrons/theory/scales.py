@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from perceptrons.inspection.units import are_scaled
-from perceptrons.inspection.weights import dense_coef
+from perceptrons.inspection.weights import are_scaled, dense_coef
 from perceptrons.theory.examples import check_features, check_rows
 from perceptrons.theory.geometry import norms
 

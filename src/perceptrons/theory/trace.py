@@ -21,9 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.html import Html, block, escaped, note, table
 from perceptrons.engine.training.base import learner_of, recorded
-from perceptrons.engine.training.epochs import Counts, Trainee
+from perceptrons.engine.training.epochs import Counts, Trainee, pieces
 from perceptrons.engine.training.labels import Target, read_target
-from perceptrons.engine.training.one_pass import pieces
 from perceptrons.engine.wording import count
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host

@@ -11,8 +11,7 @@ from perceptrons.cli.tag.options import LabelledFileOptions, OnBadLabel, TaggerM
 
 if TYPE_CHECKING:
     from perceptrons import FeatureTemplates, SequencePerceptron
-    from perceptrons.data.conll import ColumnFile
-    from perceptrons.data.corpus import Corpus
+    from perceptrons.data.conll import ColumnFile, Corpus
     from perceptrons.sequence.allowed import Healed
 
 MAX_LABELS = 5000  # a chain with more is hopeless
@@ -40,7 +39,7 @@ def column_file(path: Path, options: TokenFileOptions) -> "ColumnFile":
 
 def corpus_to_begin(path: Path, options: LabelledFileOptions) -> "Corpus":
     """Return the sentences that a new tagger learns from."""
-    from perceptrons.data.corpus import column_names
+    from perceptrons.data.conll import column_names
 
     file = column_file(path, options)
     label = label_index(file, options.label)
@@ -71,7 +70,7 @@ def corpus_to_tag(tagger: "SequencePerceptron", path: Path, options: TokenFileOp
 
 
 def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int | None) -> "Corpus":
-    from perceptrons.data.corpus import Corpus
+    from perceptrons.data.conll import Corpus
 
     if label is not None and label in places:
         raise BadInputError(
@@ -184,7 +183,7 @@ def input_columns(file: "ColumnFile", columns: str | None, label: int) -> list[i
 
 def find_columns(file: "ColumnFile", names: list[str], columns: str | None) -> list[int]:
     """Return the columns that a tagger knows by these names."""
-    from perceptrons.data.corpus import column_places
+    from perceptrons.data.conll import column_places
 
     if columns is not None:
         places = _parse_columns(file, columns)

@@ -13,14 +13,15 @@ from perceptrons.cli.tag.options import TagTrainOptions
 from perceptrons.cli.tag.train import TAGGER_PARAMETERS, Sentences
 from perceptrons.cli.training_result import describe_stop, mistakes_table, show_cluster
 from perceptrons.engine.wording import settings
-from perceptrons.inspection.evaluation import beside
-from perceptrons.inspection.taggers import TaggerQuality, facts, measure_tagger
+from perceptrons.inspection.evaluation import describe_accuracy
+from perceptrons.inspection.summary import tagger_facts
+from perceptrons.inspection.taggers import TaggerQuality
 from perceptrons.sequence.phrases import PhraseCounts, PhraseScores
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
     from perceptrons.cli.consoles import Screen
-    from perceptrons.data.corpus import Corpus
+    from perceptrons.data.conll import Corpus
 
 DATA_OPTIONS = (
     "comments", "label", "columns", "format", "separator", "encoding", "test", "test_share", "seed",
@@ -57,7 +58,7 @@ class TaggerResult:
             "test_sentences": 0 if sentences.test is None else len(sentences.test.sentences),
             "skipped_sentences": 0 if sentences.healed is None else sentences.healed.skipped,
             "repaired_labels": 0 if sentences.healed is None else sentences.healed.repaired,
-            **facts(self.tagger),
+            **tagger_facts(self.tagger),
             "label_column": sentences.train.label_name,
             **{name: value for name, value in self.cluster.items() if name != "bound"},
             "history": self.tagger.history_,
@@ -132,16 +133,16 @@ class TaggerResult:
 def measure(tagger: "SequencePerceptron", corpus: "Corpus", scheme: str | None = None) -> TaggerQuality:
     """Measure a tagger on labelled sentences. scheme: count only phrases of it."""
     with refusing(ValueError, about=corpus.file.path):
-        return measure_tagger(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
+        return TaggerQuality(tagger, corpus.sentences, corpus.labels, corpus.words, scheme)
 
 
 def show_quality(result: TaggerQuality, console: "Screen", title: str = "Accuracy", full: bool = False) -> None:
     """Print the quality: with phrases, or else the most frequent confusions; full: with both, or all labels."""
-    accuracy = f"{title} {percent(result.quality.accuracy, 2)} ({beside(result.quality)})"
+    accuracy = f"{title} {percent(result.quality.accuracy, 2)} ({describe_accuracy(result.quality)})"
     console.print(accuracy, style="bold")
     if result.new_words is not None and result.new_words.total:
-        console.print(f"Words not seen in training {result.new_words.in_words('tokens')}")
-    console.print(f"Sentences without a mistake {result.sentences.in_words('sentences')}")
+        console.print(f"Words not seen in training {result.new_words.describe('tokens')}")
+    console.print(f"Sentences without a mistake {result.sentences.describe('sentences')}")
     if result.quality.n_unknown:
         unknown = f"{count(result.quality.n_unknown, 'token')} with labels that the tagger does not know"
         console.print(f"{unknown}, counted as mistakes: {listed(result.quality.unknown, 5)}")

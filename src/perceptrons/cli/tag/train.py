@@ -12,7 +12,7 @@ from perceptrons.cli.tag.options import TagTrainOptions
 
 if TYPE_CHECKING:
     from perceptrons import SequencePerceptron
-    from perceptrons.data.corpus import Corpus
+    from perceptrons.data.conll import Corpus
     from perceptrons.sequence.allowed import Healed
 
 TEST_SHARE = 0.1  # of the sentences
@@ -71,7 +71,7 @@ class Sentences:
 
 def read(options: TagTrainOptions) -> "tuple[SequencePerceptron, Sentences]":
     """Return a tagger to train, new or from --resume, and the sentences to train and test it on."""
-    from perceptrons.data.corpus import split_corpus
+    from perceptrons.data.conll import split_corpus
     from perceptrons.engine.training.base import learner_of
 
     seed, tagger = options.seed or 0, make_tagger(options)

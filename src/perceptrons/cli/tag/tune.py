@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from perceptrons import SequencePerceptron
-    from perceptrons.data.corpus import Corpus
+    from perceptrons.data.conll import Corpus
 
 FIXED = ("allowed", "combine", "cost", "min_count", "hash_bits")  # the same for all settings
 
@@ -34,7 +34,7 @@ def tune(options: TagTuneOptions) -> None:
     ledger = find_ledger(options)
     tagger = tagger_to_tune(options)
     settings = read_grid(options.grid, tagger)
-    from perceptrons.inspection.taggers import facts
+    from perceptrons.inspection.summary import tagger_facts
 
     corpus = corpora.corpus_to_begin(options.file, options)
     corpora.check_labels(corpus)
@@ -53,7 +53,7 @@ def tune(options: TagTuneOptions) -> None:
     saved = {"data": str(options.file), "model": None if options.output is None else str(options.output)}
     print_result(
         options,
-        lambda: {**saved, **result.to_dict(), **facts(result.model)},
+        lambda: {**saved, **result.to_dict(), **tagger_facts(result.model)},
         lambda console: show(result, "\n".join(about), options.output, console, "sentence"),
     )
 

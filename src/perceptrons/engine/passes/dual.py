@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined, inner
-from perceptrons.engine.passes.log import append_update
+from perceptrons.engine.passes.voting import append_update
 
 
 class Gram(NamedTuple):

@@ -1,63 +1,68 @@
-"""The perceptron of the lecture, averaged. `fit` runs it unless you ask for weights, costs, votes or other steps.
+"""The perceptron of the lecture (Rosenblatt 1958), with the average of its weights (Freund and Schapire 1999).
 
-With those, `binary.py` and `multiclass.py` run the same rule.
+`fit` runs these passes unless you ask for sample weights, costs, a penalty, voting, a pocket or other steps. With
+those, `binary.py` and `multiclass.py` run the same rule. Read on in `steps.py` (margins) and `average.py`.
 """
 
-import numpy as np
-
 from perceptrons.engine.compiling import compiled
-from perceptrons.engine.passes.average import SEEN, count_visit, rescale_sums
-from perceptrons.engine.passes.binary import binary_loss, is_mistake
-from perceptrons.engine.passes.multiclass import best_class, joint_loss
-from perceptrons.engine.passes.steps import update_row, update_two_rows
-from perceptrons.engine.rows import dot, prefetch, scores
+from perceptrons.engine.passes.average import add_to_lazy_sums, count_example, move_lazy_sums
+from perceptrons.engine.passes.steps import best_class, is_mistake, joint_loss, score, triggers_update
+from perceptrons.engine.rows import add, move, prefetch, scores
 
 
 @compiled
-def perceptron(rows, y, order, model, rule):
+def perceptron(examples, order, training, rule, cost):
     """One pass over examples with labels -1 and +1.     if y (w·x + b) <= margin:  w += eta y x,  b += eta y
 
-    (Rosenblatt 1958; the average: Freund and Schapire 1999.) Changes model, a Linear of one row. Returns mistakes,
-    updates and the loss, the sum of margin - y (w·x + b) over the updates.
+    Changes training.model, which has one row of weights. Returns mistakes, updates, the loss (the sum of
+    margin - y (w·x + b) over the updates), and the log of updates, which is None here.
     """
-    w, b, clock, mistakes, updates, total = model.w[0], model.b, model.clock[0], 0, 0, 0.0
+    rows, y, model = examples.rows, examples.y, training.model
+    w, b, state = model.w[0], model.b, model.state[0]
+    mistakes, updates, loss = 0, 0, 0.0
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        s = dot(rows, i, w) + np.float64(b[0])
-        triggered, loss = binary_loss(rule, rule.margin, y[i], s)
-        if triggered:
-            mistakes += is_mistake(y[i], s, rule.zero)
+        s = score(rows, i, w, b[0])  # w·x + b
+        if triggers_update(rule, rule.margin, y[i], s):  # y s <= margin
+            mistakes += is_mistake(y[i], s, rule.zero)  # y s <= 0
             updates += 1
-            total += loss
-            update_row(rows, i, 0, rule.eta * y[i], clock, model)
-        if count_visit(rule, clock, 1.0):
-            rescale_sums(clock, model, -1)
-    model.t[0] = clock[SEEN]
-    return mistakes, updates, total
+            loss += rule.margin - y[i] * s
+            step = w.dtype.type(rule.eta * y[i])
+            add(rows, i, step, w)  # w += eta y x
+            b[0] += step * model.bias_sqnorm  # b += eta y, for a constant feature 1
+            add_to_lazy_sums(rows, i, 0, step, model, state)  # the average
+        count_example(state)
+    model.t[0] = state.n_seen
+    return mistakes, updates, loss, training.log
 
 
 @compiled
-def joint_perceptron(rows, y, order, model, rule, cost):
+def joint_perceptron(examples, order, training, rule, cost):
     """The same for several classes.     y_hat = argmax_k theta_k·x + b_k
 
         if y_hat != y:  theta_y += eta x,  theta_y_hat -= eta x
 
     A margin is added to the score of every class but the true one. cost: an empty matrix, (0, 0).
     """
-    clock, s, mistakes, updates, total = model.clock[0], np.empty(len(model.b), model.w.dtype), 0, 0, 0.0
+    rows, y, model = examples.rows, examples.y, training.model
+    theta, b, state, s = model.w, model.b, model.state[0], model.b.copy()
+    mistakes, updates, loss = 0, 0, 0.0
     for p in range(len(order)):
         i = order[p]
         prefetch(rows, order, p)
-        scores(rows, i, model.w, s)
-        s += model.b
-        triggered, y_hat, loss = joint_loss(rule, cost, s, y[i])
+        scores(rows, i, theta, s)  # s = theta x
+        s += b
+        triggered, y_hat, violation = joint_loss(rule, cost, s, y[i])  # y_hat = argmax s, and y_hat != y
         if triggered:
             mistakes += best_class(s) != y[i]
             updates += 1
-            total += loss
-            update_two_rows(rows, i, y[i], y_hat, rule.eta, clock, model)
-        if count_visit(rule, clock, 1.0):
-            rescale_sums(clock, model, -1)
-    model.t[0] = clock[SEEN]
-    return mistakes, updates, total
+            loss += violation
+            step = theta.dtype.type(rule.eta)
+            move(rows, i, step, theta, y[i], y_hat)  # theta_y += eta x,  theta_y_hat -= eta x
+            b[y[i]] += step * model.bias_sqnorm
+            b[y_hat] -= step * model.bias_sqnorm
+            move_lazy_sums(rows, i, y[i], y_hat, step, model, state)  # the average
+        count_example(state)
+    model.t[0] = state.n_seen
+    return mistakes, updates, loss, training.log

@@ -1,12 +1,38 @@
-"""Voting in dual form: the weights after every update are walked through by what each update adds to a score.
+"""Voting: the log of updates, and the votes of the weights between them (Freund and Schapire 1999).
 
-No weight vector is stored: w_k·x = w_0·x + the sum over the first k updates of (± step x_i·x).
+Every weight vector of the training votes, once for each example that it survived: sign(sum over k of c_k sign(w_k·x)).
+No weight vector is stored. w_k·x = w_0·x + the sum over the first k updates of (± step x_i·x), so the log of updates
+and the examples that made them are enough (the dual form).
 """
 
 import numpy as np
 
-from perceptrons.engine.compiling import compiled
-from perceptrons.engine.passes.multiclass import best_class
+from perceptrons.engine.compiling import compiled, inlined
+from perceptrons.engine.passes.steps import best_class
+
+LOG_COLUMNS = 5  # examples seen before, row, true class, the class it was taken for, step (> 0)
+
+
+@inlined
+def with_room(log, used):
+    """The log, with room for one more row behind the first `used`."""
+    if used < len(log):
+        return log
+    grown = np.empty((2 * used + 64, LOG_COLUMNS))
+    for k in range(used):  # a slice would compile for seconds
+        for j in range(LOG_COLUMNS):
+            grown[k, j] = log[k, j]
+    return grown
+
+
+@inlined
+def append_update(log, k, t, i, y, y_hat, step):
+    """Write update k into the log; returns the log, which may be a longer one. None stays None."""
+    if log is None:
+        return log
+    log = with_room(log, k)
+    log[k, 0], log[k, 1], log[k, 2], log[k, 3], log[k, 4] = t, i, y, y_hat, step
+    return log
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Interactions of features, as Vowpal Wabbit's --quadratic and --cubic make them; `data/interactions.py` calls this.
+"""Interactions of features, as Vowpal Wabbit's --quadratic and --cubic make them; `data/vw.py` calls this.
 
 An interaction is the product of one feature each of two or three namespaces. VW knows a namespace by its first byte.
 Its column follows from the hashes of its features, a, b and c: (a P) xor b, and (((a P) xor b) P) xor c.
@@ -8,54 +8,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.compiling import compiled, exact, inlined
-from perceptrons.engine.hashing import stirred
-from perceptrons.engine.scan.numbers import SPACE
-from perceptrons.engine.scan.vw import BAR, CARET, LARGEST, NEWLINE, U0, U1, is_gap, place_of
+from perceptrons.engine.compiling import compiled, inlined
+from perceptrons.engine.scan.bytes import SPACE, TAB
 
+U0, U1 = np.uint64(0), np.uint64(1)
+NEWLINE, COLON, CARET, BAR = 10, 58, 94, 124
 PRIME = np.uint64(16777619)  # FNV's
-LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 STAR, WILDCARD, LAST_PRINTED = 42, 58, 126
 NONE = -1  # the third namespace of an interaction of two
 
 
-class Terms(NamedTuple):
-    """Interactions in the order of their first namespaces."""
-
-    spaces: np.ndarray  # int64 (terms, 3): first bytes of namespaces, the third NONE for a product of two
-    starts: np.ndarray  # int64 (257,): those that begin with namespace s are spaces[starts[s]:starts[s + 1]]
-
-
-class Plain(NamedTuple):
-    """Rows of features as they are in the file, and what is known of each distinct feature."""
+class InteractingRows(NamedTuple):
+    """Rows of features and, behind them, their interactions."""
 
     starts: np.ndarray  # int64 (rows + 1,)
-    numbers: np.ndarray  # int32
+    parts: np.ndarray  # int32 (entries, 3): numbers of the features that are multiplied; NONE where there are fewer
     values: np.ndarray  # float64
-    spaces: np.ndarray  # uint8: by number, the first byte of the namespace
-    hashes: np.ndarray  # uint32: by number
+    counts: np.ndarray  # float64 (rows,): how many interactions each row makes; those with too many have none
 
 
-class Groups(NamedTuple):
-    """The features of one row by namespace."""
-
-    counts: np.ndarray  # int64 (256,): zeros between rows
-    begins: np.ndarray  # int64 (256,)
-    met: np.ndarray  # uint8 (256,): namespaces in order of coming
-    numbers: np.ndarray  # int32, as long as the longest row: of the features, those of one namespace side by side
-    values: np.ndarray  # float32
+@inlined
+def is_gap(byte):
+    return byte in (SPACE, TAB)
 
 
-class Products(NamedTuple):
-    """Rows that have interactions behind the plain features, and each distinct interaction."""
-
-    starts: np.ndarray  # int64 (rows + 1,)
-    numbers: np.ndarray  # int32: those of interactions follow on those of plain features
-    values: np.ndarray  # float64
-    parts: np.ndarray  # int32 (distinct, 3): numbers of the features, the third -1 for a product of two
-    hashes: np.ndarray  # uint32 (distinct,)
-    slots: np.ndarray  # uint64 (a power of 2, 2): parts, and number + 1; zeros
-    large: np.ndarray  # int64 (rows,): one behind the entry of the row that is too large, 0 if none is
+@inlined
+def place_of(content, p, end, byte):
+    while p < end and content[p] != byte:
+        p += U1
+    return p
 
 
 @compiled
@@ -121,139 +102,75 @@ def cut_lines(content, n_bytes, spaces, most, cuts):
     return n_cuts + 1
 
 
-@inlined
-def group_row(plain, begin, end, groups):
-    """Sort the features of a row by namespace, in order of coming. Changes groups; returns how many there are."""
-    _, numbers, values, spaces, _ = plain
-    counts, begins, met, sorted_numbers, sorted_values = groups
-    n_met, at = U0, np.int64(0)
-    for e in range(begin, end):
-        space = spaces[numbers[e]]
-        if counts[space] == 0:
-            met[n_met] = space
-            n_met += U1
-        counts[space] += 1
-    for k in range(n_met):
-        begins[met[k]] = at
-        at += counts[met[k]]
-        counts[met[k]] = 0
-    for e in range(begin, end):
-        space = spaces[numbers[e]]
-        at = begins[space] + counts[space]
-        sorted_numbers[at], sorted_values[at] = numbers[e], np.float32(values[e])
-        counts[space] += 1
-    return n_met
+def interact(
+    starts: np.ndarray, numbers: np.ndarray, values: np.ndarray, spaces: np.ndarray, terms: np.ndarray, max_per_row: int
+) -> InteractingRows:
+    """Return rows with their interactions.
 
+    Interactions come in the order in which the first of their namespaces come in the row, then in that of the terms.
+    They are float32, as in VW, and those that are 0 are left out. Of one namespace with itself, every choice is made
+    once, whatever its order.
 
-@inlined
-def forget_row(counts, met, n_met):
-    for k in range(n_met):
-        counts[met[k]] = 0
-
-
-@inlined
-def choices(counts, spaces):
-    """How many features one interaction makes: of one namespace with itself, every choice once, whatever its order."""
-    a, b, c = spaces[0], spaces[1], spaces[2]
-    x, y = np.float64(counts[a]), np.float64(counts[b])
-    size = x * (x + 1.0) / 2.0 if a == b else x * y
-    if c != NONE:
-        z = np.float64(counts[c])
-        if a == b and b == c:
-            size = x * (x + 1.0) * (x + 2.0) / 6.0
-        elif b == c:
-            size = x * y * (y + 1.0) / 2.0
-        else:
-            size *= z
-    return size
-
-
-@compiled
-def count_products(plain, terms, groups, counts):
-    """counts[i] = the number of interactions of row i (float64: it may be enormous)."""
-    for i in range(len(counts)):
-        n_met, made = group_row(plain, np.uint64(plain.starts[i]), np.uint64(plain.starts[i + 1]), groups), 0.0
-        for k in range(n_met):
-            space = np.int64(groups.met[k])
-            for term in range(terms.starts[space], terms.starts[space + 1]):
-                made += choices(groups.counts, terms.spaces[term])
-        counts[i] = made
-        forget_row(groups.counts, groups.met, n_met)
-
-
-@inlined
-def span(counts, begins, space, same, at):
-    """The features of a namespace to multiply with: those from `at` on if the one before is of the same namespace."""
-    n = counts[space]
-    begin = begins[space] if n > 0 else 0  # that of another row if this one has none
-    return (at if same else begin), begin + n
-
-
-@inlined
-def slot_of(slots, key, more, secret):
-    """The slot of an interaction, or the empty one where it belongs."""
-    mask, slot = np.uint64(len(slots) - 1), stirred(key ^ (more * PRIME), secret)
-    slot &= mask
-    while slots[slot, U1] != U0 and not (slots[slot, U0] == key and slots[slot, U1] >> HALF == more):
-        slot = (slot + U1) & mask
-    return slot
-
-
-@inlined
-def hash_of(hashes, first, second, third):
-    """The hash of an interaction by those of its parts."""
-    h = (np.uint64(hashes[first]) * PRIME) ^ np.uint64(hashes[second])
-    if third >= 0:
-        h = (h * PRIME) ^ np.uint64(hashes[third])
-    return np.uint32(h & LOW)
-
-
-@exact
-def multiply(plain, terms, groups, skip, products, secret):
-    """The features of all rows, and behind them their interactions; rows in skip (bool) get none.
-
-    Changes products. Returns the numbers of entries and of distinct interactions. Products are float32, as in VW, and
-    those that are 0 are left out.
+    spaces: by number of a feature, the first byte of its namespace. terms: int64 (terms, 3), the namespaces to
+    multiply, sorted by the first, the third NONE for a product of two.
     """
-    starts, numbers, values, _, hashes = plain
-    counts, begins, met, row, x = groups
-    out_starts, out_numbers, out_values, parts, out_hashes, slots, large = products
-    n, used, n_plain, secret = 0, 0, len(hashes), np.uint64(secret)
-    out_starts[0] = 0
-    for i in range(len(skip)):
-        begin, end = np.uint64(starts[i]), np.uint64(starts[i + 1])
-        for e in range(begin, end):
-            out_numbers[n], out_values[n] = numbers[e], values[e]
-            n += 1
-        n_met = U0 if skip[i] else group_row(plain, begin, end, groups)
-        for m in range(n_met):
-            space = np.int64(met[m])
-            for term in range(terms.starts[space], terms.starts[space + 1]):
-                a, b, c = terms.spaces[term, 0], terms.spaces[term, 1], terms.spaces[term, 2]
-                for j in range(begins[a], begins[a] + counts[a]):
-                    second = span(counts, begins, b, a == b, j)
-                    for k in range(second[0], second[1]):
-                        key, both = (np.uint64(row[j]) << HALF) | np.uint64(row[k]), x[j] * x[k]
-                        third = span(counts, begins, c, b == c, k) if c != NONE else (0, 1)
-                        for o in range(third[0], third[1]):
-                            last = np.int64(row[o]) if c != NONE else np.int64(-1)
-                            value = both * x[o] if c != NONE else both
-                            if value == 0:
-                                continue
-                            slot = slot_of(slots, key, np.uint64(last + 1), secret)
-                            if slots[slot, U1] == U0:
-                                parts[used, 0], parts[used, 1], parts[used, 2] = row[j], row[k], last
-                                out_hashes[used] = hash_of(hashes, row[j], row[k], last)
-                                used += 1
-                                slots[slot, U0], slots[slot, U1] = key, (np.uint64(last + 1) << HALF) | np.uint64(used)
-                            out_numbers[n] = n_plain - 1 + np.int64(slots[slot, U1] & LOW)
-                            out_values[n] = value
-                            n += 1
-                            if not abs(value) <= LARGEST:
-                                large[i] = n
-        out_starts[i + 1] = n
-        forget_row(counts, met, n_met)
-    return n, used
+    n_rows = len(starts) - 1
+    rows = np.repeat(np.arange(n_rows), np.diff(starts))
+    keys = rows * 256 + spaces[numbers]
+    order = np.argsort(keys, kind="stable")  # features of one namespace of a row side by side
+    keys, features, x = keys[order], numbers[order], values[order].astype(np.float32)
+    groups, firsts = np.unique(keys, return_index=True)
+    groups = groups[np.argsort(order[firsts])]  # the namespaces of each row, in order of occurrence
+    term_begins = np.searchsorted(terms[:, 0], np.arange(257))
+    group, term = _spread(term_begins[groups % 256], term_begins[groups % 256 + 1])
+    row, spaces_of_term = groups[group] // 256, terms[term]
+    begins, ends = (np.searchsorted(keys, row[:, None] * 256 + spaces_of_term, side) for side in ("left", "right"))
+    is_pair = spaces_of_term[:, 2] == NONE
+    begins[is_pair, 2], ends[is_pair, 2] = 0, 1  # one choice of a third feature, which does not count
+    counts = np.bincount(row, _count_choices(spaces_of_term, ends - begins), n_rows)
+    item = np.flatnonzero(counts[row] <= max_per_row)
+    owner, j = _spread(begins[item, 0], ends[item, 0])
+    item = item[owner]
+    is_same = spaces_of_term[:, 1:] == spaces_of_term[:, :-1]  # then choices begin with the feature before
+    owner, k = _spread(np.where(is_same[item, 0], j, begins[item, 1]), ends[item, 1])
+    item, j = item[owner], j[owner]
+    owner, m = _spread(np.where(is_same[item, 1], k, begins[item, 2]), ends[item, 2])
+    item, j, k = item[owner], j[owner], k[owner]
+    with np.errstate(over="ignore"):
+        products = x[j] * x[k]
+        products = np.where(is_pair[item], products, products * x[m])
+    made = np.flatnonzero(products)
+    item, j, k, m, products = (part[made] for part in (item, j, k, m, products))
+    third = np.where(is_pair[item], NONE, features[m])
+    unused = np.full(len(numbers), NONE)
+    parts = np.concatenate([np.stack([numbers, unused, unused], 1), np.stack([features[j], features[k], third], 1)])
+    rows = np.concatenate([rows, row[item]])
+    order = np.argsort(rows, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+    return InteractingRows(starts, parts[order].astype(np.int32), np.concatenate([values, products])[order], counts)
+
+
+def _count_choices(spaces: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return how many features each interaction makes, as float64: there may be very many. sizes: of its namespaces."""
+    (a, b, c), (x, y, z) = spaces.T, sizes.T.astype(np.float64)
+    pairs = np.where(a == b, x * (x + 1) / 2, x * y)
+    return np.where(b != c, pairs * z, np.where(a == b, x * (x + 1) * (x + 2) / 6, x * y * (y + 1) / 2))
+
+
+def _spread(begins: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return every number of the ranges from begins[i] up to ends[i], with the i that it is of."""
+    sizes = ends - begins
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    return owners, np.arange(len(owners)) - (np.cumsum(sizes) - sizes - begins)[owners]
+
+
+def hash_parts(hashes: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """Return uint32 (entries,): the hashes of features and interactions. hashes: of the features that are parts."""
+    hashes = hashes.astype(np.uint64)
+    result = hashes[parts[:, 0]]
+    for part in parts.T[1:]:
+        result = np.where(part == NONE, result, result * PRIME ^ hashes[part])
+    return result.astype(np.uint32)
 
 
 @compiled

@@ -17,12 +17,12 @@ from perceptrons.engine.streaming.resuming import Keeper, check_place, differenc
 from perceptrons.engine.streaming.threads import ahead
 from perceptrons.engine.training.base import restore_attributes
 from perceptrons.engine.training.calibration import calibrate_held_out
-from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome
+from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome, pieces
 from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
 from perceptrons.engine.training.learner import LinearLearner, LinearTrainee
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.training.memory import MOST_SCORES
-from perceptrons.engine.training.one_pass import PIECE, at_rest, piece_size, pieces
+from perceptrons.engine.training.one_pass import PIECE, at_rest, piece_size
 from perceptrons.engine.training.parameters import method_of
 
 Watch = Callable[[dict[str, Any]], None]

@@ -70,7 +70,7 @@ class Estimator(BaseEstimator, ABC, Generic[L]):
     _learner: L
     _checked: Any = None  # the parameters that were checked last
     _watch: Callable[[dict[str, Any]], None] | None = None  # is told the row of every epoch
-    _visiting: Visiting | None = None  # looks at every visit: recording.py
+    _visiting: Visiting | None = None  # looks at every visit: epochs.py
 
     # ---- training
 
@@ -282,7 +282,7 @@ def watched(model: Estimator[L], watch: Callable[[dict[str, Any]], None]) -> Ite
 
 @contextmanager
 def recorded(model: Estimator[L], recorder: Visiting) -> Iterator[None]:
-    """While the block fits the model, let `recorder` make its visits (`recording.py`)."""
+    """While the block fits the model, let `recorder` make its visits (`epochs.py`)."""
     model._visiting = recorder
     try:
         yield

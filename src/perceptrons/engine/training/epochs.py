@@ -1,17 +1,20 @@
-"""The loop over epochs: shuffle, learn, count, write history, decide whether to stop."""
+"""The loop over epochs: shuffle, learn, count, write history, decide whether to stop; and who watches it.
+
+`hold_out` splits off the validation set. `Progress` is the live bar. A `Recorder` looks at every visit.
+"""
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from perceptrons.engine.passes.order import shuffled
 from perceptrons.engine.training.interrupts import Uninterrupted
-from perceptrons.engine.training.progress import Progress
 
 if TYPE_CHECKING:
     from perceptrons.engine.training.protocols import Learner
@@ -95,6 +98,67 @@ class Plan(NamedTuple):
     n_iter_no_change: int
     max_seconds: float | None
     verbose: bool
+
+
+class Progress:
+    """A rich bar with mistakes and held-out accuracy; silent unless `shown`. rich is imported only when it is."""
+
+    def __init__(self, shown: bool, max_iter: int, n: int | None):
+        self._bar: Any = None
+        if shown:
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            console = Console(stderr=True)
+            text = "{task.fields[text]}"
+            self._bar = Bar(
+                TextColumn("epoch {task.fields[epoch]:>4}"),
+                BarColumn(),
+                TextColumn(text),
+                TimeElapsedColumn(),
+                console=console,
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=n, epoch=1, text="")
+
+    def __enter__(self) -> "Progress":
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, row: dict[str, Any]) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, completed=row["examples"], epoch=row["epoch"], text=describe(row))
+
+    def finish(self, row: dict[str, Any]) -> None:
+        """Leave a line for the epoch behind and restart the bar."""
+        if self._bar is not None:
+            line = f"epoch {row['epoch']:>4}  {describe(row)}  {row['seconds']:.2f} s"
+            self._bar.console.print(line, highlight=False)
+            self._bar.update(self._task, completed=0)
+
+    def say(self, stop_reason: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(f"stopped: {stop_reason}", highlight=False)
+
+
+def describe(row: dict[str, Any]) -> str:
+    """Return one epoch in words, the same in the bar and on the command line."""
+    text = f"{row['mistakes']:,} mistakes in {row['examples']:,} examples"
+    if row["updates"] != row["mistakes"]:
+        text = f"{row['mistakes']:,} mistakes and {row['updates']:,} updates in {row['examples']:,} examples"
+    if row["validation_accuracy"] is not None:
+        text += f", accuracy {100 * row['validation_accuracy']:.2f}% on held-out examples"
+    if "validation_phrase_f1" in row:
+        text += f", phrase F1 {100 * row['validation_phrase_f1']:.2f}%"
+    return text
 
 
 @dataclass
@@ -240,6 +304,12 @@ def visiting_order(
         return np.empty(0, np.intp)
     order = shuffled(n, rng) if shuffle else np.arange(n)
     return order if train is None else train[order]
+
+
+def pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Yield the order in consecutive pieces."""
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
 
 
 def validation_split(

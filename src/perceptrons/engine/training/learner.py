@@ -1,21 +1,28 @@
 """A linear model during training: weights, votes, classes and counters; and the same with its training set."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
+from math import hypot
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import safe_sparse_dot
 
+from perceptrons.engine.passes.one_example import MISTAKE, OVERFLOWED, UPDATE, binary_one, multiclass_one
+from perceptrons.engine.passes.steps import Examples
 from perceptrons.engine.rows import Rows, Sparse
 from perceptrons.engine.training.calibration import Calibration
-from perceptrons.engine.training.epochs import Counts, Outcome, Trainee
+from perceptrons.engine.training.epochs import Counts, Outcome, Trainee, pieces
 from perceptrons.engine.training.inputs import (
+    NOT_REAL,
+    ROW_TYPES,
     Growth,
     as_configured,
     as_numbers,
     as_read_only,
     entries,
+    known_numbers,
     largest,
     read_only,
 )
@@ -23,19 +30,17 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, same_form, winners
 from perceptrons.engine.training.memory import Size, check_room
 from perceptrons.engine.training.one_pass import (
+    MANY_CLASSES,
     MANY_EXAMPLES,
     PIECE,
-    Examples,
     at_rest,
     check_overflow,
     judge_last,
     learn,
     mistakes_of,
     piece_size,
-    pieces,
 )
-from perceptrons.engine.training.parameters import scaling_of
-from perceptrons.engine.training.rule import ZERO_WHEN_PREDICTING, Method
+from perceptrons.engine.training.parameters import OF_ONE_EXAMPLE, ZERO_WHEN_PREDICTING, Method, scaling_of
 from perceptrons.engine.training.schemes import (
     class_problems,
     class_scores,
@@ -48,6 +53,10 @@ from perceptrons.engine.training.units import Units
 from perceptrons.engine.training.votes import Votes, take
 from perceptrons.engine.training.weights import LATE, SettlingAverage, Weights, first_weights
 
+LABEL_TYPES = frozenset((str, int, bool, np.str_, np.bool_, np.int64, np.int32))  # these equal what the classes hold
+NOT_PLAIN = NOT_REAL | ROW_TYPES  # types of values in a list that need a closer look
+NO_COLUMNS = np.empty(0, np.int32)
+FIRST = np.zeros(1, np.int64)  # the order of one example
 LOOK_UP = 16  # averaging one weight that is looked up costs about as much as this many in a row
 AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
 
@@ -103,7 +112,7 @@ class LinearLearner:
         one = (units.constant if scaling is None else scaling) ** 2 if e.fit_intercept else 0.0
         weights = Weights(w, b, one=one, pocket=has_pocket, start=has_votes, sigma=has_sigma)
         if scheme == "ovo" and n_classes > 2:
-            weights.own_clocks()
+            weights.separate_states()
         learner = cls(weights, Votes() if has_votes else None, target.classes, scheme, target.form, e.init, seed)
         learner.spread = units.spread
         return learner
@@ -154,7 +163,7 @@ class LinearLearner:
         if target.indicator is not None:
             codes, problems = label_problems(target.indicator)
             if by_label is not None:
-                self.weights.own_clocks()
+                self.weights.separate_states()
             return Examples(rows, read_only(codes), weight, problems, by_label)
         if self.has_problems:
             codes, problems = target.codes, class_problems(self.scheme, len(self.classes))
@@ -430,7 +439,7 @@ class LinearFit(LinearTrainee):
         self.held_out = held_out
         self.judged_on = np.arange(len(examples.y)) if train is None else train
         self.support_of_row = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting
-        duels = examples.problems is not None and examples.problems.duels
+        duels = examples.problems is not None and examples.problems.is_one_vs_one
         learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
         self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
 
@@ -487,3 +496,129 @@ def shaped(values: Any, shape: tuple[int, ...], dtype: Any, name: str) -> np.nda
     if not (np.abs(array) <= largest(dtype, Growth())).all():
         raise ValueError(f"{name} contains NaN, infinity or a number above {largest(dtype, Growth()):.0e}.")
     return array.reshape(shape)
+
+
+# ---- single examples
+
+
+@cache
+def row_bounds(n: int) -> np.ndarray:
+    """Return where a single sparse row of n entries starts and ends."""
+    return np.array([0, n], np.int32)
+
+
+class FastPath:
+    """A linear model prepared for single examples, by the estimator's parameters and the names of its features.
+
+    `learn_one` and `predict_one` take it for the usual examples: one label of a known class, known features, averaged
+    or last weights. The others take the general path, which reads everything and raises the errors. Both call the same
+    compiled pass and learn the same bits.
+
+    Weights are looked up for every example, because they may grow or move in memory. `method` is None if the path only
+    predicts. Nothing is shared between calls, because several threads may predict at once.
+    """
+
+    def __init__(
+        self, estimator: Any, learner: LinearLearner, columns: dict[str, int] | None, growth: Growth,
+        method: Method | None = None,
+    ):  # fmt: skip
+        self.params, self.cost, self.columns = OF_ONE_EXAMPLE(estimator), estimator.cost, columns
+        self.learner, self.classes, self.epoch, self.spread = learner, learner.classes, learner.epoch, learner.spread
+        self.dtype, weights, is_single = learner.dtype, learner.weights, learner.form == "single"
+        self.limit = largest(self.dtype, growth)
+        self.predicts = (
+            is_single
+            and estimator.combine in ("average", "recent", "last")
+            and len(self.classes) > 1
+            and not (learner.scheme == "ovo" and len(self.classes) > 2)
+        )
+        self._answers, self._combine = self.classes.tolist(), estimator.combine
+        self._is_positive_at_zero, self.method = estimator.zero_score == "positive", method
+        self.labels: dict[Any, np.ndarray] = {}  # what the pass takes for each class; empty if this path cannot learn
+        has_extras = learner.has_problems or learner.votes is not None or weights.has_pocket
+        # The general path finds the spread. An L1 penalty also needs the weights of other features.
+        if method is not None and is_single and not has_extras and learner.spread > 0 and not method.l1:
+            codes = learner.pass_labels(np.arange(len(self.classes), dtype=np.int32))
+            self.labels = {label: codes[k : k + 1].copy() for k, label in enumerate(self._answers)}
+            self._rule, self._general = np.array(method.rule(self.dtype)), None if method.is_plain else True
+            self._pass: Any = binary_one if weights.n_rows == 1 else multiclass_one
+            self._no_sigma = np.empty((weights.n_rows, 0), self.dtype), np.empty(0, self.dtype)
+
+    def fits(self, estimator: Any, learner: LinearLearner, columns: dict[str, int] | None) -> bool:
+        """Return whether parameters, classes and feature names are those that this was prepared for."""
+        return (
+            learner is self.learner
+            and learner.classes is self.classes
+            and learner.epoch == self.epoch
+            and learner.spread == self.spread
+            and columns is self.columns
+            and estimator.cost is self.cost
+            and OF_ONE_EXAMPLE(estimator) == self.params
+        )
+
+    def read(self, x: Any, learning: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return values and columns of a dict, or a matrix of one dense row and NO_COLUMNS.
+
+        None: the general path must read it. The numbers may still be NaN or too large, but those of a dict to learn
+        from are checked, and without zeros.
+        """
+        if type(x) is dict and self.columns is not None:
+            row = known_numbers(x, self.columns, self.dtype)
+            if row is None and 0 in x.values():  # a feature that has always been 0 has no column
+                x = {name: value for name, value in x.items() if value or type(value) not in (float, int)}
+                row = known_numbers(x, self.columns, self.dtype)
+            if row is None or not learning:
+                return row
+            if not hypot(*x.values()) <= self.limit:  # the length of the row: NaN if one of the values is
+                return None
+            if all(x.values()):
+                return row
+            nonzero = np.fromiter(map(bool, x.values()), bool, len(x))
+            return row[0][nonzero], row[1][nonzero]
+        is_plain = x.dtype.kind in "biuf" if type(x) is np.ndarray else type(x) in ROW_TYPES
+        if not is_plain or (type(x) is not np.ndarray and not NOT_PLAIN.isdisjoint(map(type, x))):
+            return None
+        try:
+            values = np.array(x, self.dtype, ndmin=2)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        return (values, NO_COLUMNS) if values.shape == (1, self.learner.weights.n_features) else None
+
+    def learn(self, values: np.ndarray, columns: np.ndarray, label: np.ndarray) -> bool:
+        """Learn from one example what `LinearLearner.learn_block` would. Return False if nothing was done."""
+        learner, weights = self.learner, self.learner.weights
+        if values.ndim == 1:
+            if weights.order != "F":
+                return False
+        elif weights.order != "C" or weights.n_rows >= MANY_CLASSES or not np.abs(values).max(initial=0) <= self.limit:
+            return False  # beyond MANY_CLASSES, dense rows are learned by blocks
+        a, method = weights.arrays, self.method
+        assert method is not None
+        sigma = (a["sigma_w"], a["sigma_b"]) if "sigma_w" in a else self._no_sigma
+        learner.changed()
+        result = self._pass(
+            values, columns, row_bounds(len(columns)), label, FIRST, self._rule, self._general, method.cost,
+            a["w"], a["b"], a["lazy_sum_w"], a["lazy_sum_b"], a["state"], a["t"], *sigma, weights.one,
+            learner.begin_to_follow(method),
+        )  # fmt: skip
+        if result == OVERFLOWED:
+            check_overflow(Counts(overflowed=True), method, self.dtype)
+        if result:
+            learner.mistakes += int(result & MISTAKE)  # plain numbers also where nothing is compiled
+            learner.updates += int(result // UPDATE)
+        return True
+
+    def predict(self, values: np.ndarray, columns: np.ndarray) -> Any:
+        """Return the class that `score_one` and `winners` give; None if a value is NaN or too large."""
+        learner = self.learner
+        if values.ndim == 2:
+            values, columns = values[0], np.arange(values.shape[1], dtype=np.int32)
+        s = learner.weights.scores(values, columns, learner.deciding(self._combine) != "last", self.limit)
+        score = s.item(0)
+        if score != score:
+            return None
+        if len(s) > 1:
+            return self._answers[s.argmax()]
+        if learner.threshold is not None:
+            return self._answers[score >= learner.threshold]
+        return self._answers[score >= 0 if self._is_positive_at_zero else score > 0]

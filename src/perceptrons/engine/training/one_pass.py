@@ -1,31 +1,31 @@
 """One call of a pass: the same for `fit`, `partial_fit` and `learn_one`. The loop over epochs is in `epochs.py`."""
 
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from perceptrons.engine.passes.average import ANCHOR, SCALE
-from perceptrons.engine.passes.batches import batch_pass, following_batches
+from perceptrons.engine.passes.batches import batch_pass, following_batch_pass
 from perceptrons.engine.passes.binary import binary_mistakes, binary_pass
-from perceptrons.engine.passes.log import LOG_COLUMNS
+from perceptrons.engine.passes.l1_penalty import no_truncations
 from perceptrons.engine.passes.multiclass import block_pass, multiclass_mistakes, multiclass_pass
 from perceptrons.engine.passes.one_vs import (
-    Problems,
-    duels_pass,
-    following_duels,
-    following_labels,
+    following_labels_pass,
+    following_one_vs_one_pass,
     labels_pass,
-    together_pass,
+    one_vs_one_pass,
+    shared_clock_pass,
 )
-from perceptrons.engine.passes.penalty import pending_for
 from perceptrons.engine.passes.perceptron import joint_perceptron, perceptron
-from perceptrons.engine.passes.pocket import BEST_MISTAKES, JUDGED, UNJUDGED, judge
+from perceptrons.engine.passes.pocket import UNJUDGED, judge
+from perceptrons.engine.passes.steps import Examples, Training
+from perceptrons.engine.passes.voting import LOG_COLUMNS
 from perceptrons.engine.rows import Dense, Rows
 from perceptrons.engine.training.epochs import Counts
-from perceptrons.engine.training.rule import ZERO_WHEN_LEARNING, Method
+from perceptrons.engine.training.parameters import ZERO_WHEN_LEARNING, Method
 from perceptrons.engine.training.schemes import TWO_CLASSES
 from perceptrons.engine.training.votes import Votes
 from perceptrons.engine.training.weights import Weights
@@ -34,16 +34,6 @@ PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limi
 A_VISIT = 20  # multiplications that a visit takes as much time as, beside those with the example
 MANY_EXAMPLES = 1024  # from here on it pays to bring one-vs-one weights into the order of their pairs
 MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions.md
-
-
-class Examples(NamedTuple):
-    """A training set, checked: what every pass takes first."""
-
-    rows: Rows
-    y: np.ndarray  # int8 -1 or +1 for a binary model, else int32 class numbers
-    weight: np.ndarray | None
-    problems: Problems | None = None  # where classes or labels are binary problems
-    by_label: np.ndarray | None = None  # (labels, 2): weights of the examples without and with each label
 
 
 def learn(
@@ -61,77 +51,64 @@ def learn(
 
     record: of predictions of new examples after a fit, see passes/following.py.
     """
-    rows, y, weight, problems, by_label = examples
-    weights.arrange(rows, by_row=problems is not None and problems.duels and len(order) >= MANY_EXAMPLES)
+    problems = examples.problems
+    weights.arrange(
+        examples.rows, by_row=problems is not None and problems.is_one_vs_one and len(order) >= MANY_EXAMPLES
+    )
     if method.l1:
         weights.keep_payments()
-    model, pocket, rule = weights.linear(), weights.pocket(judged_on), method.rule(weights.dtype)
-    cost = method.cost
-    general = None if method.is_plain else True
-    pending = pending_for(weights.n_features) if method.l1 else None
-    log = np.empty((0, LOG_COLUMNS)) if votes is not None else None
-    plain = all(extra is None for extra in (general, pending, record, weight, log, pocket)) and not len(cost)
-    plain = plain and model.clock[0, SCALE] == 1.0 and model.clock[0, ANCHOR] == 0.0  # no L2 penalty yet
-    if pocket is not None and not pocket.tally[BEST_MISTAKES] < np.inf:
-        pocket.tally[BEST_MISTAKES] = mistakes_of((pocket.w, pocket.b), examples, judged_on, rule.zero)
+    rule = method.rule(weights.dtype)
+    training = Training(
+        weights.linear(),
+        l1=no_truncations(weights.n_features) if method.l1 else None,
+        pocket=weights.pocket(judged_on),
+        log=np.empty((0, LOG_COLUMNS)) if votes is not None else None,
+        record=record,
+        general=None if method.is_plain else True,
+    )
+    if training.pocket is not None and not training.pocket.tally[0].best_mistakes < np.inf:
+        pocketed = training.pocket.w, training.pocket.b
+        training.pocket.tally[0].best_mistakes = mistakes_of(pocketed, examples, judged_on, rule.zero)
     if method.batch != 1:
-        if problems is None and weights.n_rows == 1:
-            problems = TWO_CLASSES
         size = method.batch or np.iinfo(np.int64).max
-        rule = rule._replace(anchor=0.0)  # a batch is not penalised at every visit
-        if record is None:
-            mistakes, updates, loss, log = batch_pass(
-                rows, y, problems, weight, order, model, rule, cost, size, log, pocket
-            )
-        else:
-            size = len(order) if weight is not None else min(size, len(order))  # repetitions count in a batch
-            mistakes, updates, loss = following_batches(
-                rows, y, problems, weight, order, model, rule, cost, size, record
-            )
-    elif problems is not None:
-        if not problems.duels and by_label is None and len(model.clock) == 1:
-            mistakes, updates, loss = together_pass(
-                rows, y, problems, weight, order, model, rule, general, pending, record
-            )
-        elif problems.duels and record is None:
-            mistakes, updates, loss = duels_pass(
-                rows, y, len(problems.sign), weight, order, model, rule, general, pending
-            )
-        elif problems.duels:
-            mistakes, updates, loss = following_duels(
-                rows, y, problems, weight, order, model, rule, general, pending, record
-            )
-        else:
-            by_label = np.ones((weights.n_rows, 2)) if by_label is None else by_label
-            if record is None:
-                mistakes, updates, loss = labels_pass(
-                    rows, y, problems, weight, by_label, order, model, rule, general, pending
-                )
-            else:
-                mistakes, updates, loss = following_labels(
-                    rows, y, problems, weight, by_label, order, model, rule, general, pending, record
-                )
-    elif weights.n_rows == 1 and plain:
-        mistakes, updates, loss = perceptron(rows, y, order, model, rule)
-    elif weights.n_rows == 1:
-        mistakes, updates, loss, log = binary_pass(
-            rows, y, weight, order, model, rule, general, cost, log, pocket, pending, record
-        )
-    elif record is None and _by_blocks(weights, rows, method):
-        with one_blas_thread:
-            mistakes, updates, loss, log = block_pass(rows, y, weight, order, model, rule, cost, log)
-    elif plain:
-        mistakes, updates, loss = joint_perceptron(rows, y, order, model, rule, cost)
-    else:
-        mistakes, updates, loss, log = multiclass_pass(
-            rows, y, weight, order, model, rule, general, cost, log, pocket, pending, record
-        )
+        if record is not None:  # repetitions count in a batch
+            size = len(order) if examples.weight is not None else min(size, len(order))
+        rule = rule._replace(anchor=0.0, batch=size)  # a batch is not penalised at every visit
+        if problems is None and weights.n_rows == 1:
+            examples = examples._replace(problems=TWO_CLASSES)
+    run_pass = choose_pass(weights, examples, training, method)
+    if run_pass in (labels_pass, following_labels_pass) and examples.by_label is None:
+        examples = examples._replace(by_label=np.ones((weights.n_rows, 2)))
+    with one_blas_thread if run_pass is block_pass else nullcontext():
+        mistakes, updates, loss, log = run_pass(examples, order, training, rule, method.cost)
     if votes is not None and log is not None and updates:
         votes.record(
-            rows, weights.n_features, log[:updates], np.full(len(y), -1) if support_of_row is None else support_of_row
-        )
+            examples.rows, weights.n_features, log[:updates],
+            np.full(len(examples.y), -1) if support_of_row is None else support_of_row,
+        )  # fmt: skip
     overflowed = not loss < np.inf
     return Counts(len(order), int(mistakes), int(updates), 0.0 if overflowed else float(loss), overflowed)
+
+
+def choose_pass(weights: Weights, examples: Examples, training: Training, method: Method) -> Any:
+    """Return the pass for these examples and this way of learning. All passes have the same arguments and results."""
+    problems, follows, state = examples.problems, training.record is not None, weights.arrays["state"]
+    if method.batch != 1:
+        return following_batch_pass if follows else batch_pass
+    if problems is not None and problems.is_one_vs_one:
+        return following_one_vs_one_pass if follows else one_vs_one_pass
+    if problems is not None and (examples.by_label is not None or len(state) > 1):
+        return following_labels_pass if follows else labels_pass
+    if problems is not None:
+        return shared_clock_pass
+    has_extras = examples.weight is not None or any(extra is not None for extra in training[1:])
+    is_plain = not (has_extras or len(method.cost) or method.window)
+    is_plain = is_plain and state["scale"][0] == 1.0 and state["anchor"][0] == 0.0  # no L2 penalty yet
+    if weights.n_rows == 1:
+        return perceptron if is_plain else binary_pass
+    if not follows and _by_blocks(weights, examples.rows, method):
+        return block_pass
+    return joint_perceptron if is_plain else multiclass_pass
 
 
 def at_rest(row: dict[str, Any], method: Method, contradicted: Callable[[], bool]) -> str:
@@ -177,26 +154,20 @@ def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> i
     return -(-size // batch) * batch
 
 
-def pieces(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Yield the order in consecutive pieces."""
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
-
-
 def judge_last(weights: Weights, examples: Examples, judged_on: np.ndarray, zero_score: str) -> None:
     """Pocket the last weights at the end of an epoch if they are the best, whatever their run."""
     pocket = weights.pocket(judged_on)
-    if pocket is not None and pocket.tally[JUDGED] == UNJUDGED:
+    if pocket is not None and pocket.tally[0].verdict == UNJUDGED:
         n_mistakes = mistakes_of(weights.last(), examples, judged_on, ZERO_WHEN_LEARNING[zero_score])
         judge(pocket, weights.linear(), n_mistakes)
 
 
 def mistakes_of(model: tuple[np.ndarray, np.ndarray], examples: Examples, order: np.ndarray, zero: int) -> float:
     """Return the total weight of those examples in the order that fixed weights predict wrongly."""
-    (rows, y, weight, *_), (w, b) = examples, model
+    w, b = model
     if len(b) == 1:
-        return float(binary_mistakes(rows, y, weight, order, w, b, 1.0, zero))
-    return float(multiclass_mistakes(rows, y, weight, order, w, b, 1.0))
+        return float(binary_mistakes(examples, order, w, b, 1.0, zero))
+    return float(multiclass_mistakes(examples, order, w, b, 1.0))
 
 
 class OneBlasThread:

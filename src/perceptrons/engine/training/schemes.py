@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.engine.passes.one_vs import Problems
+from perceptrons.engine.passes.steps import Problems
 
 TWO_CLASSES = Problems(np.array([[0], [1], [-1]], np.int8), False)  # indexed by the label, +1 or -1
 

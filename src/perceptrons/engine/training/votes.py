@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.engine.passes.log import LOG_COLUMNS
-from perceptrons.engine.passes.voting import binary_votes, multiclass_votes
+from perceptrons.engine.passes.voting import LOG_COLUMNS, binary_votes, multiclass_votes
 from perceptrons.engine.rows import Rows, Sparse
 from perceptrons.engine.training.matrices import widened
 

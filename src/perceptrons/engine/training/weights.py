@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from perceptrons.engine.passes.average import ANCHOR, GAIN, MASS, OFFSET, SCALE, SEEN, TOTAL, Linear, move_average
-from perceptrons.engine.passes.following import DIFFERENT, LEAD, RECORD
+from perceptrons.engine.passes.average import STATE, LinearModel, move_average
+from perceptrons.engine.passes.following import RECORD
 from perceptrons.engine.passes.one_example import score_row
-from perceptrons.engine.passes.pocket import BEST_MISTAKES, JUDGED, KEPT, UNJUDGED, Pocket
+from perceptrons.engine.passes.pocket import KEPT, TALLY, UNJUDGED, Pocket
 from perceptrons.engine.rows import Rows, Sparse
 
 
@@ -31,11 +31,10 @@ def own(value: Any) -> Any:
     return value
 
 
-MATRICES = ("w", "late_w", "pocket_w", "start_w", "sigma_w", "paid_w")
-VECTORS = ("b", "late_b", "pocket_b", "start_b", "sigma_b")
+MATRICES = ("w", "lazy_sum_w", "pocket_w", "start_w", "sigma_w", "paid_w")
+VECTORS = ("b", "lazy_sum_b", "pocket_b", "start_b", "sigma_b")
 LATE = 8  # bytes of a float64, in which averages are kept
-NEW_CLOCK = np.array([[0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]])  # nothing seen, no mass, scale 1, nothing demanded
-FIRST_CLOCK = np.array([[1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0]])  # one example seen
+NEW_STATE = np.array([(0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)], STATE)  # nothing seen, no mass, scale 1
 
 
 NO_PAYMENTS = np.empty((0, 0))
@@ -44,12 +43,12 @@ NO_PAYMENTS = np.empty((0, 0))
 class Weights(Owning):
     """Arrays by name; how many rows there are is the scheme's to say, see schemes.py.
 
-    Always there: `w`, `b` (the last weights up to their scale, and biases), `late_w`, `late_b`, `clock`, `t` (their
-    average, see passes/average.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`,
-    `start_b`; for AROW `sigma_w`, `sigma_b`; with an L1 penalty `paid_w` (passes/penalty.py); after learning from new
-    examples since a fit `record` (passes/following.py). Matrices are (rows, columns) with as many spare columns as
-    growing by new features wants; `n_features` are in use. There is one clock, or where rows are problems apart, one a
-    row.
+    Always there: `w`, `b` (the last weights up to their scale, and biases), `lazy_sum_w`, `lazy_sum_b`, `state`, `t`
+    (their average, see passes/average.py). With a pocket also `pocket_w`, `pocket_b`, `tally`; for voting `start_w`,
+    `start_b`; for AROW `sigma_w`, `sigma_b`; with an L1 penalty `paid_w` (passes/l1_penalty.py); after learning from
+    new examples since a fit `record` (passes/following.py). Matrices are (rows, columns) with as many spare columns as
+    growing by new features wants; `n_features` are in use. There is one state, or one per row, where rows are problems
+    with different examples.
     """
 
     def __init__(
@@ -68,13 +67,14 @@ class Weights(Owning):
         self.arrays: dict[str, np.ndarray] = {
             "w": w,
             "b": b,
-            "late_w": np.zeros(w.shape, order="C" if w.flags.c_contiguous else "F"),
-            "late_b": np.zeros(len(b)),
-            "clock": NEW_CLOCK.copy(),
+            "lazy_sum_w": np.zeros(w.shape, order="C" if w.flags.c_contiguous else "F"),
+            "lazy_sum_b": np.zeros(len(b)),
+            "state": NEW_STATE.copy(),
             "t": np.zeros(1),
         }
         if pocket:
-            self.arrays |= {"pocket_w": w.copy(order="K"), "pocket_b": b.copy(), "tally": np.array([0, 0, np.inf, 0.0])}
+            tally = np.array([(0.0, 0.0, np.inf, UNJUDGED)], TALLY)
+            self.arrays |= {"pocket_w": w.copy(order="K"), "pocket_b": b.copy(), "tally": tally}
         if start:
             self.arrays |= {"start_w": w.copy(order="K"), "start_b": b.copy()}
         if sigma:
@@ -104,28 +104,28 @@ class Weights(Owning):
     @property
     def unscaled(self) -> bool:
         """Did no L2 penalty ever scale the weights?"""
-        clock = self.arrays["clock"]
-        return bool((clock[:, SCALE] == 1).all() and (clock[:, MASS] == clock[:, SEEN]).all())
+        state = self.arrays["state"]
+        return bool((state["scale"] == 1).all() and (state["mass"] == state["n_seen"]).all())
 
     @property
     def recent(self) -> bool | None:
         """Is the average that is kept the recent one? None: nothing was seen, and it may become either."""
-        clock = self.arrays["clock"]
-        return bool((clock[:, GAIN] > 1).any()) if clock[:, SEEN].any() else None
+        state = self.arrays["state"]
+        return bool((state["gain"] > 1).any()) if state["n_seen"].any() else None
 
-    def linear(self) -> Linear:
+    def linear(self) -> LinearModel:
         """Return the arrays that a pass changes."""
         a, d = self.arrays, self.n_features
         sigma = (a["sigma_w"][:, :d], a["sigma_b"]) if self.has_sigma else (a["w"][:, :0], a["b"][:0])
         paid = a["paid_w"][:, :d] if "paid_w" in a else NO_PAYMENTS
-        return Linear(
-            a["w"][:, :d], a["b"], a["late_w"][:, :d], a["late_b"], a["clock"], a["t"], *sigma, self.one, paid
+        return LinearModel(
+            a["w"][:, :d], a["b"], a["lazy_sum_w"][:, :d], a["lazy_sum_b"], a["state"], a["t"], *sigma, self.one, paid
         )
 
     def keep_payments(self) -> None:
         """Make room for what an L1 penalty takes from each weight."""
         if "paid_w" not in self.arrays:
-            self.arrays["paid_w"] = np.zeros_like(self.arrays["late_w"])
+            self.arrays["paid_w"] = np.zeros_like(self.arrays["lazy_sum_w"])
 
     @property
     def record(self) -> np.ndarray | None:
@@ -135,13 +135,15 @@ class Weights(Owning):
     @property
     def last_leads(self) -> bool:
         """True if the last weights made clearly fewer mistakes than the averaged ones on the latest new examples."""
-        record = self.record
-        return record is not None and bool(record[LEAD] > np.sqrt(record[DIFFERENT]))
+        if self.record is None:
+            return False
+        lead, n_different = self.record.item()
+        return bool(lead > math.sqrt(n_different))
 
     def start_record(self) -> np.ndarray:
         """Compare the averaged with the last weights from now on, or continue to."""
         if "record" not in self.arrays:
-            self.arrays["record"] = np.zeros(RECORD)
+            self.arrays["record"] = np.zeros(1, RECORD)
         return self.arrays["record"]
 
     def drop_record(self) -> None:
@@ -150,15 +152,15 @@ class Weights(Owning):
 
     def count_all_alike(self) -> None:
         """Let the average count as all examples seen again, if it had come to count as fewer; it stays what it is."""
-        clock = self.arrays["clock"]
+        state = self.arrays["state"]
         with np.errstate(invalid="ignore"):
-            part = np.where(clock[:, TOTAL] > 0, clock[:, SEEN] / clock[:, TOTAL], 1.0)
+            part = np.where(state["total"] > 0, state["n_seen"] / state["total"], 1.0)
         if (part != 1).any():
-            self.arrays["late_w"] *= part[:, None]
-            self.arrays["late_b"] *= part
-            clock[:, MASS] *= part
-            clock[:, TOTAL] = clock[:, SEEN]
-            clock[:, OFFSET] = np.where(clock[:, ANCHOR] > 0, clock[:, MASS] + clock[:, ANCHOR] * clock[:, SCALE], 0)
+            self.arrays["lazy_sum_w"] *= part[:, None]
+            self.arrays["lazy_sum_b"] *= part
+            state["mass"] *= part
+            state["total"] = state["n_seen"]
+            state["offset"] = np.where(state["anchor"] > 0, state["mass"] + state["anchor"] * state["scale"], 0)
 
     def pocket(self, examples: np.ndarray) -> Pocket | None:
         """The pocket, judged on the given examples; None for a model that keeps none."""
@@ -170,20 +172,20 @@ class Weights(Owning):
     def last(self, columns: Any = slice(None)) -> tuple[np.ndarray, np.ndarray]:
         """Return the last weights, of the given columns."""
         w, b = self.arrays["w"][:, : self.n_features][:, columns], self.arrays["b"]
-        scale = self.arrays["clock"][:, SCALE].astype(self.dtype)
+        scale = self.arrays["state"]["scale"].astype(self.dtype)
         return (w, b) if (scale == 1).all() else (w * scale[:, None], b)
 
     def set_last(self, w: np.ndarray | None, b: np.ndarray | None) -> None:
         """Set the last weights, biases or both; the average of the examples seen stays what it is."""
-        clock = self.arrays["clock"]
+        state = self.arrays["state"]
         if w is not None:
-            now, lazy_sum = self.arrays["w"][:, : self.n_features], self.arrays["late_w"][:, : self.n_features]
-            stored = (w / clock[:, SCALE, None]).astype(self.dtype)
-            lazy_sum += clock[:, MASS, None] * (stored - now.astype(np.float64))
+            now, lazy_sum = self.arrays["w"][:, : self.n_features], self.arrays["lazy_sum_w"][:, : self.n_features]
+            stored = (w / state["scale"][:, None]).astype(self.dtype)
+            lazy_sum += state["mass"][:, None] * (stored - now.astype(np.float64))
             now[:] = stored
         if b is not None:
             stored = b.astype(self.dtype)
-            self.arrays["late_b"] += clock[:, TOTAL] * (stored - self.arrays["b"].astype(np.float64))
+            self.arrays["lazy_sum_b"] += state["total"] * (stored - self.arrays["b"].astype(np.float64))
             self.arrays["b"][:] = stored
 
     def pocketed(self) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +196,7 @@ class Weights(Owning):
 
     def norm(self) -> float:
         """Return the norm of the last weights, without the bias. Callers ignore overflow, since errstate costs time."""
-        w, scale = self.arrays["w"][:, : self.n_features], self.arrays["clock"][:, SCALE]
+        w, scale = self.arrays["w"][:, : self.n_features], self.arrays["state"]["scale"]
         w = w if (scale == 1).all() else w * scale[:, None]
         norm = float(np.linalg.norm(w))
         if not math.isinf(norm) or math.isinf(top := float(np.abs(w).max())):
@@ -206,32 +208,33 @@ class Weights(Owning):
 
         All examples count alike, or the recent ones more: whichever mean the model keeps.
         """
-        w, b, late_w, late_b, clock, *_ = self.linear()
-        if not clock[:, TOTAL].all():
-            clock = np.where(clock[:, TOTAL, None] > 0, clock, FIRST_CLOCK)  # nothing seen: the mean is the start
-        mass, total = clock[:, MASS] / clock[:, TOTAL], clock[:, TOTAL]
-        if len(clock) == 1:
+        w, b, lazy_sum_w, lazy_sum_b, state, *_ = self.linear()
+        mass, total = state["mass"], state["total"]
+        if not total.all():  # nothing seen: the mean is the start
+            mass, total = np.where(total > 0, mass, 1.0), np.where(total > 0, total, 1.0)
+        mass = mass / total
+        if len(state) == 1:
             mass, total = mass[0], total[0]  # numbers are faster to compute with
-            mean_w = mass * w[:, columns] - late_w[:, columns] / total
+            mean_w = mass * w[:, columns] - lazy_sum_w[:, columns] / total
         else:
-            mean_w = mass[:, None] * w[:, columns] - late_w[:, columns] / total[:, None]
-        return mean_w.astype(self.dtype, copy=False), (b - late_b / total).astype(self.dtype, copy=False)
+            mean_w = mass[:, None] * w[:, columns] - lazy_sum_w[:, columns] / total[:, None]
+        return mean_w.astype(self.dtype, copy=False), (b - lazy_sum_b / total).astype(self.dtype, copy=False)
 
     def scores(self, values: np.ndarray, columns: np.ndarray, average: bool, limit: float = math.inf) -> np.ndarray:
         """The scores of a row by the averaged or the last weights; the first is NaN if a value is beyond the limit."""
         a = self.arrays
-        b, clock = a["b"], a["clock"]
-        if len(clock) > 1:
+        b, state = a["b"], a["state"]
+        if len(state) > 1:
             w, b = self.average(columns) if average else self.last(columns)
             return w @ values + b
         s = np.empty(b.shape, b.dtype)
-        score_row(values, columns, limit, average, a["w"], b, a["late_w"], a["late_b"], clock, s)
+        score_row(values, columns, limit, average, a["w"], b, a["lazy_sum_w"], a["lazy_sum_b"], state, s)
         return s
 
-    def own_clocks(self) -> None:
-        """Change from one clock to one for every row."""
-        if len(self.arrays["clock"]) == 1:
-            self.arrays["clock"] = np.tile(self.arrays["clock"], (self.n_rows, 1))
+    def separate_states(self) -> None:
+        """Change from one state of the average to one for every row."""
+        if len(self.arrays["state"]) == 1:
+            self.arrays["state"] = np.tile(self.arrays["state"], self.n_rows)
 
     def arrange(self, rows: Rows, by_row: bool) -> None:
         """Bring the matrices into the memory order that the verbs want for these rows.  by_row: row after row."""
@@ -258,18 +261,19 @@ class Weights(Owning):
                 grown = np.zeros((self.n_rows, room), matrix.dtype, order="F")
                 grown[:, :old] = matrix[:, :old]
                 self.arrays[name] = matrix = grown
-            matrix[:, old:n_features] = self._fresh(name, new_columns, self.arrays["clock"])
+            matrix[:, old:n_features] = self._fresh(name, new_columns, self.arrays["state"])
         self.n_features = n_features
 
-    def _fresh(self, name: str, new: np.ndarray, clock: np.ndarray) -> Any:
+    def _fresh(self, name: str, new: np.ndarray, state: np.ndarray) -> Any:
         """Return what is new in an array for first weights `new`, as if the mean had them all along."""
         if name.startswith("sigma"):
             return 1
-        if name in ("late_b", "paid_w"):
+        if name in ("lazy_sum_b", "paid_w"):
             return 0
-        if name == "late_w":
-            return clock[:, MASS, None] * (new / clock[:, SCALE, None]) - clock[:, TOTAL, None] * new + 0.0  # never -0
-        return new / clock[:, SCALE, None] if name == "w" else new
+        if name == "lazy_sum_w":
+            mass, scale, total = (state[field][:, None] for field in ("mass", "scale", "total"))
+            return mass * (new / scale) - total * new + 0.0  # never -0
+        return new / state["scale"][:, None] if name == "w" else new
 
     def negate(self) -> None:
         """Swap the two classes of a binary model. A difference from 0, unlike a negative, is never -0."""
@@ -285,7 +289,7 @@ class Weights(Owning):
             self.arrays[name] = np.concatenate([array if name.startswith("sigma") else 0.0 - array, array])
 
     def insert_rows(
-        self, places: np.ndarray, n_rows: int, new_w: np.ndarray, new_b: np.ndarray, new_clock: np.ndarray
+        self, places: np.ndarray, n_rows: int, new_w: np.ndarray, new_b: np.ndarray, new_state: np.ndarray
     ) -> None:
         """Move row i to places[i] among n_rows rows; the others are new, starting from new_w and new_b."""
         self.order = ""
@@ -295,9 +299,9 @@ class Weights(Owning):
             grown = np.zeros((n_rows, *array.shape[1:]), array.dtype, order="F" if array.ndim == 2 else None)
             grown[places] = array
             if name in MATRICES:
-                grown[fresh, : self.n_features] = self._fresh(name, new_w, new_clock)
+                grown[fresh, : self.n_features] = self._fresh(name, new_w, new_state)
             else:
-                grown[fresh] = self._fresh(name, new_b, new_clock)
+                grown[fresh] = self._fresh(name, new_b, new_state)
             self.arrays[name] = grown
 
     def grow_features(self, n_features: int, init: str, seed: int) -> None:
@@ -307,24 +311,25 @@ class Weights(Owning):
         self.widen(n_features, columns)
 
     def grow_rows(self, places: np.ndarray, n_rows: int, init: str, seed: int, *, anew: bool) -> None:
-        """Move row i to places[i] among n_rows rows. With `anew`, the others start to count now, each by its clock."""
+        """Move row i to places[i] among n_rows rows. With `anew`, the others start to count now, each by its state."""
         if anew:
-            self.own_clocks()
-        clock = self.arrays["clock"]
-        new_clock = NEW_CLOCK if anew else clock[clock[:, SEEN].argmax()][None]
+            self.separate_states()
+        state = self.arrays["state"]
+        oldest = int(state["n_seen"].argmax())
+        new_state = NEW_STATE if anew else state[oldest : oldest + 1]
         fresh = n_rows - len(places)
         w, b = first_weights((fresh, self.n_features), self.dtype, init, seed, self.one > 0, behind=(len(places), 0))
-        self.insert_rows(places, n_rows, w, b, new_clock)
-        if anew or len(clock) > 1:
-            self.arrays["clock"] = np.tile(new_clock, (n_rows, 1))
-            self.arrays["clock"][places] = clock
+        self.insert_rows(places, n_rows, w, b, new_state)
+        if anew or len(state) > 1:
+            self.arrays["state"] = np.tile(new_state, n_rows)
+            self.arrays["state"][places] = state
 
     def forget_judgement(self) -> None:
         """Forget what the pocket scored on other examples."""
         if self.has_pocket:
             tally = self.arrays["tally"]
-            tally[BEST_MISTAKES] = np.inf
-            tally[JUDGED] = KEPT if tally[JUDGED] == KEPT else UNJUDGED
+            tally["best_mistakes"] = np.inf
+            tally["verdict"] = KEPT if tally["verdict"] == KEPT else UNJUDGED
 
     def snapshot(self) -> dict[str, Any]:
         return {name: array.copy(order="K") for name, array in self.arrays.items()}
@@ -345,12 +350,12 @@ class SettlingAverage:
     """Follows the averaged weights from epoch to epoch, while they stay where they are in memory."""
 
     def __init__(self, weights: Weights):
-        w, b, late_w, late_b, clock, *_ = weights.linear()
-        if len(clock) == 1:
-            parts = [(clock[0], w.ravel("K"), late_w.ravel("K")), (clock[0], b, late_b)]
+        w, b, lazy_sum_w, lazy_sum_b, state, *_ = weights.linear()
+        if len(state) == 1:
+            parts = [(state[0], w.ravel("K"), lazy_sum_w.ravel("K")), (state[0], b, lazy_sum_b)]
         else:
-            parts = [(clock[k], w[k], late_w[k]) for k in range(len(b))]
-            parts += [(clock[k], b[k : k + 1], late_b[k : k + 1]) for k in range(len(b))]
+            parts = [(state[k], w[k], lazy_sum_w[k]) for k in range(len(b))]
+            parts += [(state[k], b[k : k + 1], lazy_sum_b[k : k + 1]) for k in range(len(b))]
         self._parts = [(*part, np.zeros(part[1].size)) for part in parts]
         self._weights = len(parts) // 2  # parts; the others are biases, each its weight times the constant feature
         self._one = weights.one or 1.0
@@ -372,10 +377,10 @@ class SettlingAverage:
     def change(self) -> float:
         """Return by how much the average changed since the last call, relative to its norm."""
         change = norm = 0.0
-        for number, (clock, now, lazy_sum, mean) in enumerate(self._parts):
-            if clock[TOTAL] > 0:
-                mass = clock[MASS] if number < self._weights else clock[TOTAL]
-                moved, length = move_average(now, lazy_sum, mass, clock[TOTAL], mean)
+        for number, (state, now, lazy_sum, mean) in enumerate(self._parts):
+            if state["total"] > 0:
+                mass = state["mass"] if number < self._weights else state["total"]
+                moved, length = move_average(now, lazy_sum, mass, state["total"], mean)
                 unit = 1.0 if number < self._weights else self._one
                 change, norm = change + moved / unit, norm + length / unit
         return math.sqrt(change / norm) if norm else math.inf
