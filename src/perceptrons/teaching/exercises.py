@@ -38,8 +38,8 @@ def _quarters(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 def _rule(**more: Any) -> Perceptron:
     """Return Rosenblatt's rule as the lecture states it, for one pass in the given order."""
-    options: dict[str, Any] = {"margin": 0, "intercept_scaling": 1, "combine": "last", "shuffle": False, "tol": None}
-    return Perceptron(**{**options, "max_iter": 1, **more})
+    options: dict[str, Any] = {"shuffle": False, "tol": None, "max_iter": 1}
+    return Perceptron.rosenblatt(**options | more)
 
 
 def _one_visit(w: Any, b: float, x: Any, y: int, eta: float, margin: float = 0.0) -> tuple[np.ndarray, float]:

@@ -558,9 +558,7 @@ def convergence(
     examples = check_examples(X, y)
     init_name: Any = init if isinstance(init, str) else "zeros"
     init_weights = (None, None) if isinstance(init, str) else _check_init(init, len(examples.classes))
-    model = Perceptron(
-        margin=0,
-        intercept_scaling=1,
+    model = Perceptron.rosenblatt(
         combine="vote" if trace else "last",
         init=init_name,
         eta0=eta0,

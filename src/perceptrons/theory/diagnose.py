@@ -471,8 +471,7 @@ def _measure_effort(
     if is_separable:
         seconds = MAX_RUN_SECONDS if max_seconds is None else min(MAX_RUN_SECONDS, max_seconds / 4)
         limits = {"max_iter": 10**9, "max_seconds": seconds}
-    rule: dict[str, Any] = {"margin": 0, "intercept_scaling": 1, "combine": "last", "tol": None}  # the bound's
-    model = Perceptron(**rule, random_state=0, fit_intercept=fit_intercept, **limits).fit(X, codes)
+    model = Perceptron.rosenblatt(tol=None, random_state=0, fit_intercept=fit_intercept, **limits).fit(X, codes)
     seconds_left = None if max_seconds is None else max_seconds * 3 / 4
     bound = mistake_bound(X, codes, fit_intercept=fit_intercept, max_seconds=seconds_left)
     if bound.epochs is not None and proof is not None and is_separable:

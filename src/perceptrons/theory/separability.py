@@ -289,10 +289,9 @@ class Prover:
         if X.shape[1] * width > MANY_DIMENSIONS:
             work_per_epoch = (X.nnz if sp.issparse(X) else X.size) * width + 1
             epochs = max(MIN_EPOCHS, min(MAX_EPOCHS, int(2 * MAX_POLISH_WORK / work_per_epoch)))
-        model = Perceptron(
-            margin=0, intercept_scaling=1, combine="last", tol=None, max_iter=epochs, fit_intercept=self.fit_intercept,
-            max_seconds=self.clock.seconds_left,
-        )  # fmt: skip
+        model = Perceptron.rosenblatt(
+            tol=None, max_iter=epochs, fit_intercept=self.fit_intercept, max_seconds=self.clock.seconds_left
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X, codes)

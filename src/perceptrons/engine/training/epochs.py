@@ -3,7 +3,6 @@
 `hold_out` splits off the validation set. `Progress` is the live bar. A `Recorder` looks at every visit.
 """
 
-import copy
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -411,60 +410,3 @@ class _Best:
     def restore(self, trainee: Trainee) -> None:
         if self.kept is not None:
             trainee.restore(self.kept)
-
-
-# ---- watching
-
-
-class Enough(Exception):  # noqa: N818 (no error: how a recording ends)
-    """As much was recorded as was asked for."""
-
-
-class Recorder(ABC):
-    """Takes the place of `Trainee.visit`: `recorded` in `base.py` lets it make the visits of an estimator."""
-
-    size = 1  # examples that are learned from at once; 0: all of an epoch
-
-    def __init__(self) -> None:
-        self.epoch: int | None = None
-
-    def __call__(self, trainee: Trainee, order: np.ndarray) -> Iterator[Counts]:
-        """Return the visits of an epoch."""
-        learner = trainee.learner
-        self.epoch = learner.epochs + 1 if self.epoch is None else self.epoch + 1
-        for part in pieces(order, self.size or max(1, len(order))):
-            if self.enough():
-                raise Enough
-            self.before(learner, part)
-            each = [] if len(part) == 1 else [alone(trainee, part[k : k + 1]) for k in range(len(part))]
-            counts = counted(trainee, part)
-            self.after(learner, part, each or [counts])
-            yield counts
-
-    @abstractmethod
-    def enough(self) -> bool:
-        """Return whether enough was recorded."""
-
-    @abstractmethod
-    def before(self, learner: "Learner", part: np.ndarray) -> None:
-        """Look at the learner before these examples are visited."""
-
-    @abstractmethod
-    def after(self, learner: "Learner", part: np.ndarray, counts: list[Counts]) -> None:
-        """Look at the learner after the visit. counts: what the pass counted for each example."""
-
-
-def counted(trainee: Trainee, order: np.ndarray) -> Counts:
-    """Learn from these examples, and count."""
-    counts = Counts()
-    for more in trainee.visit(order):
-        counts = counts.plus(more)
-    return counts
-
-
-def alone(trainee: Trainee, order: np.ndarray) -> Counts:
-    """What would be counted for an example of a batch, whose weights are those before the batch. Changes nothing."""
-    probe = copy.copy(trainee)
-    changing = {name: value for name, value in vars(trainee).items() if name in ("learner", "support_of_row")}
-    vars(probe).update(copy.deepcopy(changing))
-    return counted(probe, order)
