@@ -16,7 +16,7 @@ SEEDS = {"certificates": 60, "files": 60, "caches": 12}  # models and matrices h
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_what_is_forged_is_refused_or_used(name, tmp_path, monkeypatch):
-    for module, attribute in ((reader, "ahead"), (reader, "in_order"), (source, "PIECE")):
+    for module, attribute in ((reader, "prefetched"), (reader, "in_order"), (source, "PIECE")):
         monkeypatch.setattr(module, attribute, getattr(module, attribute))  # fuzzers change them
     cases = import_module(f"tools.fuzz_{name}").begin(tmp_path)
     used = 0
