@@ -119,7 +119,7 @@ def fit_alone(folder: str, cache: float) -> None:
 
 
 def stated(model: KernelPerceptron, X: np.ndarray) -> dict[str, int]:
-    """The parts that kernel/sweep.py names: the model, scores of all examples, a block of them, a chunk of values."""
+    """The parts that kernel/training.py names: the model, scores of all examples, a block, a chunk of values."""
     classes = len(model.classes_)
     support = X.itemsize * X.shape[1] + 16 * classes + 8  # bytes of each: the row, two coefficients a class, its number
     return {

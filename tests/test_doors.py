@@ -21,9 +21,8 @@ from sklearn.metrics import log_loss
 
 import perceptrons
 from perceptrons.cli import main
-from perceptrons.cli.hold_out import HoldOut
 from perceptrons.data import stream
-from perceptrons.data.splitting import ByHash
+from perceptrons.data.splitting import ByHash, HoldOut
 from perceptrons.engine.training.matrices import widened
 from perceptrons.report.reproduce_section import as_command
 from tests.reference.folder import in_reading_order

@@ -3,7 +3,7 @@
 from perceptrons.data import csv, reader, source, svmlight
 from perceptrons.engine.training import labels, memory, parameters
 from perceptrons.features import values
-from perceptrons.sequence import template_grammar as grammar
+from perceptrons.sequence import templates as grammar
 from tests.conftest import ROOT
 
 STATED = {
@@ -22,7 +22,8 @@ STATED = {
     "Sample weight": f"{labels.LARGEST_WEIGHT:,.0f}",
     "Margin and cost": f"{parameters.LARGEST_DEMAND:g}".replace("+", ""),
     "Feature templates of a tagger": (
-        f"{grammar.MANY:,} templates of {grammar.LONGEST:,} characters, {grammar.FARTHEST:,} tokens away at most"
+        f"{grammar.MAX_TEMPLATES:,} templates of {grammar.MAX_CHARACTERS:,} characters, "
+        f"{grammar.MAX_OFFSET:,} tokens away at most"
     ),
 }
 

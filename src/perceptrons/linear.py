@@ -52,7 +52,6 @@ from perceptrons.engine.training.parameters import (
 from perceptrons.engine.training.schemes import n_rows
 from perceptrons.engine.training.units import Units, moments
 from perceptrons.engine.training.votes import class_shares
-from perceptrons.engine.training.weights import untouched
 from perceptrons.explanation import Explanation, explain_weights
 
 NO_CODES = np.zeros(0, np.int32)  # class numbers of no examples
@@ -420,7 +419,7 @@ class Perceptron(Classifier[LinearLearner]):
                 self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight), **start)
             self._measure(as_rows(X), sample_weight)
             learner, train, held_out = self._learner, None, None
-            method = method_of(self, learner, target.classes, stream=False)
+            method = method_of(self, learner.spread, target.classes, stream=False)
             if self.early_stopping or self.probability is not None:
                 train, held_out = validation_split(target.codes, weight, self.validation_fraction, learner.seed)
         learner.meet_classes(target.classes)
@@ -756,7 +755,7 @@ class Perceptron(Classifier[LinearLearner]):
     @property
     def never_updated_(self) -> np.ndarray:
         """For every feature: has no update ever changed one of its weights?"""
-        return untouched(self._fitted())
+        return self._fitted().never_updated()
 
     def explain(self, x: Any) -> Explanation:
         """Explain one prediction: return what each feature adds to the score of each class, its weight times its value.
@@ -888,7 +887,7 @@ class Perceptron(Classifier[LinearLearner]):
         """Return how to learn; computed again only if parameters or classes changed."""
         cached, key = self._method, (classes, self._checked, self._learner, self._learner.spread)
         if cached is None or any(previous is not current for previous, current in zip(cached, key, strict=False)):
-            cached = self._method = *key, method_of(self, self._learner, classes, stream=True)
+            cached = self._method = *key, method_of(self, self._learner.spread, classes, stream=True)
         return cached[-1]
 
     def _choices_now(self) -> Any:

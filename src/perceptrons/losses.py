@@ -8,9 +8,11 @@ that with respect to s, times x.
 from abc import ABC, abstractmethod
 from numbers import Real
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+ValueAndGradient = tuple[np.ndarray, np.ndarray]
 
 
 class Loss(ABC):
@@ -31,11 +33,11 @@ class Loss(ABC):
 
     name: str
 
-    def value(self, y: Any, s: Any) -> np.ndarray:
+    def value(self, y: ArrayLike, s: ArrayLike) -> np.ndarray:
         """Return the loss of every example, (n,): y of -1 and +1 with s (n,), or class numbers with s (n, K)."""
         return self._value_and_gradient(y, s)[0]
 
-    def gradient(self, y: Any, s: Any) -> np.ndarray:
+    def gradient(self, y: ArrayLike, s: ArrayLike) -> np.ndarray:
         """Return the derivative with respect to s, in its shape; at a kink the subgradient that the perceptron takes.
 
         There a score of exactly 0 is a mistake, a margin that is only just reached is not enough, and a tie of classes
@@ -43,7 +45,7 @@ class Loss(ABC):
         """
         return self._value_and_gradient(y, s)[1]
 
-    def of_margin(self, z: Any) -> np.ndarray:
+    def of_margin(self, z: ArrayLike) -> np.ndarray:
         """Return the loss for two classes at margins z = y s of any shape; with a cost, that of the label +1."""
         z = _numbers("z", z)
         return self._two(np.ones_like(z), z)[0]
@@ -51,15 +53,17 @@ class Loss(ABC):
     def __repr__(self) -> str:
         return f"<{self.name} loss>"
 
-    def _value_and_gradient(self, y: Any, s: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _value_and_gradient(self, y: ArrayLike, s: ArrayLike) -> ValueAndGradient:
         y, s = _examples(y, s)
         return self._two(y, s) if s.ndim == 1 else self._several(y, s)
 
     @abstractmethod
-    def _two(self, y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...  # value and gradient, s (n,)
+    def _two(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
+        """Return the loss and its derivative for scores of shape (n,)."""
 
     @abstractmethod
-    def _several(self, y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...  # the same, s (n, K)
+    def _several(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
+        """Return the same for scores of shape (n, K)."""
 
 
 class Hinge(Loss):
@@ -84,18 +88,18 @@ class Hinge(Loss):
     array([2., 4.])
     """
 
-    def __init__(self, margin: float | None = None, cost: Any = None) -> None:
+    def __init__(self, margin: float | None = None, cost: ArrayLike | None = None) -> None:
         if margin is not None and not (isinstance(margin, Real) and 0 <= margin < np.inf):
             raise ValueError(f"margin={margin!r}: give a number of at least 0.")
         self.margin = float(margin) if margin is not None else 1.0 if cost is None else 0.0
         self.cost = None if cost is None else _costs(cost)
         self.name = ("hinge" if self.margin == 1 else f"hinge, margin {self.margin:g}") + ", cost" * (cost is not None)
 
-    def _two(self, y: Any, s: Any) -> Any:
+    def _two(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
         margin = self._distance((y > 0).astype(np.intp), 2, s.dtype).max(axis=-1)
         return np.maximum(0, margin - y * s), np.where(y * s <= margin, -y, 0)
 
-    def _several(self, y: Any, s: Any) -> Any:
+    def _several(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
         augmented = s + self._distance(y, s.shape[1], s.dtype)
         y_hat = augmented.argmax(axis=1)
         true = _one_hot(y, s)
@@ -129,10 +133,10 @@ class ZeroOne(Loss):
 
     name = "zero_one"
 
-    def _two(self, y: Any, s: Any) -> Any:
+    def _two(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
         return (y * s <= 0).astype(s.dtype), np.zeros_like(s)
 
-    def _several(self, y: Any, s: Any) -> Any:
+    def _several(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
         return (s.argmax(axis=1) != y).astype(s.dtype), np.zeros_like(s)
 
 
@@ -145,10 +149,10 @@ class Squared(Loss):
 
     name = "squared"
 
-    def _two(self, y: Any, s: Any) -> Any:
+    def _two(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
         return (s - y) ** 2, 2 * (s - y)
 
-    def _several(self, y: Any, s: Any) -> Any:
+    def _several(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
         off = s - _one_hot(y, s)
         return (off**2).sum(axis=1), 2 * off
 
@@ -161,11 +165,11 @@ class Logistic(Loss):
 
     name = "logistic"
 
-    def _two(self, y: Any, s: Any) -> Any:
+    def _two(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
         small = np.exp(-np.abs(s))  # exp without overflow
         return np.logaddexp(0, -y * s), -y * np.where(y * s > 0, small, 1) / (1 + small)
 
-    def _several(self, y: Any, s: Any) -> Any:
+    def _several(self, y: np.ndarray, s: np.ndarray) -> ValueAndGradient:
         true = _one_hot(y, s) > 0
         p = np.exp(s - s.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
@@ -182,7 +186,7 @@ def _one_hot(y: np.ndarray, s: np.ndarray) -> np.ndarray:
     return (np.arange(s.shape[1]) == y[:, None]).astype(s.dtype)
 
 
-def _examples(y: Any, s: Any) -> tuple[np.ndarray, np.ndarray]:
+def _examples(y: ArrayLike, s: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return checked labels and scores: y as numbers of the type of s, or as indices of its columns."""
     y, s = _numbers("y", y), _numbers("s", s)
     if s.ndim not in (1, 2) or (s.ndim == 2 and s.shape[1] < 2):
@@ -199,15 +203,16 @@ def _examples(y: Any, s: Any) -> tuple[np.ndarray, np.ndarray]:
     return y.astype(np.intp), s
 
 
-def _costs(cost: Any) -> np.ndarray:
-    cost = _numbers("cost", cost).astype(float)
-    if cost.ndim != 2 or cost.shape[0] != cost.shape[1]:
-        raise ValueError(f"cost has the shape {cost.shape}: give (K, K), one row per true class.")
-    _refuse("cost", cost, (cost < 0) | (cost * np.eye(len(cost)) > 0), "give costs of at least 0, 0 on the diagonal.")
-    return cost
+def _costs(cost: ArrayLike) -> np.ndarray:
+    matrix = _numbers("cost", cost).astype(float)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"cost has the shape {matrix.shape}: give (K, K), one row per true class.")
+    is_invalid = (matrix < 0) | (matrix * np.eye(len(matrix)) > 0)
+    _refuse("cost", matrix, is_invalid, "give costs of at least 0, 0 on the diagonal.")
+    return matrix
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
+def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     """Return values as an array of finite numbers; float32 stays float32."""
     try:
         array = np.asarray(values)

@@ -760,7 +760,7 @@ def test_an_output_that_fails_in_the_end_is_named(refused, folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("perceptrons.save", full)
+    monkeypatch.setattr("perceptrons.cli.files.save", full)
     assert refused("train", folder / "animals.csv", "-o", folder / "new") == f"{folder}/new: no space left on device"
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import perceptrons.distributed
 from perceptrons.cli import main
+from perceptrons.cli.messages import say
 from perceptrons.cli.progress import MixingProgress, by_shard
-from perceptrons.cli.screen import say
 from perceptrons.data import stream
 from tests.support.streams import PROGRAM, write_files
 

@@ -13,7 +13,7 @@ from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.cli import main
 from perceptrons.cli.options import LINEAR_ONLY, Kernel, OnFull
 from perceptrons.engine.training.parameters import Words
-from perceptrons.kernel.choices import DOMAINS
+from perceptrons.kernel.estimator import DOMAINS
 from perceptrons.kernel.kernels import NAMES as KERNELS
 from tests.cli.test_cli import KINDS, NAMES, as_csv, of_lines, prepared
 

@@ -21,7 +21,7 @@ from perceptrons.cli.tag.train import FIXED_BY_TAGGER
 from perceptrons.data.conll import FORMATS
 from perceptrons.engine.training.epochs import hold_out
 from perceptrons.engine.training.parameters import Words
-from perceptrons.sequence.choices import DOMAINS
+from perceptrons.sequence.estimator import DOMAINS
 from tests.cli.test_cli import PROGRAM
 from tests.support.processes import started
 from tests.support.tagged import as_columns, fill, of_columns, sentences

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 
@@ -35,9 +34,9 @@ def parameters(*command):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_of_each_what_the_command_itself_says(name):
-    module = import_module(f"perceptrons.cli.{name}")
-    told = inspect.getdoc(module.start if name == "tag" else vars(module)[name])
-    assert " ".join(told.split("\n\n")[0].split()) == COMMANDS[name]
+    from perceptrons.cli import make_command
+
+    assert " ".join(inspect.cleandoc(make_command(name).help).split("\n\n")[0].split()) == COMMANDS[name]
 
 
 @pytest.mark.parametrize("command", PAGES[1:], ids=" ".join)

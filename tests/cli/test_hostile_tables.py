@@ -117,7 +117,7 @@ def test_products_of_categories_have_names_until_there_are_very_many(trained, mo
     model, _ = trained("--interactions", "*", a=codes, b=codes[::-1], n=N, label=LABEL)
     assert model.columns_.bits is None
     assert any(name.startswith("a=c0*b=") for name in model.columns_.names())
-    monkeypatch.setattr("perceptrons.features.preparation.MOST_NAMES", 20)
+    monkeypatch.setattr("perceptrons.features.inference.MAX_PRODUCT_NAMES", 20)
     hashed, _ = trained("--interactions", "*", a=codes, b=codes[::-1], n=N, label=LABEL)
     assert hashed.columns_.bits == 20
     record = {"a": "c0", "b": "c29", "n": 50.0}

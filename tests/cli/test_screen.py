@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from perceptrons.cli import main
-from perceptrons.cli.screen import plain, saying_warnings, screen, show_suggestions, visible
+from perceptrons.cli.messages import plain, saying_warnings, visible
+from perceptrons.cli.screen import Screen
 from perceptrons.engine.wording import percent
 
 ESCAPE = "\x1b]0;title\x07\x1b[2J\x9b1m"  # sets the window's title, clears the screen
@@ -39,7 +40,7 @@ def test_names_of_files_and_labels_are_printed_without_control_characters(tmp_pa
 
 def test_a_reason_that_takes_two_lines_is_indented_on_both(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "40")
-    show_suggestions([("perceptrons train", "it fits the training set better than the test set")], screen())
+    Screen().show_suggestions([("perceptrons train", "it fits the training set better than the test set")])
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "      it fits the training set better", "      than the test set",
     ]  # fmt: skip
@@ -64,7 +65,7 @@ def test_tokens_and_tags_are_printed_without_control_characters(tmp_path, capsys
 def test_control_characters_are_written_as_in_python(text, capsys):
     assert plain(text).isprintable()
     assert all(letter.isprintable() or letter == "\n" for letter in visible(text))
-    screen().print(text, markup=False)
+    Screen().print(text, markup=False)
     assert not steering(capsys.readouterr().out)
     assert visible("größer: 12 µm, 北京") == "größer: 12 µm, 北京"
 

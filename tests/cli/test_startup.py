@@ -138,7 +138,7 @@ def test_warmup_refuses_where_nothing_can_be_saved():
 
 
 def test_an_inner_function_called_from_python_is_the_plain_one():
-    from perceptrons.engine.passes.shortlists import width_of
+    from perceptrons.engine.passes.weight_pool import width_of
 
     assert type(width_of) is type(command)
 

@@ -247,7 +247,7 @@ def test_a_line_may_have_a_hundred_thousand_labels():
 
 def test_blocks_are_cut_where_examples_times_labels_are_too_many(monkeypatch):
     text = "".join(f"{k},{k + 1} 1:{k}\n" for k in range(50))
-    monkeypatch.setattr("perceptrons.engine.streaming.blocks.CELLS", 51 * 20)
+    monkeypatch.setattr("perceptrons.engine.streaming.blocks.MAX_INDICATOR_BYTES", 51 * 20)
     blocks = list(blocks_of(stream(io.BytesIO(text.encode()), format="svmlight"), ""))
     assert [block.X.shape[0] for block in blocks] == [20, 20, 10]
     monkeypatch.setattr("perceptrons.data.reader.memory", lambda: 51 * 50 * 2.4)

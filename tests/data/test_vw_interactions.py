@@ -283,7 +283,7 @@ def test_the_command_says_it_in_its_own_words(run, tmp_path):
 
 
 def test_a_forged_recipe_is_refused():
-    from perceptrons.features.from_memory import check_recipe
+    from perceptrons.features.rows import check_recipe
 
     check_recipe({"format": "vw", "hash_bits": 3, "quadratic": ["ab"], "cubic": ["abc"]})
     for wrong in ({"quadratic": "ab"}, {"cubic": [3]}, {"cubic": {"a": 1}}):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.named_rows import ColumnPlaces, NamedRows, assemble, local_names
+from perceptrons.features.columns import ColumnPlaces, NamedRows, assemble, local_names
 from tests.reference import text as reference
 
 

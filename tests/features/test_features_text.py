@@ -21,7 +21,7 @@ from sklearn.utils import estimator_checks, get_tags, murmurhash3_32
 from perceptrons import Perceptron
 from perceptrons.engine.scan.words import LIMIT, folded
 from perceptrons.engine.training.matrices import stack_csr
-from perceptrons.features import HashedFeatures, HashedText, hashed, named_rows
+from perceptrons.features import HashedFeatures, HashedText, columns, hashed
 from perceptrons.features.cells import TextColumn
 from tests.reference import text as reference
 
@@ -175,9 +175,9 @@ def test_a_feature_that_comes_more_than_255_times_has_its_logarithm_exactly():
 
 
 def test_tables_grow_in_the_middle_of_a_row(monkeypatch):
-    monkeypatch.setattr(named_rows, "MIN_SLOTS", 4)
+    monkeypatch.setattr(columns, "MIN_SLOTS", 4)
     monkeypatch.setattr(hashed, "MIN_SLOTS", 4)
-    monkeypatch.setattr(named_rows, "USUAL_SLOTS", 4)
+    monkeypatch.setattr(columns, "USUAL_SLOTS", 4)
     rows = [" ".join(f"{'word' * (i % 5)}{i * i % 97}" for i in range(first, first + 300)) for first in (0, 150, 10)]
     options = {"words": (1, 2), "chars": (2, 5)}
     assert_rows(HashedText(**options).transform(rows), reference.transformed(rows, **options))

@@ -10,9 +10,8 @@ import pytest
 
 from perceptrons import FeatureTemplates, SequencePerceptron, save
 from perceptrons.engine.scan.name_table import new_table, number_names
-from perceptrons.features.columns import Columns
-from perceptrons.features.named_rows import Names, local_names
-from perceptrons.sequence.templates import template_features
+from perceptrons.features.columns import Columns, Names, local_names
+from perceptrons.sequence.templates import TemplateFeatures
 from tests.conftest import ROOT
 
 N = 6000
@@ -91,7 +90,7 @@ def test_chosen_pairs_of_words_are_spread_over_the_table_of_a_tagger():
     pairs = pairs_in_one_slot()
     assert len(pairs) > 200
     words = [f"w{number}" for number in range(2**12)]
-    features = template_features(FeatureTemplates(["word|word[1]"]), 1, None)
+    features = TemplateFeatures(FeatureTemplates(["word|word[1]"]), 1, None)
     features.tokens(features.read([words]), np.float32, learn=True)  # numbers the words
     sentences = [[words[a], words[b]] for a, b in pairs.tolist()]
     features.fill(*(part[:0] for part in features.entries()))

@@ -11,7 +11,7 @@ from perceptrons import Perceptron
 from perceptrons.data import read, stream
 from perceptrons.engine.training.feature_names import units_of
 from perceptrons.features import TableFeatures
-from perceptrons.features.term_weights import MOST, Occurrences, TermWeights
+from perceptrons.features.columns import MAX_WEIGHTS, ColumnPlaces, NamedRows, TermWeights
 
 RECORDS = [
     ("cheap pills", "buy cheap cheap pills now", 3.0, "a", "spam"),
@@ -134,17 +134,19 @@ def test_weights_are_shown_in_the_units_of_the_data():
     assert unit.value(found.X[0, found.columns.names().index("price=")]) == pytest.approx(3.0)
 
 
+def texts(starts, columns, counted):
+    """Rows of words, each with a name of its own."""
+    return NamedRows(starts, np.arange(len(columns)), None, None), ColumnPlaces(columns, None), counted
+
+
 def test_how_texts_are_divided_into_parts_does_not_matter(rng):
     starts = np.append(0, np.cumsum(rng.integers(0, 9, 50)))
     columns = rng.integers(0, 40, starts[-1])
     counted = rng.random(50) < 0.8
-    whole = TermWeights.measured([Occurrences(starts, columns, counted)], 40)
+    whole = TermWeights.measure([texts(starts, columns, counted)], 40)
     cut = starts[20]
-    parts = [
-        Occurrences(starts[:21], columns[:cut], counted[:20]),
-        Occurrences(starts[20:] - cut, columns[cut:], counted[20:]),
-    ]
-    divided = TermWeights.measured(parts, 40)
+    parts = [texts(starts[:21], columns[:cut], counted[:20]), texts(starts[20:] - cut, columns[cut:], counted[20:])]
+    divided = TermWeights.measure(parts, 40)
     assert (whole.levels == divided.levels).all()
     assert whole.unseen == divided.unseen
 
@@ -155,9 +157,9 @@ def test_columns_beyond_those_measured_have_the_weight_of_unseen_words():
 
 
 def test_of_very_many_columns_some_share_a_weight():
-    places = np.array([5, 5 + MOST, 7])
-    weights = TermWeights.measured([Occurrences(np.array([0, 1, 2, 3]), places, np.ones(3, bool))], 2**24)
-    assert len(weights.levels) == MOST
+    places = np.array([5, 5 + MAX_WEIGHTS, 7])
+    weights = TermWeights.measure([texts(np.array([0, 1, 2, 3]), places, np.ones(3, bool))], 2**24)
+    assert len(weights.levels) == MAX_WEIGHTS
     one, other, alone = weights.of(places)
     assert one == other < alone
 
@@ -168,10 +170,11 @@ GOOD = TermWeights(np.arange(9, dtype=np.uint8), 9).as_dict()
 @pytest.mark.parametrize(
     "change",
     [
-        {"columns": 8}, {"columns": MOST + 1}, {"columns": True}, {"columns": -1}, {"unseen": 256}, {"unseen": -1},
+        {"columns": 8}, {"columns": MAX_WEIGHTS + 1}, {"columns": True}, {"columns": -1},
+        {"unseen": 256}, {"unseen": -1},
         {"unseen": 1.0}, {"beside": 0.0}, {"beside": 2.0}, {"beside": float("nan")}, {"beside": 1},
         {"levels": "???"}, {"levels": "AAAA"}, {"levels": 3}, {"more": 1},
-        {"levels": TermWeights(np.zeros(2**22 + 9, np.uint8), 0).as_dict()["levels"], "columns": MOST},
+        {"levels": TermWeights(np.zeros(2**22 + 9, np.uint8), 0).as_dict()["levels"], "columns": MAX_WEIGHTS},
     ],
 )  # fmt: skip
 def test_weights_that_nobody_wrote_are_refused(change):

@@ -172,6 +172,21 @@ def test_tensors_are_checked_as_arrays_are():
         KernelPerceptron().fit(tensor, Y).predict(tensor[:, :2])
 
 
+def test_arrays_of_any_library_are_checked_as_arrays_of_numpy_are():
+    array = array_api_strict.asarray
+    with pytest.raises(ValueError, match="NaN at row 2, column 1"):
+        KernelPerceptron().fit(array(changed(X, 2, 1, np.nan)), Y)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        KernelPerceptron().fit(array(X[0]), Y)
+    with pytest.raises(ValueError, match="Complex data"):
+        KernelPerceptron().fit(array(X + 0j), Y)
+    with pytest.raises(ValueError, match="0 sample"):
+        KernelPerceptron().fit(array(X[:0]), Y[:0])
+    model = KernelPerceptron().fit(array(X), Y)
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        model.predict(array(X[:, :2]))
+
+
 def test_a_model_follows_x_from_one_library_to_another():
     torch = pytest.importorskip("torch")
     tensor = torch.from_numpy(X)

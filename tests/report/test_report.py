@@ -20,10 +20,10 @@ import perceptrons
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.features import HashedText
 from perceptrons.report import Origin, report
-from perceptrons.report.image_shape import find_image_shape
 from perceptrons.report.mistakes_section import mark_words, word_contributions
 from perceptrons.report.page import grey_image, signed_image
 from perceptrons.report.reproduce_section import as_command
+from perceptrons.report.subject import find_image_shape
 from tests.conftest import gaussian
 from tests.support.pages import Outline
 

@@ -14,7 +14,7 @@ import perceptrons
 from perceptrons import FeatureTemplates, Perceptron, SequencePerceptron
 from perceptrons.engine.passes.chain import ChainRule
 from perceptrons.engine.passes.steps import CONSTANT
-from perceptrons.sequence import chain_weights as weights
+from perceptrons.sequence import learner as weights
 
 WORDS = [["the", "dog", "runs"], ["a", "cat", "sleeps"], ["the", "cat", "runs"]]
 TAGS = [["D", "N", "V"]] * 3
@@ -58,7 +58,7 @@ def test_a_model_that_found_no_memory_to_grow_answers_as_before_and_grows_later(
     model = tagger().fit(WORDS, TAGS)
     before = model.predict(WORDS)
     with monkeypatch.context() as patched:
-        patched.setattr(weights, "_taller", fails)
+        patched.setattr(weights, "_longer", fails)
         with pytest.raises(MemoryError):
             model.partial_fit([["quite", "new", "words"]], [["A", "A", "N"]])
         with pytest.raises(MemoryError):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import perceptrons
 from perceptrons import SequencePerceptron
-from perceptrons.engine.passes.shortlists import FEW, FIRST, SPARSE
+from perceptrons.engine.passes.weight_pool import MAX_ROW_LABELS, MAX_ROW_TO_LIST, MIN_LIST
 
 USED = [f"l{k:02}" for k in range(20)]
 EXTRA = [f"l{k:02}" for k in range(20, 80)]
@@ -53,7 +53,7 @@ def trained(labels, X, y, more, epochs=3, **given):
 
 
 def assert_same(lists, full):
-    assert len(lists.classes_) > FEW >= len(full.classes_)
+    assert len(lists.classes_) > MAX_ROW_LABELS >= len(full.classes_)
     for which in ("last", "average"):
         wide, narrow = getattr(lists, f"coef_{which}_"), getattr(full, f"coef_{which}_")
         np.testing.assert_array_equal(wide[:20], narrow)
@@ -134,6 +134,6 @@ def test_weights_take_memory_only_for_the_labels_that_fired():
     weights = SequencePerceptron(max_iter=2).fit(X, y)._learner.weights
     sizes = weights.table.size[: weights.n_features]
     assert sizes[1] == K  # the common feature has a full row
-    assert np.median(sizes[sizes > 0]) <= 2 * FIRST
+    assert np.median(sizes[sizes > 0]) <= 2 * MIN_LIST
     assert len(weights.w) < n * K / 10
-    assert SPARSE * max(sizes[sizes < K]) <= 2 * K
+    assert MAX_ROW_TO_LIST * max(sizes[sizes < K]) <= 2 * K

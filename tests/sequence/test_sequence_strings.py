@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perceptrons import SequencePerceptron
-from perceptrons.sequence.tokens import numbered, only
+from perceptrons.sequence.tokens import number_strings, renumber
 
 SHORT = ["", "a", "b", "a\0", "\0", "ä", "äö", "\ud800", "漢字", "seven77"]
 WORDS = [*SHORT, "eight888", "eight889", "x" * 100, "x" * 99 + "y"]
@@ -20,15 +20,15 @@ def by_dict(strings):
 
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=10), max_size=30))
 def test_strings_are_numbered_in_the_order_of_coming(strings):
-    distinct, codes = numbered(strings)
+    distinct, codes = number_strings(strings)
     assert (distinct, codes.tolist()) == by_dict(strings)
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=20), st.data())
 def test_what_is_left_of_strings_is_numbered_as_if_there_were_no_others(strings, data):
     left = data.draw(st.lists(st.integers(0, len(strings) - 1), unique=True).map(sorted))
-    distinct, codes = numbered(strings)
-    names, numbers = only(distinct, codes[np.array(left, int)])
+    distinct, codes = number_strings(strings)
+    names, numbers = renumber(distinct, codes[np.array(left, int)])
     assert (names, numbers.tolist()) == by_dict([strings[place] for place in left])
 
 

@@ -155,7 +155,7 @@ def test_confidence_of_lists_and_of_many_sentences_is_that_of_one(monkeypatch):
     model = SequencePerceptron(max_iter=3).fit(X, Y)
     whole, tokens = model.confidence(X), model.token_confidence(X)
     assert [len(one) for one in tokens] == [len(x) for x in X]
-    monkeypatch.setattr("perceptrons.sequence.learner.AT_ONCE", 3)
+    monkeypatch.setattr("perceptrons.sequence.learner.TOKENS_PER_CHUNK", 3)
     np.testing.assert_array_equal(model.confidence(X), whole)
     for x, sure, of_tokens in zip(X, whole, tokens, strict=True):
         np.testing.assert_array_equal(model.confidence([x]), [sure])

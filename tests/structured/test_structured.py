@@ -268,11 +268,11 @@ def test_one_example_costs_only_its_features_whatever_the_margin(rng):
     """Weights divided by the margin are kept, not made anew, and stay exact over updates and changes of the margin."""
     X, y = gaussian(rng, 60, 4, 3)
     model = StructuredPerceptron(Classes(3, 4), margin=0.3).partial_fit(X[:20], y[:20])
-    kept = model._learner._by_margin[1]
+    kept = model._learner._w_by_margin[1]
     assert np.array_equal(kept, model.coef_last_ / 0.3)
     for x, label in zip(X[20:40], y[20:40], strict=True):
         model.learn_one(x, label)
-    assert model._learner._by_margin[1] is kept
+    assert model._learner._w_by_margin[1] is kept
     assert np.array_equal(kept, model.coef_last_ / 0.3)
     model.set_params(margin=0.7).partial_fit(X[40:], y[40:])
     plain = Perceptron(margin=0.3, fit_intercept=False).partial_fit(X[:40], y[:40], classes=[0, 1, 2])

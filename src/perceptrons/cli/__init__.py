@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import perceptrons
 from perceptrons.cli.libraries import prepare_process
-from perceptrons.cli.screen import BadInputError, say, saying_warnings
+from perceptrons.cli.messages import BadInputError, say, saying_warnings
 
 # The first sentence of each command; kept here so that --help does not load all modules.
 COMMANDS = {
@@ -148,12 +148,13 @@ app = typer.Typer(
 
 
 def make_command(name: str) -> Any:
-    """Return a command, from the module of the same name."""
-    module = import_module(f"perceptrons.cli.{name}")
-    if isinstance(group := getattr(module, "group", None), typer.Typer):
-        return get_command(group)
+    """Return a command. Its options are the class NameOptions; its function is in the module of the same name."""
+    if name == "tag":
+        return get_command(import_module("perceptrons.cli.tag").group)
+    options = import_module("perceptrons.cli.options")
+    options_class = vars(options)[f"{name.capitalize()}Options"]
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name)(vars(module)[name])
+    alone.command(name)(options.as_function(options_class, f"perceptrons.cli.{name}", name))
     return get_command(alone)
 
 

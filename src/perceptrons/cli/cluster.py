@@ -8,15 +8,17 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perceptrons.cli.files import opened, refusing, refusing_data
-from perceptrons.cli.options import ClusterOptions, ReadingOptions
-from perceptrons.cli.screen import BadInputError, count, plain, say, shows_text
-
-if TYPE_CHECKING:
-    from perceptrons.cli.progress import MixingProgress, ReportedCheckpoint
-    from perceptrons.data.table import DataPath
+from perceptrons.cli.files import open_data, refusing, refusing_data
+from perceptrons.cli.messages import BadInputError, plain, say
+from perceptrons.cli.options import ClusterOptions, ReadingOptions, refuse_both
+from perceptrons.cli.progress import MixingProgress, ReportedCheckpoint, watching
+from perceptrons.cli.screen import shows_text
+from perceptrons.data.sniffing import stream_format
+from perceptrons.data.source import find_files
+from perceptrons.data.table import DataPath
+from perceptrons.engine.wording import count
 
 SCHEDULER_TIMEOUT = 10  # seconds
 WORKER_LOG_LEVEL = "distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED"
@@ -32,10 +34,7 @@ def cluster_option(options: ClusterOptions) -> str | None:
 
 def check_cluster_options(options: ClusterOptions) -> None:
     """Refuse options of clusters that do not go together."""
-    if options.dask is not None and options.workers is not None:
-        raise BadInputError(
-            "--dask and --workers cannot be combined: give the address of a cluster, or start one here."
-        )
+    refuse_both(options, "dask", ("workers",), "give the address of a cluster, or start one here")
     for name in ("shards", "mixing"):
         if getattr(options, name) is not None and cluster_option(options) is None:
             raise BadInputError(f"--{name} is for clusters: also give --dask ADDRESS or --workers N.")
@@ -77,9 +76,6 @@ def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | Non
 
     The files of a cluster of other machines need not exist on this one.
     """
-    from perceptrons.data.sniffing import stream_format
-    from perceptrons.data.source import find_files
-
     local_data = data
     if dask is not None:
         local_data = [NULL_FILE]
@@ -87,7 +83,7 @@ def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | Non
             with refusing_data():
                 format: Any = stream_format(tuple(data))
                 reading = replace(reading, format=format)
-    reader = opened(local_data, reading)
+    reader = open_data(local_data, reading)
     if reader.format == "npz":
         raise BadInputError(
             "--format npz: workers cannot read npz files, which are loaded as a whole: use another format."
@@ -107,12 +103,11 @@ def files_for_workers(data: list[Path], reading: ReadingOptions, dask: str | Non
 
 
 def fit_on_workers(
-    model: Any, data: Any, reading: dict[str, Any], options: ClusterOptions, progress: "MixingProgress", *,
-    epochs: int | None = None, classes: Any = None, checkpoint: "ReportedCheckpoint | None" = None,
+    model: Any, data: Any, reading: dict[str, Any], options: ClusterOptions, progress: MixingProgress, *,
+    epochs: int | None = None, classes: Any = None, checkpoint: ReportedCheckpoint | None = None,
     can_resume: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Fit a model on the workers; return facts about these. data: files and how to read them, or sequences and y."""
-    from perceptrons.cli.progress import watching
     from perceptrons.distributed import fit
     from perceptrons.distributed.clients import Workers
 
@@ -140,7 +135,7 @@ def fit_on_workers(
 
 
 @contextmanager
-def _refusing_lost_cluster(checkpoint: "ReportedCheckpoint | None", can_resume: bool) -> Iterator[None]:
+def _refusing_lost_cluster(checkpoint: ReportedCheckpoint | None, can_resume: bool) -> Iterator[None]:
     """Turn the loss of the scheduler, of data or of too many workers into refusals that say what is saved."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError

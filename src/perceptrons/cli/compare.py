@@ -2,41 +2,23 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from perceptrons import selection
 from perceptrons.cli import hold_out
 from perceptrons.cli.files import check_seconds, name_of
-from perceptrons.cli.options import CompareOptions, command
-from perceptrons.cli.screen import (
-    BadInputError,
-    bar,
-    grid,
-    heading,
-    metric_text,
-    plain,
-    print_result,
-    say,
-    shows_text,
-)
+from perceptrons.cli.messages import BadInputError, plain, say
+from perceptrons.cli.options import CompareOptions
+from perceptrons.cli.screen import Screen, grid, heading, print_result, shows_text
+from perceptrons.data import Table
+from perceptrons.inspection.metrics import format_metric
+from perceptrons.selection import LEARNERS, Compared, Demonstration
+from perceptrons.selection.demonstrations import HEAD
 
-if TYPE_CHECKING:
-    from perceptrons.cli.consoles import Screen
-    from perceptrons.data import Table
-    from perceptrons.selection import Compared, Demonstration
-
-MAX_BAR_WIDTH = 10  # characters
+BAR_WIDTH = 10  # characters
 
 
-@command
 def compare(options: CompareOptions) -> None:
-    """Compare the perceptron's variants with naive Bayes, logistic regression, linear SVM, least squares and ridge.
-
-    All learners get the same training, validation and test sets. Each is tuned on the validation set and tested once.
-    The table shows the test score with its confidence interval, significance, time and size. A second use of the same
-    test set is refused unless you give --force; the result then says so. Running the same command again is allowed.
-    """
-    from perceptrons import selection
-
+    """Run `perceptrons compare`."""
     if options.demo is not None:
         if options.data:
             raise BadInputError(f"--demo {options.demo} generates its own data: leave DATA out.")
@@ -52,29 +34,29 @@ def compare(options: CompareOptions) -> None:
     table, groups, _ = hold_out.read_examples(options.data, options, options, needs_test_set=True)
     parts = hold_out.make_parts(options, lambda path: hold_out.examples_like(table, path, options))
     is_watched = sys.stderr.isatty() and shows_text(options)
+    preparation = table.source.get("preparation") or {}
     with hold_out.refusing_selection(name_of(table)):
         result = selection.compare(
             table.X, hold_out.labels_of(table), **parts, random_state=options.seed,
             split="time" if options.time_order else None, groups=groups, keys=table.keys, learners=names,
             metric=options.metric, force=options.force, ledger=ledger, max_seconds=options.max_seconds,
-            tell=say if is_watched else None, scale=False if table.source.get("preparation") else "auto",
+            tell=say if is_watched else None, scale=False if preparation else "auto",
         )  # fmt: skip
     warnings = hold_out.warnings_about_test_set(result.parts.test, table, options)
     if not table.several and result.metric == "accuracy" and result.parts.test is not None:
         best = max(row.score for row in result.rows)
         warnings += hold_out.majority_warnings(result.parts.test.taken()[1], best)
-    data, scaled = [str(path) for path in options.data], _scaled(result, table)
+    data = [str(path) for path in options.data]
+    is_scaled = result.scaled or preparation.get("scale") == "standard"  # by the comparison, or as the table was read
     print_result(
         options,
-        lambda: {"data": data, **result.to_dict(), "scaled": scaled, "warnings": warnings},
-        lambda console: show(result, table, console, warnings),
+        lambda: {"data": data, **result.to_dict(), "scaled": is_scaled, "warnings": warnings},
+        lambda console: show(result, table, is_scaled, warnings, console),
     )
 
 
 def _learner_names(learners: list[str] | None) -> list[str] | None:
     """Return the names of learners, which may be written with hyphens."""
-    from perceptrons.selection import LEARNERS
-
     if not learners:
         return None
     names = [name.replace("-", "_") for name in learners]
@@ -85,32 +67,24 @@ def _learner_names(learners: list[str] | None) -> list[str] | None:
     return list(dict.fromkeys(names))
 
 
-def _scaled(result: "Compared", table: "Table") -> bool:
-    """Are features standardised, by the comparison or as the table was read?"""
-    return result.scaled or (table.source.get("preparation") or {}).get("scale") == "standard"
-
-
-def show(result: "Compared", table: "Table", console: "Screen", warnings: Sequence[str] = ()) -> None:
+def show(result: Compared, table: Table, is_scaled: bool, warnings: Sequence[str], console: Screen) -> None:
     """Print the comparison. warnings: about the test set."""
-    sizes = result.sizes
+    sizes, metric = result.sizes, result.metric
     console.print(hold_out.describe_table(table))
-    scaled = "; standardised for all learners" if _scaled(result, table) else ""
+    scaled = "; standardised for all learners" if is_scaled else ""
     console.print(
         f"{sizes['train']:,} training, {sizes['dev']:,} validation and {sizes['test']:,} test examples "
-        f"(split {result.parts.how}){scaled}",
-    )  # fmt: skip
-    console.print_lines(warnings, "yellow")
-    console.print(heading(f"Test set, by {result.metric}"))
-    lines = grid(
-        "", f">{result.metric[:8]}", "", "95% interval", "p",
-        "prob.",
-    )  # fmt: skip
+        f"(split {result.parts.how}){scaled}"
+    )
+    console.warn(*warnings)
+    console.print(heading(f"Test set, by {metric}"))
+    lines = grid("", f">{metric[:8]}", "", "95% interval", "p", "prob.")
     for row in result.rows:
-        length = bar(row.score, MAX_BAR_WIDTH, console)
-        interval = " to ".join(metric_text(result.metric, end) for end in (row.interval.low, row.interval.high))
+        interval = " to ".join(format_metric(metric, end) for end in (row.interval.low, row.interval.high))
         lines.row(
-            plain(row.what, 24), metric_text(result.metric, row.score, 2), length, interval, result.p_in_words(row),
-            "yes" if row.probabilistic else "no", style=None if row.family == "perceptron" else "dim",
+            plain(row.what, 24), format_metric(metric, row.score, 2), console.bar(row.score, BAR_WIDTH), interval,
+            result.p_in_words(row), "yes" if row.probabilistic else "no",
+            style=None if row.family == "perceptron" else "dim",
         )  # fmt: skip
     console.print(lines)
     console.print(heading("Cost: seconds to train, seconds for 1,000 predictions, size of the stored numbers"))
@@ -125,10 +99,8 @@ def show(result: "Compared", table: "Table", console: "Screen", warnings: Sequen
         console.print(line, style="yellow" if line.startswith("FORCED") else None)
 
 
-def show_demonstration(result: "Demonstration", console: "Screen") -> None:
+def show_demonstration(result: Demonstration, console: Screen) -> None:
     """Print the table of a demonstration, and what it means."""
-    from perceptrons.selection.demonstrations import HEAD
-
     columns = [HEAD[0], *(f">{title}" for title in HEAD[1:])]
     console.print(heading(result.title), grid(*columns, rows=result.table()))
     for paragraph in result.explain().splitlines():

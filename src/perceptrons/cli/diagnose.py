@@ -2,18 +2,20 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from perceptrons import theory
 from perceptrons.cli import files
 from perceptrons.cli.files import refusing, refusing_data
-from perceptrons.cli.options import DiagnoseOptions, command
-from perceptrons.cli.screen import Waiting, count, grid, heading, percent, plain, print_result, show_more
-
-if TYPE_CHECKING:
-    from perceptrons.cli.consoles import Screen
-    from perceptrons.data import Table
-    from perceptrons.data.table import DataPath
-    from perceptrons.theory.diagnose import Diagnosis
+from perceptrons.cli.messages import plain
+from perceptrons.cli.options import DiagnoseOptions
+from perceptrons.cli.screen import Screen, Waiting, grid, heading, print_result
+from perceptrons.data import Table
+from perceptrons.data.source import decoded_from, opened
+from perceptrons.data.table import DataPath, check_classes, named_lines
+from perceptrons.engine.wording import count, in_percent
+from perceptrons.inspection.weights import names_of_table
+from perceptrons.theory.certificate import format_fraction
+from perceptrons.theory.diagnose import Diagnosis
 
 FEATURES = 5  # lines at most of features that make the radius
 ROWS = 8  # lines at most of a witness
@@ -23,24 +25,14 @@ LONG_NUMBER = re.compile(rb"[0-9.]{17}")  # 16 digits and a point; whole numbers
 LARGE = 0.3  # of R^2: below, no feature is worth naming
 
 
-@command
 def diagnose(options: DiagnoseOptions) -> None:
-    """Decide whether the classes of DATA are linearly separable, with a proof, and show what makes training hard.
-
-    Shows the margin, the radius, the mistake bound, the scales of the features, and identical rows with different
-    labels.
-    """
-    from perceptrons import theory
-    from perceptrons.data.table import check_classes, named_lines
-    from perceptrons.inspection.weights import names_of_table
-
+    """Run `perceptrons diagnose`."""
     certificate, max_seconds = options.certificate, options.max_seconds
     files.check_seconds(max_seconds)
     files.check_output(certificate, *options.data)
     with Waiting("Reading ...", options) as waiting:
-        table = files.read_all(
-            files.opened(options.data, options, scale="none")
-        )  # proofs are to speak of the numbers in DATA
+        # proofs are to speak of the numbers in DATA
+        table = files.read_all(files.open_data(options.data, options, scale="none"))
         with refusing_data():
             check_classes(table, options.many_classes)
         with refusing(ValueError, TypeError, about=table.path):
@@ -59,15 +51,12 @@ def diagnose(options: DiagnoseOptions) -> None:
     )
 
 
-def are_short_decimals(files: "list[DataPath]", encoding: str | None) -> bool:
-    """Are the files text without a number of more than 15 digits, so that float64 distinguishes any two decimals?"""
-    from perceptrons.data.source import decoded_from
-    from perceptrons.data.source import opened as opened_file
-
+def are_short_decimals(files: list[DataPath], encoding: str | None) -> bool:
+    """Return whether the files have no number of more than 15 digits, so that float64 distinguishes any two."""
     for path in files:
         if not isinstance(path, Path) or not path.is_file():
             return False  # standard input cannot be read twice
-        with opened_file(path, encoding=decoded_from(encoding)) as file:
+        with opened(path, encoding=decoded_from(encoding)) as file:
             end = b""
             while part := file.read(1 << 20):
                 if LONG_NUMBER.search(end + part) or b"\0" in part:
@@ -76,7 +65,7 @@ def are_short_decimals(files: "list[DataPath]", encoding: str | None) -> bool:
     return True
 
 
-def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "Screen") -> None:
+def show(diagnosis: Diagnosis, table: Table, saved: Path | None, console: Screen) -> None:
     """Print the diagnosis."""
     numbered = list(zip(diagnosis.classes, diagnosis.counts, strict=True))[:10]
     classes = ", ".join(f"{plain(label)} ({n:,})" for label, n in numbered)
@@ -96,14 +85,12 @@ def show(diagnosis: "Diagnosis", table: "Table", saved: Path | None, console: "S
     show_pairs(diagnosis, console)
     if diagnosis.effort is not None:
         console.print(heading("What the perceptron will do on this data"))
-        console.print_lines(diagnosis.explain_effort(diagnosis.effort))
+        console.print_lines(*diagnosis.explain_effort(diagnosis.effort))
     show_scales(diagnosis, console)
 
 
-def show_witness(diagnosis: "Diagnosis", console: "Screen") -> None:
+def show_witness(diagnosis: Diagnosis, console: Screen) -> None:
     """Print the examples that prove that the classes overlap, and their weights."""
-    from perceptrons.theory.certificate import format_fraction
-
     witness, several = diagnosis.certificate.witness, len(diagnosis.classes) > 2
     if witness is None or len(set(witness.rows)) <= 2:
         return
@@ -112,10 +99,10 @@ def show_witness(diagnosis: "Diagnosis", console: "Screen") -> None:
     for row, label, rival, weight in sorted(zip(*witness, strict=True))[:ROWS]:
         table.row(f"{diagnosis.place(row)}", plain(label), *[plain(rival)] * several, format_fraction(weight))
     console.print(table)
-    show_more(len(witness.rows) - ROWS, "", console)
+    console.show_more(len(witness.rows) - ROWS)
 
 
-def show_contradictions(diagnosis: "Diagnosis", console: "Screen") -> None:
+def show_contradictions(diagnosis: Diagnosis, console: Screen) -> None:
     """Print equal rows with different labels, some of them by line."""
     if not diagnosis.groups:
         return
@@ -123,11 +110,11 @@ def show_contradictions(diagnosis: "Diagnosis", console: "Screen") -> None:
     console.print(heading(f"Identical examples with different labels: {examples}"))
     for group in diagnosis.groups[:GROUPS]:
         console.print(f"  {diagnosis.name_rows(group, ROWS, with_labels=True)}")
-    show_more(len(diagnosis.groups) - GROUPS, "group", console)
+    console.show_more(len(diagnosis.groups) - GROUPS, "group")
     console.print(diagnosis.explain_contradictions())
 
 
-def show_pairs(diagnosis: "Diagnosis", console: "Screen") -> None:
+def show_pairs(diagnosis: Diagnosis, console: Screen) -> None:
     """Print the pairs of classes that cannot be separated from each other."""
     if not diagnosis.pairs:
         return
@@ -137,11 +124,11 @@ def show_pairs(diagnosis: "Diagnosis", console: "Screen") -> None:
     for pair in apart[:PAIRS]:
         names = " and ".join(plain(label) for label in pair.classes)
         console.print(f"  {names}, as {diagnosis.name_rows(pair.rows, 4)} prove")
-    show_more(len(apart) - PAIRS, "", console)
-    console.print_lines(diagnosis.explain_other_pairs())
+    console.show_more(len(apart) - PAIRS)
+    console.print_lines(*diagnosis.explain_other_pairs())
 
 
-def show_scales(diagnosis: "Diagnosis", console: "Screen") -> None:
+def show_scales(diagnosis: Diagnosis, console: Screen) -> None:
     """Print the features that make the radius, and what features of one scale would change."""
     scales = diagnosis.scales
     console.print(heading("Scales"))
@@ -150,14 +137,14 @@ def show_scales(diagnosis: "Diagnosis", console: "Screen") -> None:
     table = grid("feature", ">share of R^2", ">mean", ">standard deviation")
     for column in dominant:
         numbers = (f"{part[column]:.4g}" for part in (scales.means, scales.deviations))
-        table.row(plain(diagnosis.feature(column), 32), percent(scales.shares[column]), *numbers)
+        table.row(plain(diagnosis.feature(column), 32), in_percent(scales.shares[column]), *numbers)
     largest = float(scales.shares[dominant[0]])
-    console.print(table if largest >= LARGE else f"No feature has more than {percent(largest)} of R^2.")
-    console.print_lines(diagnosis.explain_scales())
+    console.print(table if largest >= LARGE else f"No feature has more than {in_percent(largest)} of R^2.")
+    console.print_lines(*diagnosis.explain_scales())
     if diagnosis.looks_like_text or diagnosis.effort is None or diagnosis.even is None:
         return
     console.print()
     even = "standardised" if diagnosis.is_centred else "scaled by maximum"
     rows = diagnosis.effort_rows(diagnosis.effort, diagnosis.even)
     console.print(grid("", ">unscaled", f">{even}", rows=rows))
-    console.print_lines(diagnosis.advise_scaling(diagnosis.effort, diagnosis.even))
+    console.print_lines(*diagnosis.advise_scaling(diagnosis.effort, diagnosis.even))

@@ -1,8 +1,9 @@
 """`perceptrons export`: a model for other programs, as an ONNX graph or JSON."""
 
 from perceptrons.cli.files import check_output, load_any, refusing, save_bytes
-from perceptrons.cli.options import ExportOptions, command
-from perceptrons.cli.screen import BadInputError, as_json, visible
+from perceptrons.cli.messages import BadInputError, print_json, visible
+from perceptrons.cli.options import ExportOptions
+from perceptrons.export import ExportError, as_bytes, facts_of
 
 FORMAT_NAMES = {
     ".onnx": "an ONNX graph, for onnxruntime and others",
@@ -10,9 +11,8 @@ FORMAT_NAMES = {
 }
 
 
-@command
 def export(options: ExportOptions) -> None:
-    """Export MODEL for other programs: FILE.onnx (an ONNX graph) or FILE.json (weights by name)."""
+    """Run `perceptrons export`."""
     ending = options.exported.suffix.lower()
     if ending not in FORMAT_NAMES:
         raise BadInputError(
@@ -20,13 +20,11 @@ def export(options: ExportOptions) -> None:
         )
     check_output(options.exported, options.model)
     model = load_any(options.model, pipelines=True)
-    from perceptrons.export import ExportError, as_bytes, facts_of
-
     with refusing(ExportError, about=options.model), refusing(ModuleNotFoundError):
         content, facts = as_bytes(model, ending, options.inputs), facts_of(model, options.inputs)
     save_bytes(content, options.exported)
     if options.json:
         file = {"model": str(options.model), "file": str(options.exported), "format": ending[1:], "bytes": len(content)}
-        print(as_json(file | facts), end="")
+        print_json(file | facts)
     elif not options.quiet:
         print(f"{visible(str(options.exported))}: {FORMAT_NAMES[ending]} ({len(content):,} bytes).")

@@ -9,23 +9,30 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perceptrons.cli.messages import BadInputError, say
 from perceptrons.cli.options import READING, ReadingOptions, given, typed
-from perceptrons.cli.screen import BadInputError, count, say
+from perceptrons.data import Table, stream
+from perceptrons.data.reader import Reader
+from perceptrons.data.source import STDIN as STANDARD_INPUT
+from perceptrons.data.table import Block, DataPath
+from perceptrons.engine.training.matrices import widened
+from perceptrons.engine.wording import count
+from perceptrons.inspection.evaluation import (
+    LabelQuality,
+    Quality,
+    measure_blocks,
+)
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.linear import Perceptron
+from perceptrons.modelfile import ModelFileError, check_regular_file, load, save, write_whole
+from perceptrons.sequence import SequencePerceptron
+from perceptrons.structured import StructuredPerceptron
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
-
-    from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
-    from perceptrons.data import Table
-    from perceptrons.data.reader import Reader
-    from perceptrons.data.table import Block, DataPath
-
-    AnyModel = Perceptron | KernelPerceptron
+AnyModel = Perceptron | KernelPerceptron
 
 STDIN = Path("-")
-SHARE = 0.2  # of the examples, held out as a test set
 DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -65,14 +72,15 @@ def refusing_data() -> Iterator[None]:
         raise BadInputError(str(error)) from error
 
 
+def no_examples_error(about: object) -> BadInputError:
+    return BadInputError(f"{about}: there are no examples in it: write one example per line.")
+
+
 # ---- models
 
 
-def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerceptron":
+def load_any(path: Path, *, pipelines: bool = False) -> Any:
     """Load a model or a tagger. pipelines: also a pipeline of scikit-learn."""
-    from perceptrons import ModelFileError, StructuredPerceptron, load
-    from perceptrons.modelfile import check_regular_file
-
     with refusing(ModelFileError), refusing_to_open(path):
         check_regular_file(path)
         path.open("rb").close()
@@ -89,18 +97,18 @@ def load_any(path: Path, *, pipelines: bool = False) -> "AnyModel | SequencePerc
     return model
 
 
-def load_model(path: Path, instead: str) -> "AnyModel":
+def load_model(path: Path, instead: str) -> AnyModel:
     """Load a model of single examples. instead: the command to suggest for a tagger."""
-    model = load_any(path)
-    if is_tagger(model):
+    model: AnyModel | SequencePerceptron = load_any(path)
+    if isinstance(model, SequencePerceptron):
         raise BadInputError(f"{path}: this is a tagger, for sentences of tokens: use perceptrons tag {instead}.")
     return model
 
 
-def load_tagger(path: Path, instead: str) -> "SequencePerceptron":
+def load_tagger(path: Path, instead: str) -> SequencePerceptron:
     """Load a tagger of columns of words. instead: the command to suggest for a model of single examples."""
-    model = load_any(path)
-    if not is_tagger(model):
+    model: AnyModel | SequencePerceptron = load_any(path)
+    if not isinstance(model, SequencePerceptron):
         raise BadInputError(f"{path}: this is not a tagger, but a model of single examples: use perceptrons {instead}.")
     if model.templates is None:
         raise BadInputError(
@@ -109,23 +117,11 @@ def load_tagger(path: Path, instead: str) -> "SequencePerceptron":
     return model
 
 
-def is_kernel(model: "AnyModel | SequencePerceptron") -> "TypeIs[KernelPerceptron]":
-    """Does the model learn in the space of a kernel?"""
-    return hasattr(model, "kernel")
-
-
-def is_tagger(model: "AnyModel | SequencePerceptron") -> "TypeIs[SequencePerceptron]":
-    """Does the model label the tokens of sentences?"""
-    return hasattr(model, "templates")
-
-
 # ---- outputs
 
 
-def save_model(model: "AnyModel | SequencePerceptron", path: Path | None) -> None:
+def save_model(model: AnyModel | SequencePerceptron, path: Path | None) -> None:
     """Save a model to the file of -o, if it was given."""
-    from perceptrons import save
-
     if path is not None:
         with refusing_to_open(path):
             save(model, path)
@@ -133,8 +129,6 @@ def save_model(model: "AnyModel | SequencePerceptron", path: Path | None) -> Non
 
 def save_bytes(content: bytes, path: Path) -> None:
     """Write a file whole or not at all; a link is followed, not replaced."""
-    from perceptrons.modelfile import write_whole
-
     with refusing_to_open(path):
         write_whole(Path(os.path.realpath(path)), content)
 
@@ -149,14 +143,17 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
             "./- for a file called -."
         )
     folder, exists = path.parent, path.exists()
+    problem = None
     if not folder.is_dir():
-        raise BadInputError(f"{path}: cannot be written, because the folder {folder} does not exist: create it first.")
-    if path.is_dir():
-        raise BadInputError(f"{path}: cannot be written, because it is a folder: give the name of a file.")
-    if exists and not path.is_file():
-        raise BadInputError(f"{path}: cannot be written, because it is not a regular file: give another name.")
-    if not os.access(path if exists else folder, os.W_OK):
-        raise BadInputError(f"{path}: cannot be written: permission denied.")
+        problem = f", because the folder {folder} does not exist: create it first"
+    elif path.is_dir():
+        problem = ", because it is a folder: give the name of a file"
+    elif exists and not path.is_file():
+        problem = ", because it is not a regular file: give another name"
+    elif not os.access(path if exists else folder, os.W_OK):
+        problem = ": permission denied"
+    if problem is not None:
+        raise BadInputError(f"{path}: cannot be written{problem}.")
     for source in inputs if exists else ():
         matches = [] if source is None else [source] if source.exists() else glob.glob(str(source), recursive=True)
         if any(path.samefile(match) for match in matches):
@@ -177,10 +174,8 @@ def check_folder(path: Path | None) -> None:
 # ---- data
 
 
-def opened(data: Sequence[Path], options: ReadingOptions, like: Any = None, **more: Any) -> "Reader":
+def open_data(data: Sequence[Path], options: ReadingOptions, like: Any = None, **more: Any) -> Reader:
     """Open data. like: a model that says how to read where the options do not."""
-    from perceptrons.data import stream
-
     parameters: dict[str, Any] = given(options, READING)
     if len(parameters.get("label_column", ())) == 1:
         (parameters["label_column"],) = parameters["label_column"]
@@ -201,12 +196,10 @@ def opened(data: Sequence[Path], options: ReadingOptions, like: Any = None, **mo
     return reader
 
 
-def check_files(files: "Sequence[DataPath]") -> None:
+def check_files(paths: Sequence[DataPath]) -> None:
     """Refuse what cannot be read before any work is done. Pipes are not opened: they can be only once."""
-    from perceptrons.data.source import STDIN as INPUT
-
-    for path in files:
-        if path in (INPUT, STDIN) or not isinstance(path, Path):  # a folder, whose files are listed already
+    for path in paths:
+        if path in (STANDARD_INPUT, STDIN) or not isinstance(path, Path):  # a folder, whose files are listed already
             continue
         with refusing_to_open(path):
             path.stat()
@@ -218,7 +211,7 @@ def check_files(files: "Sequence[DataPath]") -> None:
                 raise PermissionError(errno.EACCES, "permission denied")
 
 
-def read_all(reader: "Reader", reports: bool = True) -> "Table":
+def read_all(reader: Reader, reports: bool = True) -> Table:
     """Read all examples. reports: print on stderr how many records were skipped."""
     table = read_within(reader, None)
     assert table is not None
@@ -227,7 +220,7 @@ def read_all(reader: "Reader", reports: bool = True) -> "Table":
     return table
 
 
-def read_within(reader: "Reader", limit: int | None) -> "Table | None":
+def read_within(reader: Reader, limit: int | None) -> Table | None:
     """Read all examples if they take at most `limit` bytes; otherwise return None."""
     with refusing_data():
         table = reader.read(limit)
@@ -236,7 +229,7 @@ def read_within(reader: "Reader", limit: int | None) -> "Table | None":
     return table
 
 
-def like_table(table: "Table", path: Path, options: ReadingOptions, reports: bool = True) -> "Table":
+def like_table(table: Table, path: Path, options: ReadingOptions, reports: bool = True) -> Table:
     """Read another file in the same way as a table. reports: print on stderr how many records were skipped."""
     like = SimpleNamespace(source_=table.source, columns_=table.columns, n_features_in_=table.X.shape[1])
     same_columns = ReadingOptions(
@@ -245,24 +238,16 @@ def like_table(table: "Table", path: Path, options: ReadingOptions, reports: boo
     )  # fmt: skip
     labels = table.y if table.classes is None else table.classes
     text_labels = labels is not None and labels.dtype.kind == "U"
-    more = read_all(opened([path], same_columns, like=like, text_labels=text_labels), reports)
+    more = read_all(open_data([path], same_columns, like=like, text_labels=text_labels), reports)
     if more.X.shape[1] < table.X.shape[1]:
-        from perceptrons.engine.training.matrices import widened
-
         more = replace(more, X=widened(more.X, table.X.shape[1]))
     return more
 
 
-def measured_blocks(model: "AnyModel", blocks: Iterable["Block"]) -> Any:
+def measured_blocks(model: AnyModel, blocks: Iterable[Block]) -> Quality | LabelQuality | None:
     """Measure a model block by block; return None if there are no examples."""
-    from perceptrons.inspection.evaluation import measure_blocks
-
     with refusing_data():
         return measure_blocks(model, blocks)
-
-
-def no_examples_error(about: object) -> BadInputError:
-    return BadInputError(f"{about}: there are no examples in it: write one example per line.")
 
 
 def check_seconds(seconds: float | None) -> None:
@@ -271,30 +256,23 @@ def check_seconds(seconds: float | None) -> None:
         raise BadInputError(f"--max-seconds {seconds:g}: give a number above 0.")
 
 
-def check_test(test: Path | None, test_share: float | None) -> None:
-    """Refuse two test sets."""
-    if test is not None and test_share is not None:
-        raise BadInputError("--test and --test-share cannot be combined: give a test file, or a share to hold out.")
-
-
-def name_of(reader: "Reader | Table") -> str:
+def name_of(reader: Reader | Table) -> str:
     """Return the name of a file; of several their number, the first and the last."""
-    files = reader.files
-    return str(files[0]) if len(files) == 1 else f"{count(len(files), 'file')}: {files[0]} ... {files[-1]}"
+    paths = reader.files
+    return str(paths[0]) if len(paths) == 1 else f"{count(len(paths), 'file')}: {paths[0]} ... {paths[-1]}"
 
 
-def json_paths(files: "Sequence[DataPath]") -> str | list[str]:
+def json_paths(paths: Sequence[DataPath]) -> str | list[str]:
     """Return the names of files, for JSON."""
-    return str(files[0]) if len(files) == 1 else [str(path) for path in files]
+    return str(paths[0]) if len(paths) == 1 else [str(path) for path in paths]
 
 
 def describe_skipped(reader: Any) -> str:
-    """3 records were skipped, the first: a.svm:7:3: ..."""
-    were = "record was" if reader.skipped == 1 else "records were"
-    return f"{count(reader.skipped, were, were)} skipped. The first: {reader.complaints[0]}"
+    """Return text such as "3 records were skipped. The first: a.svm:7:3: ..."."""
+    return f"{count(reader.skipped, 'record was', 'records were')} skipped. The first: {reader.complaints[0]}"
 
 
-def say_skipped(reader: "Reader") -> None:
+def say_skipped(reader: Reader) -> None:
     """Print on stderr the notices of a reader, and how many records were skipped."""
     for notice in reader.notices:
         say(f"{reader.files[0]}: {notice}")

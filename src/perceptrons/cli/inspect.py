@@ -2,37 +2,34 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from perceptrons.cli.files import is_kernel, is_tagger, load_any, no_examples_error, opened, refusing, refusing_data
-from perceptrons.cli.options import READING, InspectOptions, command, given, typed
-from perceptrons.cli.screen import (
-    BadInputError,
-    as_json,
-    bar,
-    count,
-    facts_grid,
-    grid,
-    heading,
-    listed,
-    percent,
-    plain,
-    print_result,
-    screen,
-    show_rows,
-    signed,
+import numpy as np
+
+from perceptrons.cli.files import AnyModel, load_any, no_examples_error, open_data, refusing, refusing_data
+from perceptrons.cli.messages import BadInputError, plain, print_json
+from perceptrons.cli.options import READING, InspectOptions, given, typed
+from perceptrons.cli.screen import Screen, facts_grid, grid, heading, print_result, show_rows, signed
+from perceptrons.data.look import Sample, first_examples
+from perceptrons.engine.training.feature_names import units_of
+from perceptrons.engine.wording import NOT_PROBABILITIES, count, in_percent, listed
+from perceptrons.explanation import Explanation
+from perceptrons.inspection.evaluation import HISTOGRAM_BINS, columns_matched, histogram, is_calibrated, several_labels
+from perceptrons.inspection.summary import ModelSummary
+from perceptrons.inspection.weights import (
+    Row,
+    ScaledWeights,
+    names_as_files,
+    names_in_files,
+    rows_of,
+    step_of,
+    support_names,
+    transitions,
+    unit_with_article,
 )
-from perceptrons.engine.wording import NOT_PROBABILITIES
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from perceptrons import SequencePerceptron
-    from perceptrons.cli.consoles import Screen
-    from perceptrons.cli.files import AnyModel
-    from perceptrons.data.look import Sample
-    from perceptrons.explanation import Explanation
-    from perceptrons.inspection.weights import Row, ScaledWeights
+from perceptrons.kernel import KernelPerceptron
+from perceptrons.sequence import SequencePerceptron
+from perceptrons.theory.scales import largest_values, scaler_for, scales
 
 MAX_ROWS = 20
 MAX_SHARING_SHOWN = 5  # features of a shared column
@@ -43,20 +40,12 @@ in Python with examples X and y that it was not trained on:
     perceptrons.selection.calibrate(perceptrons.load(MODEL), X, y)"""
 
 
-@command
 def inspect(options: InspectOptions) -> None:
-    """Show how a model was trained, why training stopped, and its most important weights.
-
-    For a kernel model, it shows the support vectors with the largest coefficients; for a tagger, also transitions. With
-    --data, it also says whether weights can be compared, and --example N explains one prediction.
-    """
-    from perceptrons.inspection.evaluation import is_calibrated, several_labels
-    from perceptrons.inspection.summary import ModelSummary
-
+    """Run `perceptrons inspect`."""
     model, top, label = load_any(options.model), options.top, options.label
     for name in given(options, ("example", *READING)) if not options.data else ():
         raise BadInputError(f"{typed(name)} needs examples: also give --data DATA.")
-    if is_tagger(model):
+    if isinstance(model, SequencePerceptron):
         inspect_tagger(model, options)
         return
     summary = ModelSummary(model, top, label, mirrored=options.json or label is not None)
@@ -70,15 +59,15 @@ def inspect(options: InspectOptions) -> None:
     findings = examine_data(model, options.data, options) if options.data else None
     if options.json:
         data = {} if findings is None else {"on_data": findings.to_dict(top)}
-        print(as_json({"model": str(options.model), **summary.to_dict(), **data}), end="")
+        print_json({"model": str(options.model), **summary.to_dict(), **data})
         return
-    console = screen()
+    console = Screen()
     console.print(facts_grid(summary.lines()))
     if options.collisions:
         assert summary.hashing is not None
         _show_collisions(summary.hashing, console)
         return
-    (_show_support if is_kernel(model) else _show_weights)(model, summary.rows, top, console)
+    (_show_support if isinstance(model, KernelPerceptron) else _show_weights)(model, summary.rows, top, console)
     if findings is not None:
         _show_findings(findings, model, top, console)
     console.print(f"\n{NOT_PROBABILITIES}")
@@ -89,10 +78,7 @@ def inspect(options: InspectOptions) -> None:
 # ---- what is in the model
 
 
-def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Screen") -> None:
-    from perceptrons.engine.training.feature_names import units_of
-    from perceptrons.inspection.weights import names_in_files, step_of
-
+def _show_weights(model: AnyModel, rows: list[Row], top: int, console: Screen) -> None:
     weights = getattr(model, "combine_", model.combine)
     kind = "averaged weights, shown instead of the votes" if model.combine == "vote" else f"{weights} weights"
     if len(rows) == 1:
@@ -108,10 +94,8 @@ def _show_weights(model: "AnyModel", rows: list["Row"], top: int, console: "Scre
         console.print(f"Weights of numbers are per {step}, so that they can be compared{per_unit}.", style="dim")
 
 
-def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Screen") -> None:
-    from perceptrons.inspection.weights import support_names
-
-    assert is_kernel(model)
+def _show_support(model: AnyModel, rows: list[Row], top: int, console: Screen) -> None:
+    assert isinstance(model, KernelPerceptron)
     kind = "averaged, shown instead of the votes" if model.combine == "vote" else model.combine
     of_one = f" for {rows[0].title()}" if len(rows) == 1 else ""
     console.print(heading(f"Support vectors with the largest coefficients{of_one} ({kind})"))
@@ -122,7 +106,7 @@ def _show_support(model: "AnyModel", rows: list["Row"], top: int, console: "Scre
     show_rows(rows, support_names(model), top, MAX_ROWS, console, ("example", "coefficient"), MORE_OPTIONS)
 
 
-def _show_collisions(hashing: dict[str, Any], console: "Screen") -> None:
+def _show_collisions(hashing: dict[str, Any], console: Screen) -> None:
     """Print the shared columns with a weight, their features and the signs of these."""
     entries = hashing["heaviest"]
     if not entries:
@@ -150,10 +134,10 @@ class DataFindings(NamedTuple):
 
     data: Path
     number: int | None  # of the example to explain
-    sample: "Sample"
-    scales: "ScaledWeights"
-    vote_shares: "np.ndarray | None"  # of the predicted class, for every example
-    explanation: "Explanation | None"
+    sample: Sample
+    scales: ScaledWeights
+    vote_shares: np.ndarray | None  # of the predicted class, for every example
+    explanation: Explanation | None
 
     def to_dict(self, n: int) -> dict[str, Any]:
         """For JSON."""
@@ -171,14 +155,9 @@ class DataFindings(NamedTuple):
         }  # fmt: skip
 
 
-def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -> DataFindings:
+def examine_data(model: AnyModel, data: list[Path], options: InspectOptions) -> DataFindings:
     """Read examples, and compare them with the model."""
-    from perceptrons.data.look import first_examples
-    from perceptrons.inspection.evaluation import columns_matched
-    from perceptrons.inspection.weights import ScaledWeights, names_in_files, rows_of
-    from perceptrons.theory.scales import largest_values, scaler_for, scales
-
-    reader = opened(data, options, like=model, need_labels=False)
+    reader = open_data(data, options, like=model, need_labels=False)
     with refusing_data():
         sample = first_examples(reader, model.n_features_in_, SAMPLE, options.example)
     if sample is None:
@@ -192,22 +171,20 @@ def examine_data(model: "AnyModel", data: list[Path], options: InspectOptions) -
             shares = model.vote_shares(X).max(axis=1)
         if sample.one is not None:
             explanation = _name_features(model, model.explain(sample.one[0]))
-    rows = [] if is_kernel(model) else rows_of(model, mirrored=False)
+    rows = [] if isinstance(model, KernelPerceptron) else rows_of(model, mirrored=False)
     weights = ScaledWeights(scaler, largest_values(X), deviations, rows, names_in_files(model))
     return DataFindings(data[0], options.example, sample, weights, shares, explanation)
 
 
-def _name_features(model: "AnyModel", explanation: "Explanation") -> "Explanation":
+def _name_features(model: AnyModel, explanation: Explanation) -> Explanation:
     """Name features or support examples as commands do: by numbers from 1 if they have no names."""
-    from perceptrons.inspection.weights import names_as_files, support_names
-
-    names = support_names(model) if is_kernel(model) else names_as_files(model)
+    names = support_names(model) if isinstance(model, KernelPerceptron) else names_as_files(model)
     if names is None:
         return explanation
     return replace(explanation, features=tuple(names[column] for column in explanation.columns.tolist()))
 
 
-def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "Screen") -> None:
+def _show_findings(findings: DataFindings, model: AnyModel, n: int, console: Screen) -> None:
     sample = findings.sample
     first = "the first " if sample.more else ""
     console.print(heading(f"On {first}{count(sample.X.shape[0], 'example')} of {findings.data}"))
@@ -221,14 +198,16 @@ def _show_findings(findings: DataFindings, model: "AnyModel", n: int, console: "
         console.print(str(findings.explanation), soft_wrap=True)
 
 
-def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "Screen") -> None:
+def _show_scales(scales: ScaledWeights, model: AnyModel, n: int, console: Screen) -> None:
     """Print whether weights can be compared, and those that can."""
-    from perceptrons.inspection.weights import step_of, unit_with_article
-
     ends = scales.extremes()
     if scales.scaler is not None and getattr(model, "kernel", "") != "cosine":
         (largest, maximum), (smallest, minimum) = ends
-        consequence = "the largest ones dominate the kernel" if is_kernel(model) else "their weights cannot be compared"
+        consequence = (
+            "the largest ones dominate the kernel"
+            if isinstance(model, KernelPerceptron)
+            else "their weights cannot be compared"
+        )
         console.warn(
             f"The features differ widely in scale, so {consequence}: {plain(largest)} reaches {maximum:.4g}, "
             f"{plain(smallest)} only {minimum:.4g}. Scale them before training, for instance with "
@@ -254,15 +233,13 @@ def _show_scales(scales: "ScaledWeights", model: "AnyModel", n: int, console: "S
     console.print("The product is the effect of a typical change of the feature, so it can be compared.", style="dim")
 
 
-def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
+def _show_votes(shares: np.ndarray, console: Screen) -> None:
     """Print a histogram of the votes for the predicted class."""
-    from perceptrons.inspection.evaluation import HISTOGRAM_BINS, histogram
-
-    console.print(heading(f"Share of votes for the predicted class: {percent(float(shares.mean()))} on average"))
+    console.print(heading(f"Share of votes for the predicted class: {in_percent(float(shares.mean()))} on average"))
     counts = histogram(shares).tolist()
     first = next(place for place, number in enumerate(counts) if number)
     rows = (
-        (f"{100 * k // HISTOGRAM_BINS}-{100 * (k + 1) // HISTOGRAM_BINS}%", f"{n:,}", bar(n / max(counts), 32, console))
+        (f"{100 * k // HISTOGRAM_BINS}-{100 * (k + 1) // HISTOGRAM_BINS}%", f"{n:,}", console.bar(n / max(counts), 32))
         for k, n in list(enumerate(counts))[first:]
     )
     console.print(grid(">share", ">examples", "", rows=rows))
@@ -271,11 +248,8 @@ def _show_votes(shares: "np.ndarray", console: "Screen") -> None:
 # ---- taggers
 
 
-def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> None:
+def inspect_tagger(tagger: SequencePerceptron, options: InspectOptions) -> None:
     """Print what is in a tagger: --top features and transitions of each label, or of --class."""
-    from perceptrons.inspection.summary import ModelSummary
-    from perceptrons.inspection.weights import names_in_files, transitions
-
     if options.data:
         raise BadInputError(
             f"{options.model}: this is a tagger: explain a sentence in Python, with model.explain(tokens)."
@@ -287,7 +261,7 @@ def inspect_tagger(tagger: "SequencePerceptron", options: InspectOptions) -> Non
             f"--class {label}: the tagger does not have this label. Its labels are {listed(tagger.classes_.tolist())}."
         )
 
-    def show(console: "Screen") -> None:
+    def show(console: Screen) -> None:
         kind = f"{tagger.combine} weights"
         of_one = f"of each label ({kind}); for one label: --class LABEL"
         if label is not None:

@@ -6,23 +6,19 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from perceptrons.cli.files import check_output, opened, read_all, refusing, save_bytes
-from perceptrons.cli.options import LabOptions, command
-from perceptrons.cli.screen import Waiting, visible
+from perceptrons.cli.files import check_output, open_data, read_all, refusing, save_bytes
+from perceptrons.cli.messages import visible
+from perceptrons.cli.options import LabOptions
+from perceptrons.cli.screen import Waiting
+from perceptrons.inspection.weights import names_of_table
+from perceptrons.lab import show
 
 
-@command
 def lab(options: LabOptions) -> None:
-    """Write a page on which a perceptron learns step by step, and open it in the browser.
-
-    The page is one HTML file with everything inside, to try rules and data, and to hand out. With DATA it starts with
-    these examples, in two features or two principal components; their units stay as they are.
-    """
+    """Run `perceptrons lab`."""
     check_output(options.output, *(options.data or []))
     with Waiting("Writing the page ...", options):
-        from perceptrons.lab import show
-
-        page = with_data(options.data, options, show) if options.data else show()
+        page = with_data(options.data, options) if options.data else show()
     content = page.html.encode()
     save_bytes(content, options.output)
     is_opened = not options.no_open and can_open() and webbrowser.open(Path(options.output).resolve().as_uri())
@@ -34,11 +30,9 @@ def lab(options: LabOptions) -> None:
         print(f"{visible(str(options.output))}: {size}, everything inside; {hint}.")
 
 
-def with_data(data: list[Path], options: LabOptions, show: Any) -> Any:
+def with_data(data: list[Path], options: LabOptions) -> Any:
     """Return the page of the examples in files."""
-    from perceptrons.inspection.weights import names_of_table
-
-    reader = opened(data, options, scale="none")  # the page shows the numbers of DATA
+    reader = open_data(data, options, scale="none")  # the page shows the numbers of DATA
     table = read_all(reader)
     names, files = names_of_table(table), reader.files
     # the page may be handed out: no folders

@@ -1,50 +1,30 @@
 """`perceptrons look`: shows what is in data before training: columns, missing values, classes, and likely problems."""
 
-from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perceptrons.cli.files import describe_skipped, json_paths, name_of, no_examples_error, opened, refusing_data
-from perceptrons.cli.options import READING, LookOptions, command, command_text
-from perceptrons.cli.screen import (
-    Waiting,
-    bar,
-    capitalized,
-    count,
-    grid,
-    heading,
-    percent,
-    plain,
-    print_result,
-    show_more,
-    show_suggestions,
-    spark,
-)
+from perceptrons.cli.files import describe_skipped, json_paths, name_of, no_examples_error, open_data, refusing_data
+from perceptrons.cli.messages import plain
+from perceptrons.cli.options import READING, LookOptions, command_text
+from perceptrons.cli.screen import Screen, Waiting, capitalized, grid, heading, print_result
+from perceptrons.data import look as data_look
+from perceptrons.data.labels import not_classes
+from perceptrons.data.look import Column, DataSummary
+from perceptrons.data.reader import Reader
+from perceptrons.engine.wording import count, in_percent
 from perceptrons.engine.wording import percent as nearly
-
-if TYPE_CHECKING:
-    from perceptrons.cli.consoles import Screen
-    from perceptrons.data.look import Column, DataSummary
-    from perceptrons.data.reader import Reader
+from perceptrons.theory.scales import UNEVEN, scaler_for
 
 COLUMNS, CLASSES, FEW = 40, 20, 3  # shown at most; few of labels that are not classes
-LOOKS = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
 
 
-@command
 def look(options: LookOptions) -> None:
-    """Show what is in DATA before you train: columns, missing values, classes and likely problems.
-
-    It reads tables as train does. It says which columns train leaves out, which columns give the label away, which rows
-    are duplicates, and which command to try next.
-    """
-    from perceptrons.data.look import look as looked_at
-
+    """Run `perceptrons look`."""
     with Waiting("Reading ...", options):
         # every malformed record is counted, and labels of any kind can be looked at
-        reader = opened(options.data, options, on_error="skip", many_classes=True, text_labels=True)
+        reader = open_data(options.data, options, on_error="skip", many_classes=True, text_labels=True)
         with refusing_data():
-            overview = looked_at(reader, options.max_examples, options.text_labels)
+            overview = data_look.look(reader, options.max_examples, options.text_labels)
     if overview is None:
         skipped = f" ({describe_skipped(reader)})" if reader.skipped else ""
         raise no_examples_error(f"{name_of(reader)}{skipped}")
@@ -55,19 +35,11 @@ def look(options: LookOptions) -> None:
     )
 
 
-def to_dict(overview: "DataSummary", reader: "Reader", options: LookOptions) -> dict[str, Any]:
+def to_dict(overview: DataSummary, reader: Reader, options: LookOptions) -> dict[str, Any]:
     """Return everything, for JSON."""
-    columns = None if overview.columns is None else [column.to_dict() for column in overview.columns]
     return {
         "format": reader.format,
-        "examples": overview.n,
-        "more_examples": overview.more,
-        "columns": columns,
-        "features": None if overview.X is None else features(overview.X),
-        "classes": [{"class": label, "examples": n, "share": n / overview.n} for label, n in overview.class_counts()],
-        "duplicates": overview.duplicates(),
-        "contradictions": len(overview.contradicting()),
-        "leaks": [{**leak._asdict(), "what": leak.in_words()} for leak in overview.leaks],
+        **overview.to_dict(),
         "skipped": reader.skipped,
         "complaints": reader.complaints,
         "notices": reader.notices,
@@ -76,29 +48,14 @@ def to_dict(overview: "DataSummary", reader: "Reader", options: LookOptions) -> 
     }
 
 
-def features(X: Any) -> dict[str, Any]:
-    """Return the numbers of features of examples that are not a table."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    each = np.diff(X.indptr) if sp.issparse(X) else np.count_nonzero(X, axis=1)
-    used = np.count_nonzero(np.bincount(X.indices, minlength=X.shape[1]) if sp.issparse(X) else X.any(axis=0))
-    return {
-        "features": X.shape[1], "occurring": int(used), "nonzeros_mean": float(each.mean()),
-        "nonzeros_least": int(each.min()), "nonzeros_most": int(each.max()), "empty": int((each == 0).sum()),
-    }  # fmt: skip
-
-
 # ---- warnings and suggestions
 
 
-def warnings(overview: "DataSummary", reader: "Reader", options: LookOptions) -> list[str]:
+def warnings(overview: DataSummary, reader: Reader, options: LookOptions) -> list[str]:
     """Return what may be wrong with the data, with what to do."""
-    from perceptrons.data.labels import not_classes
-
     advice = "If it is not known before the label, leave it out: --ignore"
     messages = [f"{leak.in_words()}. {advice} {leak.column}" for leak in overview.leaks]
-    messages += _misfits(overview)
+    messages += overview.misfits()
     label = next((column.facts.name for column in overview.columns or () if column.kind == "label"), None)
     counts = overview.class_counts()
     problem = not_classes(overview.classes, overview.n, label)
@@ -113,55 +70,23 @@ def warnings(overview: "DataSummary", reader: "Reader", options: LookOptions) ->
     if len(contradicting):
         messages.append(
             f"{count(len(contradicting), 'row equals', 'rows equal')} another row with a different label: no model "
-            f"can be right on all of them, so the best possible accuracy is {nearly(_best_accuracy(overview))}"
+            f"can be right on all of them, so the best possible accuracy is {nearly(overview.best_accuracy())}"
         )
     return [f"{capitalized(message)}." for message in messages] + _scales(overview, options)
 
 
-def _accepts_many_classes(overview: "DataSummary", options: LookOptions) -> bool:
-    """Is any number of labels accepted?"""
+def _accepts_many_classes(overview: DataSummary, options: LookOptions) -> bool:
+    """Return whether any number of labels is accepted."""
     return options.many_classes or overview.by_label is not None
 
 
-def _misfits(overview: "DataSummary") -> list[str]:
-    """Return warnings about columns whose type in the first rows is not that of all rows."""
-    from perceptrons.data.table_reader import KIND_ROWS
-
-    n_invalid_of = Counter(value.column for value in overview.invalid)
-    first = {value.column: value for value in reversed(overview.invalid)}
-    misfit = "not fit the type that train infers from the first rows. The first:"
-    messages = [
-        f"column {name!r}: {count(n, 'value does', 'values do')} {misfit} {first[name].message}"
-        for name, n in n_invalid_of.items()
-    ]
-    for column in overview.columns or ():
-        if column.changes and column.facts.name not in n_invalid_of:
-            first_rows, all_rows = (LOOKS.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
-            difference = f"looks like {first_rows} in the first {KIND_ROWS:,} rows, from which train infers its type"
-            messages.append(f"column {column.facts.name!r} {difference}, but like {all_rows} in all rows")
-    return messages
-
-
-def _best_accuracy(overview: "DataSummary") -> float:
-    """Return the best accuracy that any function of the features can have on these rows."""
-    import numpy as np
-
-    pairs, times = np.unique(np.stack([overview.equal, overview.labels]), axis=1, return_counts=True)
-    best = np.zeros(overview.equal.max() + 1, np.int64)
-    np.maximum.at(best, pairs[0], times)
-    return float(best.sum() / overview.n)
-
-
-def _scales(overview: "DataSummary", options: LookOptions) -> list[str]:
+def _scales(overview: DataSummary, options: LookOptions) -> list[str]:
     """Return a warning about numbers of very different sizes."""
-    from perceptrons.theory.scales import UNEVEN, scaler_for
-
     if overview.columns is None:
         scaler = scaler_for(overview.X)
         advice = f"scale them before training, for instance with scikit-learn's {scaler}"
         return [f"The features differ widely in scale: {advice}."] if scaler else []
-    used = [column.facts for column in overview.columns if column.used and column.facts.low is not None]
-    sizes = [(size, facts.name) for facts in used if (size := max(abs(facts.low or 0), abs(facts.high or 0))) > 0]
+    sizes = overview.largest_values()
     if not sizes or max(sizes)[0] <= UNEVEN * min(sizes)[0]:
         return []
     (maximum, largest), (minimum, smallest) = max(sizes), min(sizes)
@@ -175,9 +100,8 @@ def _scales(overview: "DataSummary", options: LookOptions) -> list[str]:
     ]
 
 
-def suggestions(overview: "DataSummary", reader: "Reader", options: LookOptions) -> list[tuple[str, str]]:
+def suggestions(overview: DataSummary, reader: Reader, options: LookOptions) -> list[tuple[str, str]]:
     """Return commands to try next, each with its reason."""
-    from perceptrons.data.labels import not_classes
 
     def command_for(name: str, **changes: Any) -> str:
         return command_text(["perceptrons", name, *options.data], replace(options, **changes), READING)
@@ -203,10 +127,8 @@ def suggestions(overview: "DataSummary", reader: "Reader", options: LookOptions)
 # ---- for people
 
 
-def show(overview: "DataSummary", reader: "Reader", options: LookOptions, console: "Screen") -> None:
+def show(overview: DataSummary, reader: Reader, options: LookOptions, console: Screen) -> None:
     """Print the overview."""
-    from perceptrons.data.labels import not_classes
-
     features = (
         f"{overview.X.shape[1]:,} features" if overview.columns is None else count(len(overview.columns), "column")
     )
@@ -227,30 +149,30 @@ def show(overview: "DataSummary", reader: "Reader", options: LookOptions, consol
     messages = warnings(overview, reader, options)
     if n := overview.duplicates():
         repeated = f"{count(n, 'row repeats', 'rows repeat')} an earlier row with the same label"
-        messages.append(f"{repeated} ({percent(n / overview.n)}).")
+        messages.append(f"{repeated} ({in_percent(n / overview.n)}).")
     console.print(heading("Warnings" if messages else "No warnings"))
     console.indent(messages, "yellow")
-    show_suggestions(suggestions(overview, reader, options), console)
+    console.show_suggestions(suggestions(overview, reader, options))
 
 
-def show_columns(columns: list["Column"], console: "Screen") -> None:
+def show_columns(columns: list[Column], console: Screen) -> None:
     """Print two lines per column: its kind, missing values, and a summary of its values."""
     console.print(heading("Columns"))
     table = grid("column", "kind", "values", "")
     table.columns[3].no_wrap = False
     for column in columns[:COLUMNS]:
         facts = column.facts
-        lacking = f"{facts.missing:,} missing ({percent(facts.missing / facts.n)})" if facts.missing else ""
+        lacking = f"{facts.missing:,} missing ({in_percent(facts.missing / facts.n)})" if facts.missing else ""
         distinct = f"{facts.distinct:,} distinct" if facts.distinct else ""
         out = "" if column.used or column.kind == "label" else "left out"
         about = ", ".join(part for part in (out, distinct, lacking) if part)
         lines = "\n".join(line for line in (about, describe_values(column)) if line)
-        table.row(plain(facts.name, 18), column.kind, spark(column.counts, console), lines)
+        table.row(plain(facts.name, 18), column.kind, console.histogram(column.counts), lines)
     console.print(table)
-    show_more(len(columns) - COLUMNS, "column", console)
+    console.show_more(len(columns) - COLUMNS, "column")
 
 
-def describe_values(column: "Column") -> str:
+def describe_values(column: Column) -> str:
     """Describe the values of a column: 18 to 90, mean 41.2, deviation 12.3."""
     facts = column.facts
     if column.span is not None:
@@ -263,7 +185,7 @@ def describe_values(column: "Column") -> str:
     known = facts.n - facts.missing
     if not column.counts or not known:
         return ""
-    shown = [f"{plain(value, 16)} {percent(n / known, 0)}" for value, n in column.frequent[:3]]
+    shown = [f"{plain(value, 16)} {in_percent(n / known, 0)}" for value, n in column.frequent[:3]]
     return ", ".join(shown) + ", ..." * (facts.distinct > len(shown))
 
 
@@ -274,9 +196,10 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
-def show_features(overview: "DataSummary", console: "Screen") -> None:
+def show_features(overview: DataSummary, console: Screen) -> None:
     """Print the numbers of features of examples that are not a table."""
-    facts = features(overview.X)
+    facts = overview.feature_counts()
+    assert facts is not None
     console.print(
         f"{facts['occurring']:,} of the features occur; an example has {facts['nonzeros_least']:,} to "
         f"{facts['nonzeros_most']:,} that are not 0, {number(facts['nonzeros_mean'])} on average"
@@ -285,17 +208,17 @@ def show_features(overview: "DataSummary", console: "Screen") -> None:
         console.warn(f"{count(facts['empty'], 'example has', 'examples have')} no feature at all")
 
 
-def show_classes(overview: "DataSummary", console: "Screen", at_most: int) -> None:
+def show_classes(overview: DataSummary, console: Screen, at_most: int) -> None:
     """Print how many examples each class has."""
     counts = overview.class_counts()
     thing = "class" if overview.by_label is None else "label"
     console.print(heading(f"Examples by {thing}"))
     rows = (
-        (plain(label), f"{n:,}", percent(n / overview.n), bar(n / counts[0][1], 24, console))
+        (plain(label), f"{n:,}", in_percent(n / overview.n), console.bar(n / counts[0][1], 24))
         for label, n in counts[:at_most]
     )
     console.print(grid(thing, ">examples", ">share", "", rows=rows))
-    show_more(len(counts) - at_most, "class", console)
+    console.show_more(len(counts) - at_most, "class")
     if len(counts) > 1 and overview.by_label is None:
-        right = f"right in {percent(counts[0][1] / overview.n)} of the rows"
+        right = f"right in {in_percent(counts[0][1] / overview.n)} of the rows"
         console.print(f"Always predicting {plain(counts[0][0])} would be {right}.")

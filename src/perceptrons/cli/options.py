@@ -1,7 +1,8 @@
 """The table of all command line options: type, flags, domain, default and help, in groups of one dataclass each.
 
-A command has a dataclass of its own, made of these groups, and gets an instance of it: see `command`. Parameters of
-estimators have their domains where they are checked: `training/parameters.py`, `kernel/choices.py`.
+A command has a dataclass of its own, made of these groups. It is an instance of this that the function of the command
+gets, from the module of the same name: see `as_function`. Parameters of estimators have their domains where they are
+checked: `training/parameters.py`, `kernel/choices.py`.
 """
 
 import inspect
@@ -10,14 +11,14 @@ import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, dataclass, field, fields
-from functools import wraps
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, Literal, NamedTuple, dataclass_transform, get_args
 
 import typer
 
 from perceptrons.cli.libraries import import_sklearn
-from perceptrons.cli.screen import plain
+from perceptrons.cli.messages import BadInputError, plain
 
 # The groups of options in --help, in this order.
 READ, COLUMNS, SPLIT, LEARN = "Reading data", "Columns of FILE", "Splitting and testing", "Training"
@@ -144,19 +145,26 @@ def flag(name: str, help: str, panel: str | None = None) -> Any:
     return option(name, help=help, panel=panel, default=False)
 
 
-OptionsType = TypeVar("OptionsType")
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Options:
+    """Base of the groups below. Every subclass is a frozen dataclass; the docstring of a command's is its help."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)  # which take time at every start
 
 
-def command(function: Callable[[OptionsType], None]) -> Callable[..., None]:
-    """Make a function of one frozen dataclass of options a command, with one parameter per field."""
-    (options_class,) = (kind for name, kind in function.__annotations__.items() if name != "return")
+def as_function(options_class: type[Options], module: str, name: str) -> Callable[..., None]:
+    """Return a function with one parameter per option, for typer. It calls the function of a module with the options.
 
-    @wraps(function)
+    The module is imported then, so that --help needs neither NumPy nor scikit-learn.
+    """
+
     def run(**values: Any) -> None:
         import_sklearn()
-        function(options_class(**values))
+        vars(import_module(module))[name](options_class(**values))
 
-    parameters = [_parameter(one) for one in _fields_in_order(options_class)]
+    parameters = [_parameter(each) for each in _fields_in_order(options_class)]
+    run.__doc__ = options_class.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
@@ -208,6 +216,12 @@ def typed(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def refuse_both(options: Any, name: str, others: Iterable[str], advice: str) -> None:
+    """Refuse an option together with any of the others."""
+    for other in given(options, others) if given(options, (name,)) else ():
+        raise BadInputError(f"{typed(name)} and {typed(other)} cannot be combined: {advice}.")
+
+
 def command_text(first_words: Iterable[Any], options: Any, names: Iterable[str], without: Iterable[str] = ()) -> str:
     """Return a command to type: these words, and the named options that are not at their defaults, without some."""
     parts = [str(word) for word in first_words]
@@ -226,43 +240,37 @@ def command_text(first_words: Iterable[Any], options: Any, names: Iterable[str],
 # fmt: off
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelArgument:
+class ModelArgument(Options):
     """The model file of a command that needs one."""
 
     model: Path = argument("Model file, as written by train -o.", metavar="MODEL", required=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataArgument:
+class DataArgument(Options):
     """The files of a command that needs some."""
 
     data: list[Path] = argument("Files, patterns such as 'part-*.svm', folders of texts by class, or - for standard input.", metavar="DATA", required=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OptionalDataArgument:
+class OptionalDataArgument(Options):
     """The files of a command that also works without any."""
 
     data: list[Path] | None = argument("Files, patterns such as 'part-*.svm', folders of texts by class, or - for standard input.", metavar="DATA")
 
 
-@dataclass(frozen=True, kw_only=True)
-class JsonOption:
+class JsonOption(Options):
     """JSON instead of text."""
 
     json: bool = flag("--json", "Print one JSON object instead of text.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuietOption:
+class QuietOption(Options):
     """No output."""
 
     quiet: bool = flag("--quiet", "Print nothing but errors.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
+class ReadingOptions(Options):
     """How DATA is read."""
 
     format: Format | None = option("--format", help="Format of DATA: csv, tsv, whitespace, arff, jsonl, parquet, arrow, xlsx, svmlight, libsvm, vw, text or npz (default: detected from the file name or the content).", panel=READ, metavar="FORMAT")
@@ -292,8 +300,7 @@ class ReadingOptions:
     encoding: str | None = option("--encoding", help="Encoding of text, such as latin-1, cp1252 or utf-16 (default: utf-8).", panel=READ, metavar="NAME")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RuleOptions:
+class RuleOptions(Options):
     """The rule of the perceptron."""
 
     combine: Combine | None = option("--combine", help="Weights to predict with: average, recent, last, vote or pocket (default: average).", panel=LEARN, metavar="WHICH")
@@ -315,8 +322,7 @@ class RuleOptions:
     zero_score: Literal["mistake", "correct", "positive", "negative"] | None = option("--zero-score", help="Two classes: how training treats a score of exactly 0: as a mistake or as correct for both classes, or as a prediction of the positive or negative class (default: mistake).", panel=LEARN, metavar="WHAT")
 
 
-@dataclass(frozen=True, kw_only=True)
-class KernelOptions:
+class KernelOptions(Options):
     """The kernel perceptron."""
 
     kernel: Kernel | None = option("--kernel", help="Train a kernel perceptron, with a curved decision boundary: linear, poly, rbf, sigmoid, laplacian or cosine (default: no kernel).", panel=KERNELS, metavar="NAME")
@@ -328,8 +334,7 @@ class KernelOptions:
     cache_size: float | None = option("--cache-size", help="Megabytes of kernel values to cache; affects speed only (default: 200).", panel=KERNELS, metavar="MB")
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoppingOptions:
+class StoppingOptions(Options):
     """When training stops."""
 
     epochs: int | None = option("--epochs", help="Make exactly N passes over the data, or fewer if a pass needs no update. Replaces --max-iter and --tol.", panel=STOP, metavar="N", min=1)
@@ -339,16 +344,14 @@ class StoppingOptions:
     max_seconds: float | None = option("--max-seconds", help="Stop after this many seconds (default: no limit).", panel=STOP, metavar="S")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CalibrationOptions:
+class CalibrationOptions(Options):
     """What is fitted on held-out training examples."""
 
     threshold: float | str | None = option("--threshold", help=f"Two classes: predict the second one for scores at or above this number; or choose the number on held-out training data (tune: the validation set) by {', '.join(THRESHOLDS)}, or by the cost of mistakes, as cost:JSON (default: 0).", panel=LEARN, metavar="HOW", parser=parse_threshold)
     probabilities: Literal["sigmoid", "temperature", "isotonic"] | None = option("--probabilities", help="Calibrate the scores on held-out training data (tune: the validation set), so that predict --probabilities works: sigmoid, temperature or isotonic (default: no probabilities).", panel=LEARN, metavar="HOW")
 
 
-@dataclass(frozen=True, kw_only=True)
-class LongRunOptions:
+class LongRunOptions(Options):
     """Checkpoints and caches."""
 
     checkpoint: Path | None = option("--checkpoint", help="Save the state of the run to this file from time to time, so that --resume can continue.", panel=RUN, metavar="FILE")
@@ -357,7 +360,6 @@ class LongRunOptions:
     cache: Path | None = option("--cache", help="Keep parsed data that do not fit in memory in this file, also for later runs.", panel=RUN, metavar="FILE")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterOptions(QuietOption, JsonOption):
     """Training in several processes or on several machines."""
 
@@ -368,7 +370,6 @@ class ClusterOptions(QuietOption, JsonOption):
     verbose: bool = flag("--verbose", "Show a live progress bar while training.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class SplitOptions(QuietOption, JsonOption):
     """A validation set, and a test set that is used once."""
 
@@ -380,7 +381,6 @@ class SplitOptions(QuietOption, JsonOption):
     ledger: Path | None = option("--ledger", help="File that records the uses of test sets (default: a file in the user's folder for program state).", panel=SPLIT, metavar="FILE")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ExampleSplitOptions(SplitOptions):
     """How `tune` and `compare` split examples."""
 
@@ -389,8 +389,7 @@ class ExampleSplitOptions(SplitOptions):
     metric: Metric = option("--metric", help=f"Metric to choose and test by: {', '.join(METRICS[:-1])} or {METRICS[-1]} (default: accuracy).", panel=SPLIT, metavar="NAME", default="accuracy")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchOptions:
+class SearchOptions(Options):
     """What `tune` and `tag tune` share."""
 
     dev: Path | None = option("--dev", help="Use this file as the validation set, by which hyperparameters are chosen.", metavar="FILE")
@@ -398,8 +397,7 @@ class SearchOptions:
     jobs: int = option("--jobs", help="Number of settings to try at the same time (default: 1).", panel=SPLIT, metavar="N", default=1, min=1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MaxExamplesOption:
+class MaxExamplesOption(Options):
     """A limit for commands that need a sample only."""
 
     max_examples: int = option("--max-examples", help="Read at most this many examples (default: 200,000).", metavar="N", default=200_000, min=1)
@@ -408,17 +406,25 @@ class MaxExamplesOption:
 # ---- the options of each command
 
 
-@dataclass(frozen=True, kw_only=True)
 class LookOptions(DataArgument, ReadingOptions, MaxExamplesOption, JsonOption):
-    """The options of `perceptrons look`."""
+    """Show what is in DATA before you train: columns, missing values, classes and likely problems.
+
+    It reads tables as train does. It says which columns train leaves out, which columns give the label away, which rows
+    are duplicates, and which command to try next.
+    """
 
 
-@dataclass(frozen=True, kw_only=True)
 class TrainOptions(
     OptionalDataArgument, ReadingOptions, RuleOptions, CalibrationOptions, KernelOptions, StoppingOptions,
     LongRunOptions, ClusterOptions,
 ):
-    """The options of `perceptrons train`."""
+    """Train a perceptron, test it on examples it has not seen, and show the results.
+
+    Without DATA, it trains on scikit-learn's handwritten digits. Data that fit in memory are loaded; larger data are
+    used for training while they are read, with the same options.
+
+    With --workers or --dask, it trains on shards of the files in several processes or machines, and averages.
+    """
 
     output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
     from_model: Path | None = option("--from", help="Keep training this model instead of a new one: one pass over DATA, or --epochs. Its settings, scaling and hashing stay, except --combine and --keep-learning; new columns, categories and classes are learned.", metavar="MODEL")
@@ -436,9 +442,14 @@ class TrainOptions(
     trace: int | None = option("--trace", help="Show the first N visits: the example, its score, and the weights after it.", metavar="N", min=1)
 
 
-@dataclass(frozen=True, kw_only=True)
 class PredictOptions(ModelArgument, OptionalDataArgument, ReadingOptions):
-    """The options of `perceptrons predict`."""
+    """Print the predicted class of every example in DATA, one per line. DATA needs no labels.
+
+    Several labels of one example are separated by commas, or as in the training data; with --json they are a list.
+
+    Predictions are written while DATA is read, in constant memory. There is one output line per record; a record that
+    --on-error skip leaves out has an empty label. For a folder of texts, the file name follows each label.
+    """
 
     scores: bool = flag("--scores", "Add the scores, separated by tabs, below a header line. Scores are not probabilities.")
     probabilities: bool = flag("--probabilities", "Add the probability of every class, separated by tabs, below a header line. The model must be calibrated.")
@@ -447,14 +458,21 @@ class PredictOptions(ModelArgument, OptionalDataArgument, ReadingOptions):
     json: bool = flag("--json", "Print one JSON object per line instead of text.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class EvaluateOptions(ModelArgument, DataArgument, ReadingOptions, JsonOption):
-    """The options of `perceptrons evaluate`."""
+    """Compare the predictions for DATA with its labels: accuracy, precision, recall, F1 and confusion matrix.
+
+    For several labels per example, it shows micro and macro F1, Hamming loss, subset accuracy and precision at k.
+
+    Data of any size are read block by block, in the same way as for training.
+    """
 
 
-@dataclass(frozen=True, kw_only=True)
 class InspectOptions(ModelArgument, ReadingOptions, JsonOption):
-    """The options of `perceptrons inspect`."""
+    """Show how a model was trained, why training stopped, and its most important weights.
+
+    For a kernel model, it shows the support vectors with the largest coefficients; for a tagger, also transitions. With
+    --data, it also says whether weights can be compared, and --example N explains one prediction.
+    """
 
     top: int = option("--top", help="Number of weights or support vectors to show per class (default: 10).", metavar="N", default=10, min=1)
     label: str | None = option("--class", help="Show only this class, or the pair 'A vs B'.", metavar="LABEL")
@@ -463,18 +481,25 @@ class InspectOptions(ModelArgument, ReadingOptions, JsonOption):
     collisions: bool = flag("--collisions", "Hashed features: show the columns with a weight that several features share.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DiagnoseOptions(DataArgument, ReadingOptions, JsonOption):
-    """The options of `perceptrons diagnose`."""
+    """Decide whether the classes of DATA are linearly separable, with a proof, and show what makes training hard.
+
+    Shows the margin, the radius, the mistake bound, the scales of the features, and identical rows with different
+    labels.
+    """
 
     max_seconds: float = option("--max-seconds", help="Time limit in seconds, half of it for the proof (default: 60).", metavar="S", default=60.0)
     certificate: Path | None = option("--certificate", help="Write the proof to this file, as JSON.", metavar="FILE")
     no_intercept: bool = flag("--no-intercept", "Consider only hyperplanes through the origin (no bias).")
 
 
-@dataclass(frozen=True, kw_only=True)
 class TuneOptions(DataArgument, ReadingOptions, ExampleSplitOptions, SearchOptions, CalibrationOptions):
-    """The options of `perceptrons tune`."""
+    """Tune hyperparameters on a validation set, train with the best ones, and test the model once.
+
+    The data are split into a training set, a validation set to choose hyperparameters by, and a test set that is used
+    once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
+    unless you give --force; the results and the model then say so. Running the same command again is allowed.
+    """
 
     output: Path | None = option("-o", "--output", help="Save the model to this file.", metavar="MODEL")
     folds: int | None = option("--folds", help="Cross-validation: choose hyperparameters by their mean score over K folds instead of one validation set.", panel=SPLIT, metavar="K", min=2)
@@ -484,18 +509,24 @@ class TuneOptions(DataArgument, ReadingOptions, ExampleSplitOptions, SearchOptio
     max_iter: int | None = option("--max-iter", help="Maximum number of epochs (default: 1,000).", panel=STOP, metavar="N", min=1)
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompareOptions(OptionalDataArgument, ReadingOptions, ExampleSplitOptions):
-    """The options of `perceptrons compare`."""
+    """Compare the perceptron's variants with naive Bayes, logistic regression, linear SVM, least squares and ridge.
+
+    All learners get the same training, validation and test sets. Each is tuned on the validation set and tested once.
+    The table shows the test score with its confidence interval, significance, time and size. A second use of the same
+    test set is refused unless you give --force; the result then says so. Running the same command again is allowed.
+    """
 
     learner: list[str] | None = option("--learner", help="Compare only this learner, such as average, arow, kernel, logistic, svm. May be repeated.", panel=SPLIT, metavar="NAME")
     max_seconds: float | None = option("--max-seconds", help="Time limit in seconds for tuning each learner; slower learners are left out (default: no limit).", metavar="S")
     demo: Literal["too-correct", "copied-features"] | None = option("--demo", help="Run a demonstration, too-correct or copied-features, with data that mislead other linear models.", panel=SPLIT, metavar="NAME")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReportOptions(ModelArgument, DataArgument, MaxExamplesOption, ReadingOptions, QuietOption):
-    """The options of `perceptrons report`."""
+    """Write one HTML page about a model and labelled DATA: scores, mistakes, features, margins and a proof.
+
+    The page is a single file without external resources. Use data that the model was not trained on.
+    """
 
     output: Path = option("-o", "--output", help="Write the page to this file (default: report.html).", metavar="PAGE", default=Path("report.html"))
     features: tuple[str, str] | None = option("--features", help="Draw the decision boundary in the plane of these two features.", metavar="A B")
@@ -505,31 +536,35 @@ class ReportOptions(ModelArgument, DataArgument, MaxExamplesOption, ReadingOptio
     max_seconds: float = option("--max-seconds", help="Time limit in seconds for the proof and the mistake bound (default: 10).", metavar="S", default=10.0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabOptions(OptionalDataArgument, ReadingOptions, QuietOption):
-    """The options of `perceptrons lab`."""
+    """Write a page on which a perceptron learns step by step, and open it in the browser.
+
+    The page is one HTML file with everything inside, to try rules and data, and to hand out. With DATA it starts with
+    these examples, in two features or two principal components; their units stay as they are.
+    """
 
     output: Path = option("-o", "--output", help="Write the page to this file (default: lab.html).", metavar="PAGE", default=Path("lab.html"))
     no_open: bool = flag("--no-open", "Do not open the page in the browser.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportedFileArgument:
+class ExportedFileArgument(Options):
     """The file to write."""
 
     exported: Path = argument("File to write; its extension selects the format: .onnx or .json.", metavar="FILE", required=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ExportOptions(ModelArgument, ExportedFileArgument, JsonOption, QuietOption):
-    """The options of `perceptrons export`."""
+    """Export MODEL for other programs: FILE.onnx (an ONNX graph) or FILE.json (weights by name)."""
 
     inputs: Literal["raw", "columns"] = option("--inputs", help="Input of the exported model: raw examples, as MODEL takes them, or columns, for rows that are prepared elsewhere (default: raw).", metavar="WHAT", default="raw")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ServeOptions(QuietOption):
-    """The options of `perceptrons serve`."""
+    """Serve MODEL over HTTP: it predicts, keeps learning, and loses nothing that it acknowledged.
+
+    Examples are in a log on disk before the server acknowledges them, so a server that was killed restarts with the
+    same model. The page at / shows the progressive error, and /docs describes the API.
+    """
 
     model: Path | None = argument("Model file to start with. Without one, the server starts with an empty model, or with the one in --data.", metavar="MODEL")
     data: Path | None = option("--data", help="Folder for the log and the snapshots (default: MODEL.served).", metavar="DIR")
@@ -552,6 +587,14 @@ class ServeOptions(QuietOption):
     max_queue: int = option("--max-queue", help="Maximum number of examples that wait to be learned; further requests get status 429 (default: 50,000).", panel=LIMITS, metavar="N", default=50_000, min=1)
     max_features: int = option("--max-features", help="Maximum number of features of the model (default: 16,777,216).", panel=LIMITS, metavar="N", default=2**24, min=1)
     max_classes: int = option("--max-classes", help="Maximum number of classes of the model (default: 1,000).", panel=LIMITS, metavar="N", default=1000, min=1)
+
+
+class WarmupOptions(JsonOption):
+    """Compile the code that the usual commands need, so that their first run is as fast as later ones.
+
+    It runs train, predict, evaluate, diagnose and tag on small files with example data.
+    The compiled code is saved where later runs look for it: in NUMBA_CACHE_DIR if it is set.
+    """
 
 
 # fmt: on

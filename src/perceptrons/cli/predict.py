@@ -4,33 +4,19 @@ import json
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, closing
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from perceptrons.cli import files
-from perceptrons.cli.files import STDIN, refusing, refusing_data
-from perceptrons.cli.options import PredictOptions, command
-from perceptrons.cli.screen import BadInputError, label_word
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from perceptrons.cli.files import AnyModel
-    from perceptrons.data.reader import Reader
-    from perceptrons.data.table import Skipped
+from perceptrons.cli.files import STDIN, AnyModel, refusing, refusing_data
+from perceptrons.cli.messages import BadInputError, label_word
+from perceptrons.cli.options import PredictOptions
+from perceptrons.data.reader import Reader
+from perceptrons.data.table import HasPlaces, Skipped
+from perceptrons.inspection.evaluation import columns_matched, is_calibrated, probabilities, several_labels, winners
 
 
-@command
 def predict(options: PredictOptions) -> None:
-    """Print the predicted class of every example in DATA, one per line. DATA needs no labels.
-
-    Several labels of one example are separated by commas, or as in the training data; with --json they are a list.
-
-    Predictions are written while DATA is read, in constant memory. There is one output line per record; a record that
-    --on-error skip leaves out has an empty label. For a folder of texts, the file name follows each label.
-    """
-    from perceptrons.data.table import HasPlaces
-    from perceptrons.inspection.evaluation import is_calibrated
-
+    """Run `perceptrons predict`."""
     data = options.data or []
     files.check_output(options.output, options.model, *data)
     model = files.load_model(options.model, instead="predict")
@@ -46,14 +32,15 @@ def predict(options: PredictOptions) -> None:
         if options.format is None and getattr(model, "source_", None) is None:
             raise BadInputError(f"{missing} and give --format.")
         data = [STDIN]
-    reader = files.opened(data, options, like=model, need_labels=False, prompt=STDIN in data)
+    reader = files.open_data(data, options, like=model, need_labels=False, prompt=STDIN in data)
     # the frames of an error hold the records, so they would keep the reader's thread and its file
     with ExitStack() as stack, closing(records_of(reader)) as records:
         out: IO[str] = sys.stdout
         if options.output is not None:
             stack.enter_context(files.refusing_to_open(options.output))
             out = stack.enter_context(options.output.open("w", encoding="utf-8"))
-        write_predictions(model, records, out, options, any(isinstance(path, HasPlaces) for path in reader.files))
+        has_names = any(isinstance(path, HasPlaces) for path in reader.files)
+        write_predictions(model, records, out, options, has_names)
     files.say_skipped(reader)
 
 
@@ -66,13 +53,11 @@ class Records(NamedTuple):
     X: Any
     lines: list[int] | None
     names: list[str] | None
-    skipped: list[tuple[int, "Skipped"]]
+    skipped: list[tuple[int, Skipped]]
 
 
-def records_of(reader: "Reader") -> Generator[Records, None, None]:
+def records_of(reader: Reader) -> Generator[Records, None, None]:
     """Yield the records of a reader, block by block."""
-    from perceptrons.data.table import HasPlaces
-
     outcomes = reader.with_skipped()
     while True:
         with refusing_data():
@@ -90,15 +75,13 @@ def records_of(reader: "Reader") -> Generator[Records, None, None]:
 
 
 def write_predictions(
-    model: "AnyModel", blocks: Iterable[Records], out: IO[str], options: PredictOptions, has_names: bool
+    model: AnyModel, blocks: Iterable[Records], out: IO[str], options: PredictOptions, has_names: bool
 ) -> None:
     """Write a line for every record, in order, as soon as it is known. has_names: for a folder, whose files have names.
 
     A record that was skipped has an empty label. In JSON all lines have the same keys: label, scores and probabilities
     (null unless asked for), line and file (null where there are none) and error (null unless the record was skipped).
     """
-    from perceptrons.inspection.evaluation import columns_matched, probabilities, several_labels, winners
-
     classes, is_multilabel, top = model.classes_.tolist(), several_labels(model), options.top
     words = [label_word(label) for label in classes]
     separator = (getattr(model, "source_", None) or {}).get("label_separator") or ","  # as in the training data
@@ -114,21 +97,27 @@ def write_predictions(
     def lines_of(block: Records) -> list[str]:
         with columns_matched(), refusing(ValueError):
             points = model.decision_function(block.X)
-        labels = _labels(winners(model, points) if top is None else points, is_multilabel, top)
+        labels: list[list[int]]  # the numbers of the labels of each example
+        if top is not None:
+            labels = (-points).argsort(axis=1, kind="stable")[:, :top].tolist()  # the highest scores, in order
+        elif is_multilabel:
+            labels = [flags.nonzero()[0].tolist() for flags in winners(model, points)]
+        else:
+            labels = [[label] for label in winners(model, points).tolist()]
+        calibrated = probabilities(model, points) if options.probabilities else None
         scores = points.reshape(len(points), -1).tolist() if options.scores else None
-        shares = probabilities(model, points) if options.probabilities else None
-        columns: list[Any] = [scores, None if shares is None else shares.tolist()]
-        has_lists = is_multilabel or top is not None
+        columns = ((classes[first_scored:], scores), (classes, None if calibrated is None else calibrated.tolist()))
+        nothing: list[Any] = [None] * len(labels)
         if options.json:
-            named = [[classes[k] for k in label] if has_lists else classes[label] for label in labels]
-            none: list[Any] = [None] * len(labels)
-            by_class = [
-                none if rows is None else [dict(zip(map(str, titled), row, strict=True)) for row in rows]
-                for titled, rows in zip((classes[first_scored:], classes), columns, strict=True)
-            ]
-            return list(map(_json_line, named, *by_class, block.lines or none, block.names or none))
-        lines = [separator.join(words[k] for k in ks) for ks in labels] if has_lists else [words[k] for k in labels]
-        for rows in columns:
+            has_lists = is_multilabel or top is not None
+            named = [[classes[k] for k in ks] if has_lists else classes[ks[0]] for ks in labels]
+            by_class = (
+                nothing if rows is None else [dict(zip(map(str, titled), row, strict=True)) for row in rows]
+                for titled, rows in columns
+            )
+            return list(map(_json_line, named, *by_class, block.lines or nothing, block.names or nothing))
+        lines = [separator.join(words[k] for k in ks) for ks in labels]
+        for _, rows in columns:
             if rows is not None:
                 pairs = zip(lines, rows, strict=True)
                 lines = ["\t".join([line, *(f"{value:.6g}" for value in row)]) for line, row in pairs]
@@ -146,17 +135,8 @@ def write_predictions(
         out.flush()
 
 
-def _labels(points: "np.ndarray", is_multilabel: bool, top: int | None) -> list[Any]:
-    """Return the numbers of the labels of each example: those predicted, or `top` with the highest scores, in order."""
-    if top is not None:
-        return (-points).argsort(axis=1, kind="stable")[:, :top].tolist()
-    return [flags.nonzero()[0].tolist() for flags in points] if is_multilabel else points.tolist()
-
-
-def _skipped_line(record: "Skipped", n_columns: int, as_json: bool) -> str:
+def _skipped_line(record: Skipped, n_columns: int, as_json: bool) -> str:
     """Return the line for a record that was skipped: empty except for the name of its file."""
-    from perceptrons.data.table import HasPlaces
-
     name = record.path.place(record.line, 1) if isinstance(record.path, HasPlaces) else None
     if as_json:
         return _json_line(None, None, None, None if name else record.line, name, record.message)

@@ -9,17 +9,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perceptrons.cli.files import refusing_data
+from perceptrons.cli.messages import say, saying_warnings, visible
 from perceptrons.cli.options import TrainOptions
-from perceptrons.cli.screen import bar, count, heading, percent, say, saying_warnings, screen, shows_text, visible
+from perceptrons.cli.screen import Screen, heading, shows_text
 from perceptrons.engine.streaming.resuming import check_mixed_place, check_place
-from perceptrons.engine.wording import apart, n_predictions
+from perceptrons.engine.wording import apart, count, in_percent, n_predictions
 from perceptrons.modelfile.checkpoint import Checkpoint
-
-if TYPE_CHECKING:
-    from perceptrons.cli.consoles import Screen
 
 COLUMNS = (("examples", 13), ("mistakes", 12), ("error so far", 14), ("since last line", 17), ("examples/s", 13))
 SECONDS_BETWEEN_DRAWS = 0.1  # seconds between two states of the live line
@@ -42,9 +40,9 @@ class StreamProgress:
         self._model, self._epochs, self._title = model, epochs, title or []
         # something is written at the end, so training must continue even if nobody reads the output
         self._needed = options.output is not None or getattr(options, "checkpoint", None) is not None
-        self._console: Screen | None = screen() if title is not None and shows_text(options) else None
+        self._console = Screen() if title is not None and shows_text(options) else None
         is_live = (options.verbose and not options.quiet) or (sys.stderr.isatty() and shows_text(options))
-        self._live: Screen | None = screen(stderr=True) if is_live and has_live_line else None
+        self._live = Screen(stderr=True) if is_live and has_live_line else None
         self._has_title = self._has_heading = self._is_drawn = False
         self._next_draw = self._next_check = 0.0
         self._line: dict[str, Any] = {"examples": 0, "mistakes": 0, "seconds": 0.0}  # the last one printed
@@ -62,8 +60,8 @@ class StreamProgress:
         self._check_reader()
         if event["mark"] and event["epoch"] == 1:
             self._print_line(event)
-        elif self._live is not None and time.monotonic() >= self._next_draw:
-            self._show_live(self._describe(event, self._live))
+        else:
+            self._show_event(event)
 
     def start(self) -> None:
         """Show that reading begins; the first block may have to wait for compilation."""
@@ -80,6 +78,11 @@ class StreamProgress:
         self._print_title()
         if self._last and self._last["epoch"] == 1 and self._last["examples"] > self._line["examples"]:
             self._print_line(self._last)
+
+    def check_read(self) -> None:
+        """Raise the error that was kept back until the model was saved: the output was not read to its end."""
+        if self.unread is not None:
+            raise self.unread
 
     def speak(self, message: str) -> None:
         """Print a line on stderr in place of the live line."""
@@ -109,8 +112,7 @@ class StreamProgress:
             return
         self._next_check = time.monotonic() + SECONDS_BETWEEN_DRAWS
         if _is_unread(sys.stdout):
-            self.unread, self._console = BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)), None
-            raise UnreadError from self.unread
+            self._stop_printing(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
 
     def _print_line(self, event: dict[str, Any]) -> None:
         before, self._line = self._line, event
@@ -122,7 +124,7 @@ class StreamProgress:
             self._print(heading(f"Progressive error: predict each example, then learn from it{apart(self._model)}"))
             self._print(_row(title for title, _ in COLUMNS), "dim")
         total, total_mistakes = event["examples"], event["mistakes"]
-        errors = percent(total_mistakes / (k * total), 2), percent(mistakes / (k * n), 2)
+        errors = in_percent(total_mistakes / (k * total), 2), in_percent(mistakes / (k * n), 2)
         examples_per_second = speed(n, took) if n >= MIN_EXAMPLES_FOR_SPEED and took else ""
         self._print(_row((f"{total:,}", f"{total_mistakes:,}", *errors, examples_per_second)))
 
@@ -133,20 +135,25 @@ class StreamProgress:
         try:
             self._console.print(line, style=style, soft_wrap=True)
         except OSError as error:
-            self.unread, self._console = error, None
-            if not self._needed:
-                raise UnreadError from error
+            self._stop_printing(error)
 
-    def _describe(self, event: dict[str, Any], console: "Screen") -> str:
-        error = percent(event["mistakes"] / (n_predictions(self._model) * event["examples"]), 2)
-        parts = [f"epoch {event['epoch']}{self._of_all()}"]
-        if self._total:
-            parts.append(f"{bar(min(1.0, event['examples'] / self._total), 16, console):16}")
-        examples_per_second = speed(event["examples"], event["seconds"])
-        return "  ".join([*parts, f"{event['examples']:,} examples", f"{examples_per_second}/s", f"error {error}"])
+    def _stop_printing(self, error: OSError) -> None:
+        """Print nothing more, and end training if it has no other result."""
+        self.unread, self._console = error, None
+        if not self._needed:
+            raise UnreadError from error
 
-    def _of_all(self) -> str:
-        return "" if self._epochs is None else f" of {self._epochs}"
+    def _show_event(self, event: dict[str, Any]) -> None:
+        """Show on the live line how far training is, unless it was drawn a moment ago."""
+        if self._live is not None and time.monotonic() >= self._next_draw:
+            of_all = "" if self._epochs is None else f" of {self._epochs}"
+            self._show_live("  ".join([f"epoch {event['epoch']}{of_all}", *self._live_parts(event, self._live)]))
+
+    def _live_parts(self, event: dict[str, Any], console: Screen) -> list[str]:
+        error = in_percent(event["mistakes"] / (n_predictions(self._model) * event["examples"]), 2)
+        rate = f"{speed(event['examples'], event['seconds'])}/s"
+        bar = [f"{console.bar(min(1.0, event['examples'] / self._total), 16):16}"] if self._total else []
+        return [*bar, f"{event['examples']:,} examples", rate, f"error {error}"]
 
     def _show_live(self, text: str) -> None:
         if self._live is not None:
@@ -194,8 +201,8 @@ class MixingProgress(StreamProgress):
         self._print_title()
         if "mistakes" in event:
             self._print_epoch(event)
-        elif self._live is not None and time.monotonic() >= self._next_draw:
-            self._show_live(self._describe(event, self._live))
+        else:
+            self._show_event(event)
 
     def set_workers(self, threads: dict[str, int], shards: int | None) -> None:
         """Set the number of threads of each worker. shards: the option."""
@@ -217,10 +224,10 @@ class MixingProgress(StreamProgress):
         cells = (f"{event['epoch']}", f"{sum(mistakes):,}", f"{event['seconds']:.2f}")
         self._print(f"{_row(cells, MIXED_COLUMNS)}   {by_shard(mistakes)}")
 
-    def _describe(self, event: dict[str, Any], console: "Screen") -> str:
+    def _live_parts(self, event: dict[str, Any], console: Screen) -> list[str]:
         n_done, shards = event["done"], event["shards"]
-        parts = [f"epoch {event['epoch']}{self._of_all()}", f"{bar(n_done / shards, 16, console):16}"]
-        return "  ".join([*parts, f"{n_done:,} of {count(shards, 'shard')} done", f"{event['seconds']:.0f} s"])
+        done = f"{n_done:,} of {count(shards, 'shard')} done"
+        return [f"{console.bar(n_done / shards, 16):16}", done, f"{event['seconds']:.0f} s"]
 
 
 def by_shard(numbers: list[int]) -> str:

@@ -3,42 +3,36 @@
 import hashlib
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perceptrons.cli import files
 from perceptrons.cli.files import refusing, refusing_data
-from perceptrons.cli.options import READING, ReportOptions, command, command_text
-from perceptrons.cli.screen import BadInputError, Waiting, visible
-
-if TYPE_CHECKING:
-    from perceptrons.data.table import DataPath
+from perceptrons.cli.messages import BadInputError, visible
+from perceptrons.cli.options import READING, ReportOptions, command_text, refuse_both
+from perceptrons.cli.screen import Waiting
+from perceptrons.data.look import first_examples
+from perceptrons.data.table import DataPath, named_lines
+from perceptrons.data.text import Folder
+from perceptrons.inspection.weights import names_as_files
 
 REPEATED = (*READING, "features", "image_shape", "no_images", "title", "max_seconds", "max_examples")
 
 
-@command
 def report(options: ReportOptions) -> None:
-    """Write one HTML page about a model and labelled DATA: scores, mistakes, features, margins and a proof.
-
-    The page is a single file without external resources. Use data that the model was not trained on.
-    """
-    from perceptrons.inspection.weights import names_as_files
-
+    """Run `perceptrons report`."""
     model, data, output = options.model, options.data, options.output
     files.check_seconds(options.max_seconds)
     files.check_output(output, model, *data)
     fitted = files.load_model(model, instead="evaluate")
     if files.STDIN in data:
         raise BadInputError("-: a report reads its data twice, but standard input can be read only once: give a file.")
-    from perceptrons.data.look import first_examples
-    from perceptrons.data.table import named_lines
-
+    refuse_both(options, "image_shape", ("no_images",), "give one of them")
     shape = shape_of(options.image_shape, options.no_images)
     with Waiting("Writing the report ...", options):
         with refusing(ImportError):
             from perceptrons.report import Origin
             from perceptrons.report import report as make
-        reader = files.opened(data, options, like=fitted)
+        reader = files.open_data(data, options, like=fitted)
         with refusing_data():
             sample = first_examples(reader, fitted.n_features_in_, options.max_examples)
         files.say_skipped(reader)
@@ -64,10 +58,8 @@ def report(options: ReportOptions) -> None:
         print(f"{visible(str(output))}: {size} in one file; open it in a browser.")
 
 
-def checksum(path: "DataPath") -> str:
+def checksum(path: DataPath) -> str:
     """Return the SHA-256 of a file; of a folder that of the names and checksums of its files."""
-    from perceptrons.data.text import Folder
-
     if isinstance(path, Folder):
         listed = [f"{checksum(path.member(number))} {member.name}" for number, member in enumerate(path.members, 1)]
         return hashlib.sha256("\n".join(sorted(listed)).encode("utf-8", "surrogateescape")).hexdigest()
@@ -80,8 +72,6 @@ def shape_of(text: str | None, no_images: bool) -> Any:
     """28x28 as (28, 28)."""
     if text is None:
         return None if no_images else "auto"
-    if no_images:
-        raise BadInputError("--image-shape and --no-images cannot be combined: give one of them.")
     with refusing(ValueError, about=f"--image-shape {text}: give ROWSxCOLUMNS, such as 28x28"):
         rows, columns = (int(side) for side in text.lower().replace("×", "x").split("x"))
     return rows, columns

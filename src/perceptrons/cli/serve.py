@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perceptrons.cli.files import load_any, refusing, refusing_data, refusing_to_open
+from perceptrons.cli.messages import BadInputError, say
 from perceptrons.cli.models import change_learning
-from perceptrons.cli.options import KEPT_LEARNING, ServeOptions, command, given, typed
-from perceptrons.cli.screen import BadInputError, say
+from perceptrons.cli.options import KEPT_LEARNING, ServeOptions, given, typed
 
 if TYPE_CHECKING:
     from perceptrons.serve.server import Address
@@ -15,13 +15,8 @@ if TYPE_CHECKING:
 SHORTEST_TOKEN = 16
 
 
-@command
 def serve(options: ServeOptions) -> None:
-    """Serve MODEL over HTTP: it predicts, keeps learning, and loses nothing that it acknowledged.
-
-    Examples are in a log on disk before the server acknowledges them, so a server that was killed restarts with the
-    same model. The page at / shows the progressive error, and /docs describes the API.
-    """
+    """Run `perceptrons serve`."""
     if options.data is None and options.model is None:
         raise BadInputError("perceptrons serve: give a MODEL, or the folder of a server with --data DIR.")
     folder = Path(f"{options.model}.served") if options.data is None else options.data

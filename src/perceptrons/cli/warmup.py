@@ -9,8 +9,12 @@ import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from perceptrons.cli.options import JsonOption, command
-from perceptrons.cli.screen import BadInputError, as_json
+import numpy as np
+
+from perceptrons.cli.messages import BadInputError, print_json
+from perceptrons.cli.options import WarmupOptions
+from perceptrons.data.bundled import SMS, digits
+from perceptrons.engine.compiling import IS_CACHED
 
 MESSAGES = 300  # of those that come with the package, in the files that the commands are given
 PIXELS = 12  # columns of the table
@@ -38,15 +42,8 @@ RUNS = (
 WHAT_TO_SET = "set NUMBA_CACHE_DIR to a folder that you can write to, now and in later runs."
 
 
-@command
-def warmup(options: JsonOption) -> None:
-    """Compile the code that the usual commands need, so that their first run is as fast as later ones.
-
-    It runs train, predict, evaluate, diagnose and tag on small files with example data.
-    The compiled code is saved where later runs look for it: in NUMBA_CACHE_DIR if it is set.
-    """
-    from perceptrons.engine.compiling import IS_CACHED
-
+def warmup(options: WarmupOptions) -> None:
+    """Run `perceptrons warmup`."""
     start, cache_folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")
     if cache_folder:
         check_cache_folder(cache_folder)
@@ -58,7 +55,7 @@ def warmup(options: JsonOption) -> None:
             _run(run.format(folder=folder).split())
     seconds = time.perf_counter() - start
     if options.json:
-        print(as_json({"seconds": seconds, "folder": cache_folder}), end="")
+        print_json({"seconds": seconds, "folder": cache_folder})
     else:
         place = cache_folder or "the package or your cache folder (set NUMBA_CACHE_DIR to choose the folder)"
         print(f"The code of the usual commands is compiled and saved in {place}. This took {seconds:.0f} s.")
@@ -91,10 +88,6 @@ def _run(arguments: list[str]) -> None:
 
 def write_files(folder: Path) -> None:
     """Write digits as tables with two and with ten classes; messages as text, in a table, and as tokens with labels."""
-    import numpy as np
-
-    from perceptrons.data.bundled import SMS, digits
-
     table = digits()
     pixels, labels = table.X[:, 20 : 20 + PIXELS].astype(str), np.asarray(table.y)
     rows = [[*row, f"digit {label}"] for row, label in zip(pixels, labels, strict=True)]

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from perceptrons.data import source
-from perceptrons.data.csv import CsvTable, Dialect, piece_of, quoted_cell, with_a_record
+from perceptrons.data.csv import CsvTable, Dialect, csv_pieces, piece_of, quoted_cell
 from perceptrons.data.source import Piece, pieces
 from perceptrons.data.table import DataFileError, DataPath, describe_decoding_error
 from perceptrons.data.table_reader import MAX_COLUMNS, Origin, Plan, assign_roles, likely_labels, locate_columns
@@ -53,7 +53,8 @@ class ArffTable(CsvTable):
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
         self._headers[path] = header = _Header(path)
-        yield from with_a_record(self._rows(path, header, prompt))
+        for piece, _ in csv_pieces(path, self._rows(path, header, prompt), ","):
+            yield piece
 
     def _rows(self, path: DataPath, header: "_Header", prompt: bool) -> Iterator[Piece]:
         """Yield the rows as CSV, below as many blank lines as the header has."""
@@ -69,7 +70,8 @@ class ArffTable(CsvTable):
                 for content in _as_csv(text, header.attributes):
                     yield piece_of(piece._replace(first=first), np.frombuffer(content, np.uint8))
                     first = False
-        header.check_ended()
+        if not header.ended:
+            raise header.error("there is no @data: ARFF has @attribute lines, @data, and the rows below it")
 
     def nothing(self, path: DataPath) -> tuple[str, int]:
         return "there are no rows below @data: write one row per example", self._headers[path].line + 1
@@ -106,7 +108,7 @@ class _Header:
                 try:
                     self._declare(line)
                 except UnicodeDecodeError as error:
-                    raise self._error(describe_decoding_error(error)) from error
+                    raise self.error(describe_decoding_error(error)) from error
         return text[begin:]
 
     def label_columns(self, several: bool) -> str | list[str] | None:
@@ -124,11 +126,7 @@ class _Header:
         labels = names[: self.n_labels] if self.n_labels > 0 else names[self.n_labels :]
         return labels[0] if len(labels) == 1 else labels
 
-    def check_ended(self) -> None:
-        if not self.ended:
-            raise self._error("there is no @data: ARFF has @attribute lines, @data, and the rows below it")
-
-    def _error(self, message: str) -> DataFileError:
+    def error(self, message: str) -> DataFileError:
         return DataFileError(self._path, message, max(self.line, 1))
 
     def _declare(self, line: bytes) -> None:
@@ -136,10 +134,10 @@ class _Header:
         keyword = "" if match is None else match[1].decode().lower()
         if match is None or keyword not in ("relation", "attribute", "data"):
             message = f"{shown(line.decode())} is not @relation, @attribute or @data"
-            raise self._error(f"{message}: correct or remove the line")
+            raise self.error(f"{message}: correct or remove the line")
         if keyword == "data":
             if not self.attributes:
-                raise self._error("there is no @attribute before @data: declare the columns")
+                raise self.error("there is no @attribute before @data: declare the columns")
             self.ended = True
         elif keyword == "relation":
             number = N_LABELS.search(line.decode())
@@ -150,12 +148,12 @@ class _Header:
     def _add(self, name: str, kind: bytes) -> None:
         word = kind.split(None, 1)[0].decode().lower() if kind else ""
         if not name or not word:
-            raise self._error("an attribute needs a name and a type: @attribute height numeric")
+            raise self.error("an attribute needs a name and a type: @attribute height numeric")
         if name in self._names:
-            raise self._error(f"two attributes have the name {shown(name)}: rename one")
+            raise self.error(f"two attributes have the name {shown(name)}: rename one")
         self._names.add(name)
         if len(self._names) > MAX_COLUMNS:
-            raise self._error(f"a table may have {MAX_COLUMNS:,} attributes: write sparse rows as svmlight")
+            raise self.error(f"a table may have {MAX_COLUMNS:,} attributes: write sparse rows as svmlight")
         if kind.startswith(b"{"):
             values = [_text(quoted or plain) for quoted, plain, _ in CELL.findall(kind[1:].rpartition(b"}")[0])]
             self.attributes.append(Attribute(name, False, quoted_cell(values[0]), {*values} - {b""} == {b"0", b"1"}))
@@ -163,7 +161,7 @@ class _Header:
             self.attributes.append(Attribute(name, word in NUMBERS, b"0" if word in NUMBERS else b""))
         else:
             message = f"attribute {shown(name)} has the type {shown(word)}, which is not supported"
-            raise self._error(f"{message}: choose numeric, string, date or {{a, b, ...}}")
+            raise self.error(f"{message}: choose numeric, string, date or {{a, b, ...}}")
 
 
 def label_names(path: str | os.PathLike[str]) -> list[str]:

@@ -25,10 +25,10 @@ from perceptrons.data.table_reader import (
     locate_columns,
 )
 from perceptrons.engine.compiling import compiled, inlined, inner
-from perceptrons.engine.scan.bytes import BAD, CASE, MINUS, NO_POINT, OPEN, PLUS, ROOM, SPACE, TAB, Words, number
+from perceptrons.engine.scan.bytes import BAD, CASE, MINUS, NO_POINT, OPEN, PLUS, ROOM, SPACE, TAB, U1, Words, number
 from perceptrons.features.cells import CodedColumn, Contents, Roles, TextColumn
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.named_rows import local_names
+from perceptrons.features.columns import local_names
 from perceptrons.features.values import LARGEST, NOT_FINITE, NUMBER, Missing, shown, what_is_wrong
 
 MAX_RECORD_BYTES = 2**26  # bytes: quotes that are still open then were opened by mistake
@@ -81,33 +81,34 @@ def delimiter_of(piece: Piece, tabs: bool) -> str:
 
 
 def csv_pieces(
-    path: DataPath, tabs: bool, prompt: bool = False, encoding: str | None = None
+    path: DataPath, parts: Iterable[Piece], delimiter: str | None = None, *, tabs: bool = False
 ) -> Iterator[tuple[Piece, str]]:
     """Yield the pieces of a file and the delimiter of their cells; pieces are joined where a quoted cell continues.
 
     The first has a record at least, unless the file has none. The cut depends on the bytes alone. Quotes that are never
     closed are in the last piece, and an error behind it: nobody knows how much of what they swallow was meant.
+    delimiter: None: as the first line shows, where tabs is for files that usually have tabs.
     """
     pending: Piece | None = None
-    delimiter, has_record, is_open = "", False, False
-    for piece in pieces(path, prompt, encoding=encoding):
+    current, has_record, is_open = delimiter or "", False, False
+    for piece in parts:
         if pending is not None:
             piece = joined_pieces(pending, piece)
         pending, is_open, complete = None, False, piece.size
-        delimiter = delimiter if has_record else delimiter_of(piece, tabs)
+        current = current if has_record or delimiter else delimiter_of(piece, tabs)
         if not has_record or QUOTE in piece.content[: piece.size]:
-            records = records_of(piece, delimiter)
+            records = records_of(piece, current)
             is_open = records.whole < piece.size
             has_record = has_record or bool(records.cells.any())
             complete = records.whole if has_record else 0
         if complete < piece.size:
             pending = Piece(path, piece.content[complete:], piece.size - complete, piece.first and not complete)
         if complete:
-            yield piece._replace(size=complete), delimiter
+            yield piece._replace(size=complete), current
         if pending is not None and pending.size > MAX_RECORD_BYTES:
             break
     if pending is not None:
-        yield pending, delimiter
+        yield pending, current
     if is_open:
         raise DataFileError(path, f"{NOT_CLOSED}: what follows cannot be read")
 
@@ -143,7 +144,7 @@ def read_rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield line, from 1, and cells of the first record of a file and of those that begin on these lines."""
     begin, last = 1, max(lines)
-    for piece, delimiter in csv_pieces(path, tabs, encoding=encoding):
+    for piece, delimiter in csv_pieces(path, pieces(path, encoding=encoding), tabs=tabs):
         records = records_of(piece, delimiter)
         wanted = np.isin(records.lines + begin, lines)
         if begin == 1 and records.cells.any():
@@ -310,6 +311,7 @@ class Dialect(NamedTuple):
     names: list[str]  # of the columns
     line: int  # of the first record
     decimal: str = "."
+    first_row: tuple[int, int] = (0, 0)  # where the rows of the first piece begin, and on which line
 
 
 class CsvTable(TableFormat):
@@ -320,7 +322,8 @@ class CsvTable(TableFormat):
         self._forms: dict[DataPath, Dialect] = {}
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
-        for piece, delimiter in csv_pieces(path, self.format == "tsv", prompt, self.encoding):
+        parts = pieces(path, prompt, encoding=self.encoding)
+        for piece, delimiter in csv_pieces(path, parts, tabs=self.format == "tsv"):
             if piece.first:
                 self._forms[path] = Dialect(delimiter, False, [], 1)
             yield piece
@@ -340,7 +343,7 @@ class CsvTable(TableFormat):
             return None
         all_texts = Plan(Roles(None, [], [], form.names, []), form.names, form=form)
         rows = CsvRows(piece, all_texts, self.missing)
-        rows.read(*_first_row(piece, form))
+        rows.read(*(form.first_row if piece.first else (0, 0)))
         columns = rows.columns()
         if self.decimal is None and form.delimiter != "," and have_decimal_commas(columns):
             self.decimal = ","
@@ -379,7 +382,8 @@ class CsvTable(TableFormat):
                     raise DataFileError(piece.path, describe_decoding_error(error), line, place) from error
         check_width(Origin(piece.path, line), len(cells))
         names = header or self._names_without_header(len(cells), options, roles)
-        return Dialect(form.delimiter, header is not None, names, line)
+        first_row = (0, 0) if header is None else records.after(int(filled[0]))
+        return Dialect(form.delimiter, header is not None, names, line, first_row=first_row)
 
     def _names_without_header(self, width: int, options: ColumnOptions, roles: Roles | None) -> list[str]:
         known_names = options.names or self.names or []
@@ -394,7 +398,7 @@ class CsvTable(TableFormat):
         if plan is None or plan.roles is None:
             return self._no_cells(piece, plan)
         rows = CsvRows(piece, plan, self.missing)
-        return rows.cells(rows.read(*_first_row(piece, plan.form)))
+        return rows.cells(rows.read(*(plan.form.first_row if piece.first else (0, 0))))
 
     def _no_cells(self, piece: Piece, plan: Plan | None) -> Cells:
         """Return those of a piece before it is known what columns are: there is no row in it."""
@@ -408,14 +412,6 @@ class CsvTable(TableFormat):
         if records.whole < piece.size:
             bad.append(BadRecord(records.whole_lines, f"{NOT_CLOSED}: close it"))
         return empty_cells(records.n_lines, bad)
-
-
-def _first_row(piece: Piece, form: Dialect) -> tuple[int, int]:
-    """Return where the first row of a piece begins, and on which line: behind the header if there is one."""
-    if not (piece.first and form.header):
-        return 0, 0
-    records = records_of(piece, form.delimiter)
-    return records.after(int(np.argmax(records.cells > 0)))
 
 
 def holds_numbers(cells: TextColumn, form: Dialect, missing: Missing) -> bool:
@@ -487,9 +483,8 @@ class WhitespaceTable(CsvTable):
     """A table of cells between runs of spaces and tabs. A cell with blanks in it has quotes around it."""
 
     def pieces(self, path: DataPath, prompt: bool) -> Iterator[Piece]:
-        for piece in with_a_record(
-            piece_of(piece, _separate_by_tabs(piece)) for piece in pieces(path, prompt, encoding=self.encoding)
-        ):
+        parts = pieces(path, prompt, encoding=self.encoding)
+        for piece, _ in csv_pieces(path, (piece_of(part, _separate_by_tabs(part)) for part in parts), "\t"):
             if piece.first:
                 self._forms[path] = Dialect("\t", False, [], 1)
             yield piece
@@ -540,20 +535,6 @@ def quoted_cell(text: bytes) -> bytes:
 def piece_of(piece: Piece, content: np.ndarray) -> Piece:
     """Return the piece with another text, which ends with a newline."""
     return Piece(piece.path, np.concatenate([content, np.zeros(ROOM, np.uint8)]), len(content), piece.first)
-
-
-def with_a_record(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the pieces; the first ones are joined until they hold a record, by which the file is known."""
-    pending, has_record = None, False
-    for piece in pieces:
-        if pending is not None:
-            piece = joined_pieces(pending, piece)
-        has_record = has_record or bool(piece.content[: piece.size].tobytes().strip())
-        pending = None if has_record else piece
-        if has_record:
-            yield piece
-    if pending is not None:
-        yield pending
 
 
 # ---- the compiled scan
@@ -611,11 +592,10 @@ def is_word(content: np.ndarray, first: np.uint64, last: np.uint64, words: Words
 @inlined
 def missing_until(content: np.ndarray, first: np.uint64, quoted: bool, delimiter: int, words: Words) -> np.uint64:
     """Where the cell ends whose text begins at first, if that is a word for a missing value; 0 if it is not."""
-    one = np.uint64(1)
     p, last = first, first
     while content[p] != NEWLINE and content[p] != RETURN and content[p] != (QUOTE if quoted else delimiter):
-        p += one
-        last = last if is_blank(content[p - one]) else p
+        p += U1
+        last = last if is_blank(content[p - U1]) else p
     return last if is_word(content, first, last, words) else np.uint64(0)
 
 
@@ -625,25 +605,24 @@ def unquote(content: np.ndarray, p: np.uint64, end: np.uint64) -> tuple[np.uint6
 
     Changes content; returns where the text ends, the place behind the last quote, 0 if there is none, and the newlines.
     """
-    one = np.uint64(1)
-    p += one
+    p += U1
     last, newlines = p, 0
     while p < end:
         byte = content[p]
-        p += one
+        p += U1
         if byte == QUOTE:
             if content[p] != QUOTE:
                 return last, p, newlines
-            p += one
+            p += U1
         newlines += byte == NEWLINE
         content[last] = byte
-        last += one
+        last += U1
     return last, np.uint64(0), newlines
 
 
 @compiled
 def scan_rows(
-    content: np.ndarray, begin: int, n_bytes: int, line: int, delimiter: int, wanted: CellTargets,
+    content: np.ndarray, begin: int, n_bytes: int, line: int, delimiter: int, cell_targets: CellTargets,
     buffers: CellBuffers, row: int | np.uint64,
 ) -> tuple[np.int64, int, np.int64, int]:  # fmt: skip
     """Read the rows of content[begin:n_bytes], which ends with a newline and has ROOM bytes behind it.
@@ -652,18 +631,18 @@ def scan_rows(
     doubled. Returns the number of rows, of numbers left open, and the byte and the line of the first row that is not
     plain, or the end.
     """
-    one, p, end = np.uint64(1), np.uint64(begin), np.uint64(n_bytes)
+    p, end = np.uint64(begin), np.uint64(n_bytes)
     values, begins, ends, lines, opened = buffers  # once: each access by name would count references
-    targets, words, decimal_point = wanted
+    targets, words, decimal_point = cell_targets
     width, row, n_open = np.uint64(len(targets)), np.uint64(row), 0
     while p < end:
         start, start_line = p, line
         while is_blank(content[p]) and content[p] != delimiter:
-            p += one
+            p += U1
         if content[p] == NEWLINE or content[p] == RETURN:  # an empty line
-            if width == one and p > start:
+            if width == U1 and p > start:
                 return np.int64(row), n_open, np.int64(start), start_line
-            p += one + np.uint64(content[p] == RETURN and content[p + one] == NEWLINE and p + one < end)
+            p += U1 + np.uint64(content[p] == RETURN and content[p + U1] == NEWLINE and p + U1 < end)
             line += 1
             continue
         if row == np.uint64(len(lines)):
@@ -673,12 +652,12 @@ def scan_rows(
             target = targets[place]
             first = p
             while is_blank(content[p]) and content[p] != delimiter:
-                p += one
+                p += U1
             quoted = content[p] == QUOTE
             if target >= 0:
                 p += np.uint64(quoted)
                 while quoted and is_blank(content[p]):
-                    p += one
+                    p += U1
                 first = p
                 point = decimal_point if quoted or decimal_point != delimiter else NO_POINT
                 value, p, status = number(content, p, point)
@@ -696,13 +675,13 @@ def scan_rows(
                     n_open += 1
                 values[row, target] = value
                 while quoted and is_blank(content[p]):
-                    p += one
+                    p += U1
                 if quoted and content[p] != QUOTE:
                     plain = False
                     break
                 p += np.uint64(quoted)
             elif quoted:
-                first = p + one
+                first = p + U1
                 last, p, newlines = unquote(content, p, end)
                 if p == 0:
                     plain = False
@@ -712,28 +691,27 @@ def scan_rows(
                     begins[UNUSED - 1 - target, row], ends[UNUSED - 1 - target, row] = first, last
             else:
                 while content[p] != delimiter and content[p] != NEWLINE and content[p] != RETURN:
-                    p += one
+                    p += U1
                 if target < UNUSED:
                     begins[UNUSED - 1 - target, row], ends[UNUSED - 1 - target, row] = first, p
             while is_blank(content[p]) and content[p] != delimiter:
-                p += one
-            if place + one < width:
+                p += U1
+            if place + U1 < width:
                 if content[p] != delimiter:
                     plain = False
                     break
-                p += one
+                p += U1
         if not plain or not (content[p] == NEWLINE or content[p] == RETURN):
             return np.int64(row), was_open, np.int64(start), start_line
-        p += one + np.uint64(content[p] == RETURN and content[p + one] == NEWLINE and p + one < end)
+        p += U1 + np.uint64(content[p] == RETURN and content[p + U1] == NEWLINE and p + U1 < end)
         line += 1
-        row += one
+        row += U1
     return np.int64(row), n_open, np.int64(p), line
 
 
 @inlined
 def is_missing_number(content: np.ndarray, first: np.uint64, last: np.uint64) -> bool:
     """Is this nan, inf or infinity, with or without a sign?"""
-    one = np.uint64(1)
     first += np.uint64(first < last and (content[first] == PLUS or content[first] == MINUS))
     size = last - first
     if size != 3 and size != 8:
@@ -744,7 +722,7 @@ def is_missing_number(content: np.ndarray, first: np.uint64, last: np.uint64) ->
         byte = content[first] | CASE
         is_nan = is_nan and byte == NAN[k % 3]
         is_inf = is_inf and byte == INFINITY[k]
-        first += one
+        first += U1
     return is_nan or is_inf
 
 
@@ -756,13 +734,13 @@ def count_numbers(
 
     Missing are blank cells and the words. Other words for what is no finite number count as numbers.
     """
-    one, n_numbers, n_filled = np.uint64(1), 0, 0
+    n_numbers, n_filled = 0, 0
     for k in range(len(begins)):
         first, last = np.uint64(begins[k]), np.uint64(ends[k])
         while first < last and is_space(content[first]):
-            first += one
-        while first < last and (is_space(content[last - one]) or content[last - one] in (NEWLINE, RETURN)):
-            last -= one
+            first += U1
+        while first < last and (is_space(content[last - U1]) or content[last - U1] in (NEWLINE, RETURN)):
+            last -= U1
         if first < last and not is_word(content, first, last, words):
             _, p, status = number(content, first, decimal_point)
             n_filled += 1
@@ -787,7 +765,7 @@ def scan_records(
     Changes places. Returns the number of records and lines, and the byte and the line where a last record begins whose
     quotes stay open, if there is one, else where the text ends. That record does not count, but its lines do.
     """
-    one, p, end = np.uint64(1), np.uint64(0), np.uint64(n_bytes)
+    p, end = np.uint64(0), np.uint64(n_bytes)
     begins, lines, cells = places  # once: each access by name would count references
     n, line = np.uint64(0), 0
     while p < end:
@@ -796,13 +774,13 @@ def scan_records(
         while more:
             count += 1
             while content[p] != delimiter and (content[p] == SPACE or content[p] == TAB):
-                p += one
+                p += U1
             if content[p] == QUOTE:
                 blank, closed = False, False
-                p += one
+                p += U1
                 while p < end and not closed:
                     byte = content[p]
-                    p += one
+                    p += U1
                     line += byte == NEWLINE
                     if byte == QUOTE:
                         closed = p == end or content[p] != QUOTE
@@ -812,16 +790,16 @@ def scan_records(
             byte = content[p]
             while byte != delimiter and byte != NEWLINE and byte != RETURN:
                 blank = blank and byte in (SPACE, TAB)
-                p += one
+                p += U1
                 byte = content[p]
             more = byte == delimiter
             blank = blank and not more
             p += np.uint64(more)
         if p > begin:
             begins[n], lines[n], cells[n] = begin, begin_line, 0 if blank else count
-            n += one
+            n += U1
         p += np.uint64(content[p] == RETURN)
         if p < end and content[p] == NEWLINE:
-            p += one
+            p += U1
         line += 1
     return np.int64(n), line, np.int64(end), line

@@ -15,25 +15,21 @@ from math import lgamma, log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from perceptrons.data.csv import read_rows
 from perceptrons.data.labels import as_labels, joined_label_sets, target_of
 from perceptrons.data.source import BOM, decoded_from, opened
 from perceptrons.data.table import Block, DataPath, HasPlaces, concatenate_rows, joined
-from perceptrons.data.table_reader import TableReader, UnpreparedRows
+from perceptrons.data.table_reader import KIND_ROWS, TableReader, UnpreparedRows
 from perceptrons.data.text import LABEL, Folder
 from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.engine.training.labels import Target
 from perceptrons.engine.training.matrices import widened
+from perceptrons.engine.wording import count
 from perceptrons.features.cells import CodedColumn, Contents, ListColumn, TextColumn, record_keys
-from perceptrons.features.preparation import (
-    SOME,
-    ColumnFacts,
-    ColumnKinds,
-    InvalidCell,
-    infer_facts,
-    seconds_of,
-)
+from perceptrons.features.inference import SOME, ColumnFacts, ColumnKinds, infer_facts
+from perceptrons.features.preparation import InvalidCell, seconds_of
 from perceptrons.features.values import Recipe, shown
 
 if TYPE_CHECKING:
@@ -124,6 +120,7 @@ def _separates(values: np.ndarray, labels: np.ndarray, n_labels: int) -> bool:
 
 
 BINS = 8  # of histograms
+KIND_NAMES = {"yes/no": "yes or no", "identifier": "an identifier", "empty": "an empty column", "text": "text"}
 
 
 class Column(NamedTuple):
@@ -185,6 +182,63 @@ class DataSummary(NamedTuple):
         pairs = np.unique(np.stack([self.equal, self.labels]), axis=1)[0]
         groups, times = np.unique(pairs, return_counts=True)
         return np.flatnonzero(np.isin(self.equal, groups[times > 1]))
+
+    def best_accuracy(self) -> float:
+        """Return the best accuracy that any function of the features can have on these rows."""
+        pairs, times = np.unique(np.stack([self.equal, self.labels]), axis=1, return_counts=True)
+        best = np.zeros(self.equal.max() + 1, np.int64)
+        np.maximum.at(best, pairs[0], times)
+        return float(best.sum() / self.n)
+
+    def largest_values(self) -> list[tuple[float, str]]:
+        """Return the largest absolute value of each column of numbers that is learned from, without zeros."""
+        numbers = [column.facts for column in self.columns or () if column.used and column.facts.low is not None]
+        sizes = ((max(abs(facts.low or 0), abs(facts.high or 0)), facts.name) for facts in numbers)
+        return [(size, name) for size, name in sizes if size > 0]
+
+    def feature_counts(self) -> dict[str, Any] | None:
+        """Return how many features there are and how many an example has, for JSON; None for a table."""
+        X = self.X
+        if X is None:
+            return None
+        is_sparse = sp.issparse(X)
+        each = np.diff(X.indptr) if is_sparse else np.count_nonzero(X, axis=1)
+        occurring = np.count_nonzero(np.bincount(X.indices, minlength=X.shape[1]) if is_sparse else X.any(axis=0))
+        return {
+            "features": X.shape[1], "occurring": int(occurring), "nonzeros_mean": float(each.mean()),
+            "nonzeros_least": int(each.min()), "nonzeros_most": int(each.max()), "empty": int((each == 0).sum()),
+        }  # fmt: skip
+
+    def misfits(self) -> list[str]:
+        """Return what is to be said of columns whose type in the first rows is not that of all rows."""
+        n_invalid_of = Counter(value.column for value in self.invalid)
+        first = {value.column: value for value in reversed(self.invalid)}
+        misfit = "not fit the type that train infers from the first rows. The first:"
+        messages = [
+            f"column {name!r}: {count(n, 'value does', 'values do')} {misfit} {first[name].message}"
+            for name, n in n_invalid_of.items()
+        ]
+        for column in self.columns or ():
+            if column.changes and column.facts.name not in n_invalid_of:
+                first_rows, all_rows = (KIND_NAMES.get(kind, f"a {kind}") for kind in (column.kind, column.facts.kind))
+                difference = (
+                    f"looks like {first_rows} in the first {KIND_ROWS:,} rows, from which train infers its type"
+                )
+                messages.append(f"column {column.facts.name!r} {difference}, but like {all_rows} in all rows")
+        return messages
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "examples": self.n,
+            "more_examples": self.more,
+            "columns": None if self.columns is None else [column.to_dict() for column in self.columns],
+            "features": self.feature_counts(),
+            "classes": [{"class": label, "examples": n, "share": n / self.n} for label, n in self.class_counts()],
+            "duplicates": self.duplicates(),
+            "contradictions": len(self.contradicting()),
+            "leaks": [{**leak._asdict(), "what": leak.in_words()} for leak in self.leaks],
+        }
 
 
 def look(reader: "Reader", at_most: int, text_labels: bool = False) -> DataSummary | None:
@@ -255,7 +309,10 @@ def _summarize_table(parts: list[Contents], decided: ColumnKinds, labels: CodedC
     columns += [_describe_lists(name, contents) for name in keys if name not in kinds]
     columns += [_describe_texts(name, [part.texts[k] for part in parts], decided) for k, name in enumerate(roles.texts)]
     if roles.label is not None:
-        columns.append(_describe_labels(roles.label, labels))
+        counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
+        frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
+        label_facts = ColumnFacts(roles.label, "label", n, 0, len(labels.distinct))
+        columns.append(Column(label_facts, "label", False, [n for _, n in frequent], frequent[:SOME]))
     if decided.names:
         order = {name: place for place, name in enumerate(decided.names)}
         columns.sort(key=lambda column: order[column.facts.name])
@@ -319,13 +376,6 @@ def _describe_texts(name: str, texts: list[TextColumn], decided: ColumnKinds) ->
     missing = sum(times[text] for text in times if text.lower() in none)
     distinct = sum(text.lower() not in none for text in times)
     return Column(ColumnFacts(name, "text", n, missing, distinct), "text", True, [], [])
-
-
-def _describe_labels(name: str, labels: CodedColumn) -> Column:
-    counts = np.bincount(labels.codes, minlength=len(labels.distinct)).tolist()
-    frequent = Counter(dict(zip(labels.distinct, counts, strict=True))).most_common(BINS)
-    facts = ColumnFacts(name, "label", len(labels.codes), 0, len(labels.distinct))
-    return Column(facts, "label", False, [n for _, n in frequent], frequent[:SOME])
 
 
 def _histogram(values: np.ndarray) -> list[int]:

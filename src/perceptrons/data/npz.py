@@ -51,7 +51,10 @@ class ArrayReader(Reader):
             yield block, []
 
     def _read_arrays(self, path: DataPath) -> Block:
-        X, y = _memory_arrays(path) if isinstance(path, InMemory) else _file_arrays(path, self.options.part)
+        X, y = path.examples if isinstance(path, InMemory) else _file_arrays(path, self.options.part)
+        X = sound_csr(X) if sp.issparse(X) else np.asarray(X)
+        y = y if y is None or sp.issparse(y) else np.asarray(y)
+        y = y.astype(str) if y is not None and y.dtype.kind == "O" else y
         if y is None and self.need_labels:
             message = "there is no array of labels: save it as y next to X"
             if sp.issparse(X):
@@ -105,14 +108,6 @@ class ArrayReader(Reader):
         return codes, labels
 
 
-def _memory_arrays(path: InMemory) -> tuple[Any, np.ndarray | None]:
-    """Return a pair of arrays in memory."""
-    X, y = path.examples
-    X = sound_csr(X) if sp.issparse(X) else np.asarray(X)
-    y = y if y is None or sp.issparse(y) else np.asarray(y)
-    return X, y.astype(str) if y is not None and y.dtype.kind == "O" else y
-
-
 def _file_arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
     assert isinstance(path, Path)
     with path.open("rb") as file:  # a file that cannot be opened is an OSError, all else below is about its contents
@@ -121,7 +116,7 @@ def _file_arrays(path: DataPath, part: str) -> tuple[Any, np.ndarray | None]:
                 names = {name.lower(): name for name in archive.files}
                 if {"format", "indptr", "shape"} <= names.keys():
                     file.seek(0)
-                    return sound_csr(sp.load_npz(file)), None
+                    return sp.load_npz(file), None
                 x, y = _names(names, part)
                 if x is None:
                     names_there = ", ".join(archive.files) or "nothing"

@@ -25,11 +25,11 @@ from perceptrons.data.table import (
     joined,
     n_bytes,
 )
-from perceptrons.engine.streaming.threads import ahead, in_order
+from perceptrons.engine.streaming.threads import in_order, prefetched
 from perceptrons.engine.training.memory import memory
 from perceptrons.features import Columns
-from perceptrons.features.from_memory import check_recipe
-from perceptrons.features.named_rows import local_names
+from perceptrons.features.columns import local_names
+from perceptrons.features.rows import check_recipe
 from perceptrons.features.values import LearnedState, Recipe
 
 MAX_COLUMNS = 2**26 + 1  # of rows of numbered features
@@ -138,11 +138,11 @@ class Reader:
     # ---- blocks
 
     def __iter__(self) -> Iterator[Block]:
-        return ahead(self._blocks())
+        return prefetched(self._blocks())
 
     def with_skipped(self) -> Iterator[Outcome]:
         """Return the blocks, each with the records that were skipped; the block is None if all were skipped."""
-        return ahead(self._resumed())
+        return prefetched(self._resumed())
 
     def _blocks(self) -> Generator[Block, None, None]:
         with closing(self._resumed()) as outcomes:

@@ -178,23 +178,18 @@ class RecordTable(RecordFormat):
         return piece.size
 
 
-def is_lazy(frame: object) -> bool:
-    """Return whether it is a LazyFrame of polars, whose rows are still to be computed."""
-    return hasattr(frame, "collect_schema") and hasattr(frame, "collect")
-
-
 def _batches(frame: Any) -> Iterator[Any]:
-    """Yield a frame as it is, and a LazyFrame in batches if its version of polars can."""
-    if not is_lazy(frame):
+    """Yield a frame as it is, and a LazyFrame of polars in batches if its version can."""
+    if not (hasattr(frame, "collect_schema") and hasattr(frame, "collect")):
         yield frame
-    elif hasattr(frame, "collect_batches"):
+    elif not hasattr(frame, "collect_batches"):
+        yield frame.collect()
+    else:
         batch = None
         for batch in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
             yield batch
         if batch is None:
             yield frame.head(0).collect()
-    else:
-        yield frame.collect()
 
 
 class FrameTable(ColumnFormat):

@@ -72,7 +72,10 @@ def detect_format(paths: Inputs, encoding: str | None) -> tuple[str, Inputs]:
     content, paths = first_bytes(paths, encoding)
     format = format_of(content)
     if format is None:
-        raise _unknown_format(paths[0], why_none(content))
+        reason = "neither its name nor its content tells the format:" if content.strip() else "the file is empty:"
+        if content.startswith(UTF_16):
+            reason = "it looks like text in UTF-16: give --encoding utf-16, or"
+        raise _unknown_format(paths[0], reason)
     return format, paths
 
 
@@ -142,13 +145,14 @@ def format_of(content: bytes) -> str | None:
     magic = _by_magic(content)
     if magic is not None or b"\0" in content:
         return magic
-    text = content.removeprefix(BOM).decode("utf-8", "replace")
-    lines = [line for line in _complete_lines(text, len(content) >= LOOK).splitlines() if line.strip()]
+    text, is_cut = content.removeprefix(BOM).decode("utf-8", "replace"), len(content) >= LOOK
+    complete = text[: text.rfind("\n") + 1] or text.rpartition(" ")[0] or text if is_cut else text
+    lines = [line for line in complete.splitlines() if line.strip()]
     if not lines:
         return None
     if ARFF.match(text):
         return "arff"
-    if _is_json(lines[0], cut=len(lines) == 1 and len(content) >= LOOK):
+    if _is_json(lines[0], cut=is_cut and len(lines) == 1):
         return "jsonl"
     if lines[0].lstrip().startswith("__label__"):
         return "text"
@@ -165,18 +169,6 @@ def format_of(content: bytes) -> str | None:
     if _same_width(lines, ",") or _same_width(lines, ";"):
         return "csv"
     return "whitespace" if _is_table(lines) else None
-
-
-def why_none(content: bytes) -> str:
-    """Return why a file that begins with these bytes has no format."""
-    if content.startswith(UTF_16):
-        return "it looks like text in UTF-16: give --encoding utf-16, or"
-    return "neither its name nor its content tells the format:" if content.strip() else "the file is empty:"
-
-
-def _complete_lines(text: str, cut: bool) -> str:
-    """Return the lines that are there whole, or the whole words of the only one."""
-    return text[: text.rfind("\n") + 1] or text.rpartition(" ")[0] or text if cut else text
 
 
 def _by_magic(content: bytes) -> str | None:

@@ -1,8 +1,9 @@
 """Splits data into training, validation and test sets, or folds: stratified by class, by whole groups, or by time."""
 
 import warnings
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -18,6 +19,7 @@ from perceptrons.engine.streaming.cache import ArrayFile, Cache
 from perceptrons.engine.training.epochs import hold_out
 from perceptrons.engine.training.labels import Target, read_target
 from perceptrons.engine.training.matrices import row_bytes, sound_csr, widened
+from perceptrons.engine.wording import count, in_percent, short
 
 if TYPE_CHECKING:
     from perceptrons.data.reader import Reader
@@ -26,6 +28,9 @@ SplitMethod = Literal["stratified", "grouped", "time"]
 SPLITS = get_args(SplitMethod)
 SEED_OFFSETS = {"dev": 0, "test": 1}  # so that the two parts are drawn independently
 MIN_TESTED_PER_CLASS = 2  # on average; a smaller test set measures nothing
+HELD_OUT_SHARE = 0.2  # of the examples, by default
+MAX_MISSED_SHARE = 0.02  # a test set that misses its share by more is worth a warning
+MIN_TESTED = 10  # examples of a class; with fewer its score is uncertain
 
 Folds = list[tuple[np.ndarray, np.ndarray]]  # rows to train on, rows to test on
 
@@ -129,11 +134,16 @@ def parts_of(
         if share:
             remaining, rows = _split_off(remaining, y, groups, keys, split, share * n, name, [seed, SEED_OFFSETS[name]])
             held_out[name] = Part(X, y, rows)
+    how = {
+        "time": "in the order given, the last ones held out",
+        "grouped": f"by whole groups, seed {seed}",
+        "stratified": f"stratified by class, seed {seed}" if is_single(y) else f"at random, seed {seed}",
+    }
     return Parts(
         Part(X, y, remaining) if held_out else Part(X, y),
         held_out["dev"] if "dev" in held_out else Part(*dev),
         held_out["test"] if "test" in held_out else None if shares["test"] == 0 else Part(*test),
-        _describe_split(split, y, seed) if held_out else "as given",
+        how[split] if held_out else "as given",
     )
 
 
@@ -174,14 +184,6 @@ def _split_off(
         raise ValueError(f"{message}: check the labels.")
     stay, go = hold_out(codes, None, size / len(rows), *seed, keys=keys[rows])
     return rows[stay], rows[go]
-
-
-def _describe_split(split: str, y: Any, seed: int) -> str:
-    if split == "time":
-        return "in the order given, the last ones held out"
-    if split == "grouped":
-        return f"by whole groups, seed {seed}"
-    return f"stratified by class, seed {seed}" if is_single(y) else f"at random, seed {seed}"
 
 
 def folds_of(y: Any, k: int, groups: Any = None, seed: int = 0) -> Folds:
@@ -373,6 +375,104 @@ class Split(NamedTuple):
     test: Table | None
     description: str
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """The way to hold out a test set of examples that are read whole.
+
+    share: None means the usual share, or no test set if that would be too small for the number of classes.
+    """
+
+    share: float | None
+    seed: int
+    time_order: bool = False
+    groups: np.ndarray | None = None
+
+    def share_of(self, y: Any) -> float:
+        """Return the share to hold out of examples with these labels."""
+        if self.share is not None:
+            return self.share
+        by_class = not self.time_order and self.groups is None
+        return 0.0 if by_class and is_too_small(y, HELD_OUT_SHARE) else HELD_OUT_SHARE
+
+    def test_rows(self, X: Any, y: Any, keys: np.ndarray | None) -> np.ndarray:
+        """Return which examples are the test set; none if there are too few. keys: see `parts_of`."""
+        share = self.share_of(y)
+        split: SplitMethod | None = "time" if self.time_order else None
+        with suppress(ValueError):  # too few examples; `recipe` and `compare` say why
+            parts = parts_of(
+                X, y, dev=(y, y), test=share, split=split, groups=self.groups, keys=keys, random_state=self.seed
+            )
+            if parts.test is not None and parts.test.rows is not None:
+                return parts.test.rows
+        return np.arange(0)
+
+    def apply_to(self, reader: "Reader") -> None:
+        """Let a reader that reads all examples measure features on those outside the test set."""
+        reader.keyed, reader.learn_from = True, self._rows_to_learn_from
+
+    def _rows_to_learn_from(self, blocks: list[Block]) -> list[np.ndarray]:
+        several = blocks[0].several  # examples are then split whatever their labels are
+        y = np.concatenate([np.zeros(block.X.shape[0]) if several else block.y for block in blocks])
+        keys = np.concatenate([np.asarray(block.keys) for block in blocks])
+        learned = np.ones(len(y), bool)
+        learned[self.test_rows(keys, y, keys)] = False
+        return np.split(learned, np.cumsum([block.X.shape[0] for block in blocks])[:-1])
+
+    def split(self, table: Table, instead: str) -> Split:
+        """Split a table into a training and a test set, with a sentence about both.
+
+        instead: as for `test_set_warnings`.
+        """
+        n = table.X.shape[0]
+        y = np.zeros(n) if table.several else table.y
+        rows = self.test_rows(table.X, y, table.keys)
+        if self.share == 0:
+            return Split(table, None, f"All {n:,} for training, none held out")
+        if not len(rows):
+            too_few = f"too few to hold out {in_percent(self.share or HELD_OUT_SHARE, 0)} for testing"
+            return Split(table, None, f"All {n:,} for training: {too_few}")
+        method = f"{'at random' if table.several else 'stratified'}, seed {self.seed}"
+        if self.time_order:
+            method = "the last ones"
+        learned = np.setdiff1d(np.arange(n), rows)
+        tested = f"{len(rows):,} held out for testing ({in_percent(len(rows) / n)}, {method})"
+        n_tested_of = {} if table.several else count_by_class(y[rows], y)
+        share = HELD_OUT_SHARE if self.share is None else self.share
+        warnings = test_set_warnings(share, len(rows), n, n_tested_of, instead)
+        description = f"{len(learned):,} for training; {tested}"
+        return Split(table.part(learned), table.part(rows), description, tuple(warnings))
+
+
+def has_enough_for_folds(y: Any, n_folds: int) -> bool:
+    """Return whether every training part of the folds has two classes."""
+    counts = np.sort(np.unique(np.asarray(y), return_counts=True)[1])
+    return len(counts) > 1 and counts[-1] >= n_folds and counts[-2] > 1
+
+
+def count_by_class(y: Any, classes: Any) -> dict[Any, int]:
+    """Return how many of these labels each class has."""
+    n_of = Counter(np.asarray(y).tolist())
+    return {label: n_of[label] for label in np.unique(np.asarray(classes)).tolist()}
+
+
+def test_set_warnings(share: float, n_tested: int, n: int, n_tested_of: Mapping[Any, int], instead: str) -> list[str]:
+    """Return what makes a test set a poor one.
+
+    share: that was to be held out of n examples. n_tested_of: the number of test examples of every class. instead: what
+    else to do.
+    """
+    warnings = []
+    if abs(n_tested / n - share) > MAX_MISSED_SHARE:
+        warnings.append(f"The test set has {in_percent(n_tested / n)} of the examples instead of {in_percent(share)}.")
+    rare_classes = [label for label, tested in n_tested_of.items() if tested < MIN_TESTED]
+    if rare_classes:
+        least = min(rare_classes, key=n_tested_of.__getitem__)
+        classes = f"{count(len(rare_classes), 'class has', 'classes have')} fewer than {MIN_TESTED} test examples"
+        example = f"{short(str(least), 20)} has {n_tested_of[least]:,}"
+        warnings.append(f"{classes} ({example}), so the test score is uncertain: {instead}.")
+    return warnings
 
 
 class ByHash(NamedTuple):

@@ -17,7 +17,7 @@ from perceptrons.data.reader import Reader, bad_records, read_labels
 from perceptrons.data.source import Inputs, Piece
 from perceptrons.data.table import ParsedPiece, describe_decoding_error
 from perceptrons.engine.compiling import compiled, inlined
-from perceptrons.engine.scan.bytes import BAD, OPEN, ZERO, is_digit, leading_digits, load, number, value_of_digits
+from perceptrons.engine.scan.bytes import BAD, OPEN, U1, ZERO, is_digit, leading_digits, load, number, value_of_digits
 from perceptrons.engine.training.matrices import widened
 from perceptrons.features.cells import CodedColumn
 from perceptrons.features.values import LARGEST, NUMBER, Recipe, is_label, shown, what_is_wrong
@@ -59,8 +59,7 @@ KINDS[[NEWLINE, HASH]] = END
 @inlined
 def is_query(content: np.ndarray, p: np.uint64) -> bool:
     """Return whether a query id begins here, which ranking needs and classification does not."""
-    one = np.uint64(1)
-    q, i, d, colon = content[p], content[p + one], content[p + one + one], content[p + np.uint64(3)]
+    q, i, d, colon = content[p], content[p + U1], content[p + U1 + U1], content[p + np.uint64(3)]
     return q == 113 and i == 105 and d == 100 and colon == COLON
 
 
@@ -73,7 +72,7 @@ def scan_svmlight(
     Changes the buffers. Returns the numbers of lines, rows, values, bad lines and values left open. The first is -1 if
     an index needs more bits than columns have.
     """
-    one, end, p = np.uint64(1), np.uint64(n_bytes), np.uint64(0)
+    end, p = np.uint64(n_bytes), np.uint64(0)
     n_lines, rows, n, n_bad, n_open = 0, np.uint64(0), np.uint64(0), 0, 0
     narrow = buffers.columns.itemsize == 4
     values, columns, starts, labels, lines, bad, opened = buffers  # once: each access by name would count references
@@ -81,24 +80,24 @@ def scan_svmlight(
     while p < end:
         begin, is_valid, n_before, n_open_before = p, True, n, n_open
         while KINDS[content[p]] == SPACE:
-            p += one
+            p += U1
         label, has_label = p, True
         while KINDS[content[p]] == WORD:
             has_label = has_label and content[p] != COLON
-            p += one
+            p += U1
         if not has_label:
             p = label
         label_end = p
         while is_valid:
             while KINDS[content[p]] == SPACE:
-                p += one
+                p += U1
             if not is_digit(content[p]):  # one question for most words
                 if KINDS[content[p]] == END:
                     break
                 if not is_query(content, p):
                     is_valid = False
                 while KINDS[content[p]] == WORD:
-                    p += one
+                    p += U1
                 continue
             word = load(content, p)
             width = leading_digits(word)
@@ -106,14 +105,14 @@ def scan_svmlight(
             p += width
             while is_digit(content[p]):
                 index = index * np.uint64(10) + np.uint64(content[p] - ZERO)
-                width += one
-                p += one
+                width += U1
+                p += U1
             if width == 0 or width > MAX_INDEX_DIGITS or index > np.uint64(MAX_INT64) or content[p] != COLON:
                 is_valid = False
                 break
             if narrow and index >> np.uint64(31) != 0:
                 return -1, np.int64(0), np.int64(0), 0, 0
-            p += one
+            p += U1
             value_begin = p
             value, p, status = number(content, p)
             if status == BAD or KINDS[content[p]] == WORD or not abs(value) <= LARGEST:
@@ -123,18 +122,18 @@ def scan_svmlight(
                 opened[n_open, 0], opened[n_open, 1], opened[n_open, 2] = n, value_begin, p
                 n_open += 1
             values[n], columns[n] = value, np.int64(index)
-            n += one
+            n += U1
         while content[p] != NEWLINE:
-            p += one
+            p += U1
         if not is_valid:
             n, n_open = n_before, n_open_before
             bad[n_bad, 0], bad[n_bad, 1], bad[n_bad, 2] = n_lines, begin, p
             n_bad += 1
         elif label_end > label or not has_label:
             labels[rows, 0], labels[rows, 1], lines[rows] = label, label_end, n_lines
-            rows += one
+            rows += U1
             starts[rows] = n
-        p += one
+        p += U1
         n_lines += 1
     return n_lines, np.int64(rows), np.int64(n), n_bad, n_open
 

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.engine.training.inputs import as_configured
 from perceptrons.features import HashedText
 from perceptrons.features.column_options import ColumnOptions
-from perceptrons.features.from_memory import given_rows
-from perceptrons.features.preparation import check_powers
+from perceptrons.features.inference import check_powers
+from perceptrons.features.rows import rows_of_examples
 
 Names = str | list[str] | None
 
@@ -129,7 +129,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
                 f"X has {table.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} "
                 "features as input."
             )
-        return self._in_output_form(given_rows(table, self.source_, self.columns_))
+        return self._in_output_form(rows_of_examples(table, self.source_, self.columns_))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the features; for hashed features, the names in each column, the most frequent first."""

@@ -25,17 +25,17 @@ from perceptrons.features import Columns, HashedText
 from perceptrons.features.cells import NEVER, CodedColumn, Contents, RecordSchema, Roles, record_keys
 from perceptrons.features.column_options import ColumnOptions, ModelColumns
 from perceptrons.features.column_options import listed as as_list
-from perceptrons.features.preparation import (
+from perceptrons.features.columns import TermWeights
+from perceptrons.features.inference import (
     ColumnFacts,
     ColumnKinds,
-    Preparation,
     infer_facts,
     measure_preparation,
     preparation_without_data,
     select_columns,
 )
-from perceptrons.features.rows import RowBuilder, TableRows, unnamed_keys
-from perceptrons.features.term_weights import Occurrences, TermWeights
+from perceptrons.features.preparation import Preparation
+from perceptrons.features.rows import RowBuilder, TablePlan, TableRows, unnamed_keys
 from perceptrons.features.values import Recipe, did_you_mean, is_label, listed, no_label, shown
 
 TABLE_FORMATS = {
@@ -713,7 +713,8 @@ class TableReader(Reader):
         if preparation.hash_bits and self._given_bits is None and not self.hash_bits and self._given_columns is None:
             self._hash(preparation.hash_bits)
         self._preparation = preparation
-        self._builder = RowBuilder(preparation, self._roles, self.columns, self._text, self._options.prefix)
+        plan = TablePlan(self._roles, preparation, self._text, self._options.prefix)
+        self._builder = RowBuilder(plan, self.columns)
 
     def _hash(self, bits: int) -> None:
         self.hash_bits = bits
@@ -795,13 +796,13 @@ class TableReader(Reader):
         """Measure the weights of words. learned: which rows of each block are learned from."""
         assert self.columns is not None
         assert self._roles is not None
-        occurrences = (
-            Occurrences(rows.words.starts, rows.word_columns.columns[rows.words.numbers], is_counted)
+        texts = (
+            (rows.words, rows.word_columns, is_counted)
             for rows, is_counted in zip(located, learned, strict=True)
             if rows.words is not None and rows.word_columns is not None
         )
         n_others = preparation.n_beside_texts(self._roles.categories)
-        weights = TermWeights.measured(occurrences, self.columns.n_columns, n_others)
+        weights = TermWeights.measure(texts, self.columns.n_columns, n_others)
         self._prepare(replace(preparation, term_weights=weights, weigh_terms=False))
 
 

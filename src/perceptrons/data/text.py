@@ -35,7 +35,7 @@ from perceptrons.engine.scan.bytes import ROOM, load, not_utf8, trailing_zeros
 from perceptrons.engine.wording import count
 from perceptrons.features import HashedText
 from perceptrons.features.cells import CodedColumn, TextColumn
-from perceptrons.features.named_rows import assemble
+from perceptrons.features.columns import assemble
 from perceptrons.features.values import Recipe
 
 # ---- the compiled scan

@@ -48,7 +48,7 @@ from perceptrons.engine.scan.interactions import (
 from perceptrons.engine.training.labels import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
-from perceptrons.features.named_rows import NamedRows, Names, assemble, local_names
+from perceptrons.features.columns import NamedRows, Names, assemble, local_names
 from perceptrons.features.values import NOT_FINITE, Recipe, shown
 
 MAX_FEATURES_PER_ROW = 2**20  # features that interactions may make of one line

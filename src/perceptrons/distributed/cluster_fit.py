@@ -36,13 +36,13 @@ from perceptrons.distributed.mixing_theorem import bound_of_run
 from perceptrons.distributed.shards import PreparedModel, Shards
 from perceptrons.engine.streaming.resuming import MIXINGS, Mixing, check_mixed_place
 from perceptrons.engine.training.base import has_learned, learner_of, set_learner, unchanged_on_error
-from perceptrons.engine.training.epochs import AT_REST, Counts, Outcome, Trainee, new_row
+from perceptrons.engine.training.epochs import FINAL_STOP_REASONS, Counts, Outcome, Trainee, new_row
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.weights import Weights
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile.checkpoint import Checkpoint
 from perceptrons.sequence import SequencePerceptron
-from perceptrons.sequence.choices import check_choices
+from perceptrons.sequence.estimator import check_choices
 from perceptrons.sequence.phrases import PhraseCounts
 
 MAX_SUMMANDS = 8  # changes that one task adds up; more shards make a tree of tasks
@@ -228,7 +228,7 @@ class MixedFit(Trainee):
         epochs_left = int(self.epochs or model.max_iter) - len(self.earlier)
         plan = model._plan()._replace(max_iter=max(1, epochs_left))
         plan = plan if self.epochs is None else plan._replace(tol=None)
-        if not (self.is_over and (model.stop_reason_ in AT_REST or epochs_left < 1)):
+        if not (self.is_over and (model.stop_reason_ in FINAL_STOP_REASONS or epochs_left < 1)):
             holds_out = bool(model.early_stopping)
             try:
                 model._run(self, self.data.n, None, holds_out, plan=plan, orders=False, outcome=self.outcome)
@@ -251,7 +251,7 @@ class MixedFit(Trainee):
         if hasattr(model, "source_") and history:  # as after fit_stream
             model.progress_ = [(history[0]["examples"], history[0]["mistakes"])]
         if self.checkpoint is not None and history:
-            self._save(self.outcome, is_done=reason in (*AT_REST, "max_iter", "tol"), is_counted=True)
+            self._save(self.outcome, is_done=reason in (*FINAL_STOP_REASONS, "max_iter", "tol"), is_counted=True)
 
     def _describe_run(self) -> None:
         model = self.estimator

@@ -21,7 +21,7 @@ import numpy as np
 from perceptrons.engine.passes.average import find_moved
 from perceptrons.engine.training.epochs import Counts
 from perceptrons.engine.training.weights import NEW_STATE, Weights
-from perceptrons.sequence.chain_weights import ChainWeights, runs
+from perceptrons.sequence.learner import ChainWeights, runs
 
 AnyWeights = Weights | ChainWeights
 RandomState = dict[str, Any]  # of a NumPy bit generator
@@ -57,7 +57,7 @@ def view(weights: AnyWeights) -> WeightView:
     if isinstance(weights, ChainWeights):
         t, (features, labels, w, late) = weights.t, weights.entries()
         rows = features * weights.n_labels + labels
-        return WeightView(rows, w[:, None], late[:, None], weights.arcs, weights.late_arcs, t, t, np.ones(1))
+        return WeightView(rows, w[:, None], late[:, None], weights.arcs, weights.lazy_sum_arcs, t, t, np.ones(1))
     d, arrays = weights.n_features, weights.arrays
     w, late, state = arrays["w"][:, :d].T, arrays["lazy_sum_w"][:, :d].T, arrays["state"]
     return WeightView(

@@ -458,7 +458,7 @@ def reopen_shards(client: Any, model: Perceptron, X: Any, y: Any, reading: dict[
         is_known = np.isin(facts.classes, learner.classes).all() and width <= learner.n_features
         if not is_known or (facts.fingerprint is None and width != learner.n_features):
             raise ValueError("These are not the data that the model was fitted on: the classes or features differ.")
-        method = method_of(model, learner, learner.classes, stream=False)
+        method = method_of(model, learner.spread, learner.classes, stream=False)
         setup = LinearSetup(_without_weights(learner), learner.n_features, learner.dtype, method, None, 0.0, False)
         data.prepare(setup, mappings)
     return data
@@ -537,7 +537,7 @@ def _prepare_model(
     learner = learner_of(estimator)
     learner.weights.drop_record()
     learner.weights.count_all_alike()  # models are averaged by the examples that they have seen
-    method = method_of(estimator, learner, target.classes, stream=False)
+    method = method_of(estimator, learner.spread, target.classes, stream=False)
     if is_warm and are_from_files:
         d = max(d, learner.n_features)
     elif is_warm and d != learner.n_features:

@@ -21,18 +21,27 @@ from perceptrons.distributed.shards import (
     read_partitions,
     refuse_options,
 )
-from perceptrons.engine.passes.chain import ChainRule, Limits
+from perceptrons.engine.passes.chain import ChainRule
 from perceptrons.engine.rows import Sparse
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.epochs import Counts, hold_out, visiting_order
 from perceptrons.engine.training.labels import Target, check_named, merge, read_classes
 from perceptrons.sequence import SequencePerceptron
 from perceptrons.sequence.allowed import check_allowed
-from perceptrons.sequence.chain_weights import ChainWeights
-from perceptrons.sequence.choices import check_unchanged
-from perceptrons.sequence.learner import ChainFit, ChainLearner, Validation, check_metric, limits, rule_of
-from perceptrons.sequence.token_features import features_for, read_tokens
-from perceptrons.sequence.tokens import Tokens, ones, read_labels, tokens_of
+from perceptrons.sequence.estimator import check_unchanged
+from perceptrons.sequence.learner import (
+    ChainFit,
+    ChainLearner,
+    ChainWeights,
+    Limits,
+    Validation,
+    check_metric,
+    features_for,
+    limits,
+    read_tokens,
+    rule_of,
+)
+from perceptrons.sequence.tokens import MatrixFeatures, Tokens, ones, read_labels, tokens_of
 
 
 class ChainSetup(NamedTuple):
@@ -293,7 +302,7 @@ def _prepare_model(
     learner.meet_classes(classes)
     bounds = learner.limits(estimator, stream=False)
     bare = copy.copy(learner)
-    bare.features, bare.weights = None, ChainWeights(0, len(classes), learner.dtype)
+    bare.features, bare.weights = MatrixFeatures(0), ChainWeights(0, len(classes), learner.dtype)
     fraction = float(estimator.validation_fraction) if estimator.early_stopping else 0.0
     if estimator.early_stopping:
         check_metric(estimator.validation_metric, classes)

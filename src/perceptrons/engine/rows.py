@@ -12,8 +12,10 @@ from numba.extending import intrinsic
 
 from perceptrons.engine.compiling import overload_inlined
 
-AHEAD = 8  # rows between the one being learned and the one being fetched: measured, see docs/decisions.md
-LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
+PREFETCH_AHEAD = (
+    8  # rows between the one being learned and the one being fetched: measured, see docs/decisions/engine.md
+)
+CACHE_LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
 
 
 class Dense(NamedTuple):
@@ -118,7 +120,7 @@ def packed(rows: Rows, order: np.ndarray) -> Any:
 
 
 def prefetch(rows: Rows, order: np.ndarray, p: int) -> None:
-    """Start loading the row that will be visited AHEAD places after place p of the order."""
+    """Start loading the row that will be visited PREFETCH_AHEAD places after place p of the order."""
 
 
 def touch(array: np.ndarray, index: int) -> None:
@@ -383,15 +385,15 @@ def _prefetch(rows, order, p):
     if rows.instance_class is Dense:
 
         def dense(rows, order, p):
-            i = order[min(p + AHEAD, len(order) - 1)]
-            for line in range(LINES):
+            i = order[min(p + PREFETCH_AHEAD, len(order) - 1)]
+            for line in range(CACHE_LINES):
                 _touch(rows.values, i, line * 64)  # type: ignore[call-arg]
 
         return dense
 
     def sparse(rows, order, p):
-        start = np.intp(rows.starts[order[min(p + AHEAD, len(order) - 1)]])
-        for line in range(LINES):
+        start = np.intp(rows.starts[order[min(p + PREFETCH_AHEAD, len(order) - 1)]])
+        for line in range(CACHE_LINES):
             _touch(rows.values, start, line * 64)  # type: ignore[call-arg]
             _touch(rows.columns, start, line * 64)
 

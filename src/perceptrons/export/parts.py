@@ -12,9 +12,8 @@ import numpy as np
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.features import Columns, HashedText
-from perceptrons.features.from_memory import preparation_of, read_cells, roles_of
 from perceptrons.features.preparation import Preparation
-from perceptrons.features.rows import text_prefixes
+from perceptrons.features.rows import TablePlan, hashed_text, read_cells
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.sequence import SequencePerceptron
@@ -68,25 +67,22 @@ class CategoryFeatures:
 
 
 class TableInputs:
-    """The cells of a table, which was read as `source` says."""
+    """The cells of a table, which was read as the recipe `source` says."""
 
     kind = "table"
 
     def __init__(self, source: Any, columns: Columns, n_columns: int) -> None:
-        self.source, self.columns, self.n_columns = dict(source), columns, n_columns
-        self.roles = roles_of(source)
-        self.preparation = preparation = preparation_of(source, self.roles)
+        self.plan, self.columns, self.n_columns = TablePlan.from_recipe(source, columns), columns, n_columns
+        self.preparation = preparation = self.plan.preparation
         if preparation.term_weights is not None:
             raise ExportError(
                 f"The words of the table's texts are weighted by idf, which no export format supports. "
                 f"{COLUMNS_INSTEAD}"
             )
         self.is_hashed = columns.bits is not None
-        self.texts = self.roles.texts
-        self.text = _hashed_text(source, columns) if self.texts else None
-        self.prefixes = text_prefixes(self.texts) if source.get("prefix") else []
+        self.texts, self.text, self.prefixes = self.plan.roles.texts, self.plan.text, self.plan.prefixes
         self.numbers = list(preparation.names)
-        self.categories = [*preparation.plain_categories(self.roles.categories), *preparation.derived_categories()]
+        self.categories = [*preparation.plain_categories(self.plan.roles.categories), *preparation.derived_categories()]
         self.indicators = [self.numbers.index(name) for name in preparation.indicators]
         self.products = preparation.product_factors
         named = [] if self.is_hashed else columns.names(np.arange(n_columns))
@@ -203,16 +199,10 @@ def _model_inputs(model: Any, inputs: str) -> Inputs:
         return ColumnInputs(n, names)
     source = model.source_
     if inputs == "raw" and source.get("format") == "text":
-        return TextInputs(_hashed_text(source, columns), columns)
+        return TextInputs(hashed_text(source, columns), columns)
     if inputs == "raw" and "numbers" in source:
         return TableInputs(source, columns, n)
     return ColumnInputs(n, columns.names(np.arange(n)) if columns.bits is None else None, columns)
-
-
-def _hashed_text(source: Any, columns: Columns) -> HashedText:
-    """Return how texts are cut into words for a model."""
-    hashing = {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
-    return HashedText(**dict(source.get("text") or {}) | hashing)
 
 
 def columns_of_text(text: HashedText) -> Columns:
@@ -313,7 +303,7 @@ def _by_two_values(first: str, second: str, column_of: dict[str, int]) -> dict[t
 
 def table_cells(inputs: TableInputs, X: Any) -> tuple[np.ndarray, list[list[str]]]:
     """Return the numbers (n_rows, n_numbers) and, by column, the categories of a frame or of records."""
-    contents = read_cells(X, inputs.source, inputs.roles, inputs.preparation)
+    contents = read_cells(X, inputs.plan)
     cells = []
     for name in inputs.categories:
         codes, values = contents.categories[name]

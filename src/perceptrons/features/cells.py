@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.engine.hashing import hash_names
-from perceptrons.engine.streaming.blocks import mixed, row_hashes
+from perceptrons.engine.hashing import hash_names, mixed
+from perceptrons.engine.streaming.blocks import row_hashes
 from perceptrons.features.values import (
     LARGEST,
     Missing,
@@ -209,7 +209,7 @@ class Collector:
 
     def __init__(self, n: int, schema: RecordSchema):
         roles = schema.roles
-        self.schema, self._n, self._required = schema, n, roles.required()
+        self.schema, self._n, self._required, self._label_name = schema, n, roles.required(), roles.label
         absent = np.nan if schema.missing.texts else 0.0
         self.numbers = np.full((n, 0 if schema.sparse else len(roles.numbers)), absent)
         self._place_of = {name: place for place, name in enumerate(roles.numbers)}
@@ -222,7 +222,7 @@ class Collector:
         """Put the values of a record where they belong; returns the first that does not fit."""
         names_seen: set[str] = set()
         path: tuple[str, ...] = ()
-        label = self.schema.roles.label
+        label = self._label_name
         try:
             for path, value, twice in leaves(record):
                 name = ".".join(path)
@@ -231,11 +231,11 @@ class Collector:
                 if twice or name in names_seen:
                     raise MisfitError("the key appears twice: remove one")
                 names_seen.add(name)
-                self.put(row, name, value)
+                self._store(row, name, value)
             for name in self._required:
                 if name not in names_seen and name not in self.schema.ignore:  # missing, as null is
                     path = (name,)
-                    self.put(row, name, None)
+                    self._store(row, name, None)
         except MisfitError as error:
             name = ".".join(path)
             hint = did_you_mean(name, record.keys() - self.names) if name not in names_seen else ""
@@ -244,10 +244,10 @@ class Collector:
             return Misfit((), f"there is no label (key {shown(str(label))}): add one, or remove the record")
         return None
 
-    def put(self, row: int, name: str, value: object) -> None:
+    def _store(self, row: int, name: str, value: object) -> None:
         """Put a value where it belongs. Raises MisfitError."""
-        roles, is_sparse = self.schema.roles, self.schema.sparse
-        if name == roles.label:
+        is_sparse = self.schema.sparse
+        if name == self._label_name:
             self._labels.add(row, self._label(value))
         elif name in self._place_of and not is_sparse:
             self.numbers[row, self._place_of[name]] = self._number(value)
@@ -261,7 +261,7 @@ class Collector:
         elif name in self._texts:
             self._texts[name][row] = _text(value)
         elif name in self._place_of or (isinstance(value, int | float) and not isinstance(value, bool)):
-            self._others.add(row, roles.as_feature(name), _number(value))
+            self._others.add(row, self.schema.roles.as_feature(name), _number(value))
         elif value is not None:
             _put_list(self._others, row, name, value if isinstance(value, list) else [value])
 
@@ -284,7 +284,7 @@ class Collector:
 
     def put_column(self, name: str, values: np.ndarray) -> Iterator[tuple[int, str]]:
         """Put the values of a column where they belong; yield the row of each that does not fit, and why."""
-        if name != self.schema.roles.label and name in self._place_of and values.dtype.kind in "iuf":
+        if name != self._label_name and name in self._place_of and values.dtype.kind in "iuf":
             with np.errstate(invalid="ignore"):
                 numbers = values.astype(np.float64)
                 present = numbers[~np.isnan(numbers)] if self.schema.missing.texts else numbers
@@ -294,7 +294,7 @@ class Collector:
                 return
         for row, value in enumerate(values.tolist()):
             try:
-                self.put(row, name, plain_value(value))
+                self._store(row, name, plain_value(value))
             except MisfitError as error:
                 yield row, str(error)
 
@@ -307,7 +307,7 @@ class Collector:
         return Contents(self.numbers.astype(np.float32) if narrow else self.numbers, categories, lists, texts)
 
     def labels(self) -> CodedColumn | None:
-        return None if self.schema.roles.label is None else self._labels.as_coded_column(self._n)
+        return None if self._label_name is None else self._labels.as_coded_column(self._n)
 
 
 def _number(value: object) -> float:

@@ -1,26 +1,177 @@
-"""`Columns`, the mapping between feature names and matrix columns, which also knows the names that share a column."""
+"""Names of features and their columns: `Columns`, rows of named features as matrices, and the weights of words.
 
-from collections.abc import Mapping
-from typing import Any
+Names are words and n-grams of texts, or names as they are. The compiled loops are in `scan/name_table.py` and
+`scan/gather.py`.
+"""
+
+import base64
+import binascii
+import math
+import zlib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from perceptrons.engine.hashing import hash_names
-from perceptrons.engine.scan.name_table import MOST, extended, grown, new_table, remember_names
+from perceptrons.engine.hashing import SECRET, hash_names
+from perceptrons.engine.scan.bytes import ROOM
+from perceptrons.engine.scan.gather import Amounts, Gathered, Homes, first_in_column, gather
+from perceptrons.engine.scan.name_table import MOST as MAX_NAMES
+from perceptrons.engine.scan.name_table import (
+    Table,
+    extended,
+    grown,
+    key_names,
+    new_table,
+    number_names,
+    power_of_two,
+    remember_names,
+)
 from perceptrons.engine.scan.words import MARK
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Number
-from perceptrons.features.named_rows import ColumnPlaces, Names
-from perceptrons.features.values import Recipe
+from perceptrons.features.cells import TextColumn
+from perceptrons.features.values import Recipe, require
 
-FIRST_SLOTS = 2**10
+MIN_SLOTS, USUAL_SLOTS = 2**10, 2**16  # of a new table: for a short text, for a piece of about 1 MB
 OPTIONS: dict[str, tuple[Domain, ...]] = {
     "bits": (Number(1, 31, whole=True), NONE),  # bit 32 is the sign
     "signed": (Flag(),),
     "seed": (Number(0, 2**32 - 1, whole=True),),
-    "remember": (Number(0, MOST, whole=True),),
+    "remember": (Number(0, MAX_NAMES, whole=True),),
     "frozen": (Flag(),),
 }
-KINDS = {"arena": np.uint8, "ends": np.int64, "counts": np.int64, "columns": np.int32}
+STATE_TYPES = {"arena": np.uint8, "ends": np.int64, "counts": np.int64, "columns": np.int32}
+
+
+class Names(NamedTuple):
+    """Distinct names, numbered in order of first occurrence, as UTF-8."""
+
+    arena: np.ndarray  # uint8: name k is arena[ends[k]:ends[k + 1]]
+    ends: np.ndarray  # int64 (n + 1,)
+    counts: np.ndarray  # int64 (n,): how often each occurred
+    keys: np.ndarray  # uint64 (n,): their keys in hash tables
+
+    @classmethod
+    def of(cls, arena: np.ndarray, ends: np.ndarray, counts: np.ndarray) -> "Names":
+        """Return names, which must all be different, with their keys."""
+        keys, padded = np.empty(len(ends) - 1, np.uint64), np.concatenate([arena, np.zeros(ROOM, np.uint8)])
+        with np.errstate(over="ignore"):  # hashes overflow on purpose; NumPy would warn where nothing is compiled
+            key_names(padded, ends, SECRET, keys)
+        return cls(padded[: len(arena)], ends, counts, keys)
+
+    @classmethod
+    def in_table(cls, table: Table, counts: np.ndarray) -> "Names":
+        """Return the names of a hash table that nobody changes any more."""
+        n = int(table.used[0])
+        return cls(table.arena[: table.ends[n]], table.ends[: n + 1], counts, table.keys[:n])
+
+    def as_bytes(self) -> list[bytes]:
+        arena = self.arena.tobytes()
+        return [arena[begin:end] for begin, end in pairwise(self.ends.tolist())]
+
+    def take(self, order: np.ndarray) -> "Names":
+        """Return the names in another order, or some of them."""
+        lengths = np.diff(self.ends)[order]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.ends[order] - ends[:-1], lengths) + np.arange(ends[-1])
+        return Names(self.arena[places], ends, self.counts[order], self.keys[order])
+
+    def followed_by(self, more: "Names") -> "Names":
+        """Return these names and, after them, more names, which must all be different from these."""
+        ends = np.concatenate([self.ends, more.ends[1:] + self.ends[-1]])
+        arena, counts, keys = (np.concatenate([getattr(self, part), getattr(more, part)])
+                               for part in ("arena", "counts", "keys"))  # fmt: skip
+        return Names(arena, ends, counts, keys)
+
+
+class NamedRows(NamedTuple):
+    """Rows of features by their numbers among the names of the piece, each with a value."""
+
+    starts: np.ndarray  # int64 (rows + 1,)
+    numbers: np.ndarray  # int32
+    amounts: np.ndarray  # float64
+    names: Names
+
+    def row_of_entries(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def first_rows(self) -> np.ndarray:
+        """Return the row in which each name comes first."""
+        first = np.zeros(len(self.names.counts), np.int64)
+        first[self.numbers[::-1]] = self.row_of_entries()[::-1]  # of several assignments the last one stays
+        return first
+
+    def without_zeros(self) -> "NamedRows":
+        keep = self.amounts != 0
+        return self if keep.all() else self.part(keep)
+
+    def part(self, keep: np.ndarray) -> "NamedRows":
+        """Return the rows with only these entries. keep: a flag for every entry."""
+        starts = np.concatenate([[0], np.cumsum(keep)])[self.starts]
+        return self._replace(starts=starts, numbers=self.numbers[keep], amounts=self.amounts[keep])
+
+    def with_names(self, order: np.ndarray) -> "NamedRows":
+        """Return the same rows, with only these names and in this order. All names that occur must be among them."""
+        number_of = np.empty(len(self.names.counts), np.int32)
+        number_of[order] = np.arange(len(order))
+        return self._replace(numbers=number_of[self.numbers], names=self.names.take(order))
+
+
+class ColumnPlaces(NamedTuple):
+    """The columns of names."""
+
+    columns: np.ndarray  # int64: -1 where a name has none
+    signs: np.ndarray  # float32: what its values are multiplied by
+
+
+def local_names(content: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, Names]:
+    """Return the number of each name content[begin[i]:end[i]], taken as it is, and the distinct names."""
+    content, begin, end = TextColumn(content, begin, end).checked()
+    if int(end.max(initial=0)) + ROOM > len(content):  # eight bytes are loaded at a time
+        content = np.concatenate([content, np.zeros(ROOM, np.uint8)])
+        content.flags.writeable = False
+    lengths = end - begin
+    table = new_table(slots_for(int(lengths.sum())))
+    numbers, item = np.empty(len(begin), np.int32), 0
+    with np.errstate(over="ignore"):
+        while item < len(begin):
+            item = number_names(content, begin, end, item, table, numbers)
+            if item < len(begin):
+                table = grown(table, 1, int(lengths.max()))
+    return numbers, Names.in_table(table, np.bincount(numbers, minlength=int(table.used[0])).astype(np.int64))
+
+
+def slots_for(n_bytes: int) -> int:
+    """Return the slots of a new table for names in this many bytes of text."""
+    return min(max(power_of_two(n_bytes // 8), MIN_SLOTS), USUAL_SLOTS)
+
+
+def order_of_occurrence(numbers: np.ndarray, n: int) -> np.ndarray:
+    """Return the numbers below n that stand in an array, in the order in which they first do."""
+    first = np.full(n, len(numbers))
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several assignments the last one stays
+    order = np.argsort(first, kind="stable")
+    return order[: np.count_nonzero(first < len(numbers))]
+
+
+def assemble(rows: NamedRows, places: ColumnPlaces, n_columns: int, norm: str | None = None) -> sp.csr_matrix:
+    """Return the rows as a float32 matrix; names without a column are dropped. With norm "l2", each row has length 1.
+
+    Where several entries of a row have one column, their sum stands where the first of them stood.
+    """
+    n_names, n = len(places.columns), len(rows.numbers)
+    firsts = np.empty(n_names, np.int32)
+    with np.errstate(over="ignore"):
+        first_in_column(places.columns, np.zeros(power_of_two(2 * n_names + 1), np.int32), firsts)
+    result = Gathered(np.zeros(len(rows.starts), np.int32), np.empty(n, np.int32), np.empty(n, np.float32))
+    last_entries, sums = np.zeros(n_names, np.int64), np.empty(int(np.diff(rows.starts).max(initial=0)))
+    entries, homes = Amounts(*rows[:3]), Homes(places.columns, places.signs, firsts)
+    n = gather(entries, homes, norm == "l2", last_entries, sums, result)
+    shape = len(rows.starts) - 1, n_columns
+    return sp.csr_matrix((result.values[:n], result.columns[:n], result.starts), shape=shape, copy=False)
 
 
 class Columns:
@@ -71,7 +222,7 @@ class Columns:
         self.bits = None if bits is None else int(bits)
         self.signed, self.seed, self.remember = bool(signed), int(seed), int(remember)
         self.frozen, self.forgot = bool(frozen), False
-        self._table = new_table(FIRST_SLOTS)
+        self._table = new_table(MIN_SLOTS)
         self._counts, self._columns = (np.zeros(len(self._table.keys), kind) for kind in (np.int64, np.int32))
 
     @property
@@ -151,7 +302,7 @@ class Columns:
     def _numbers(self, names: Names) -> np.ndarray:
         """Return the number of every name, -1 where it has none; learns new ones unless frozen."""
         n, n_bytes = len(names.counts), int(names.ends[-1])
-        limit = MOST if self.bits is None else self.remember
+        limit = MAX_NAMES if self.bits is None else self.remember
         if not self.frozen:
             self._make_room(min(n, limit - self.n_names), n_bytes)
         numbers = np.empty(n, np.int64)
@@ -171,9 +322,9 @@ class Columns:
 
     def rows(self, X: Any, source: Recipe) -> Any:
         """Return examples in memory as rows of these columns. source: how files of such examples were read."""
-        from perceptrons.features.from_memory import given_rows
+        from perceptrons.features.rows import rows_of_examples
 
-        return given_rows(X, source, self)
+        return rows_of_examples(X, source, self)
 
     def name_of(self, column: int) -> list[str]:
         """Return the stored names of a column, the most frequent first."""
@@ -291,7 +442,7 @@ def check_options(options: Mapping[str, Any]) -> None:
 def check_arrays(arrays: Mapping[str, Any], bits: int | None, remember: int) -> tuple[np.ndarray, ...]:
     """Return arena, ends, counts and columns of names. Raise ValueError unless they fit together."""
     parts = {}
-    for name, kind in KINDS.items():
+    for name, kind in STATE_TYPES.items():
         part = arrays.get(name, np.zeros(0, kind)) if name == "columns" and bits is None else arrays.get(name)
         if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
             raise ValueError(f"The names have no {name}: a list of whole numbers was expected.")
@@ -318,3 +469,72 @@ def check_arrays(arrays: Mapping[str, Any], bits: int | None, remember: int) -> 
     if bool((arena[inner] >> 6 == 2).any()):
         raise ValueError("The names are not UTF-8: one ends within a character.")
     return arena, ends, counts, columns
+
+
+# ---- weights of words
+
+STEPS = 16  # per unit of a weight, so that it takes one byte, and a recipe can keep those of all words
+MAX_WEIGHTS = 2**22  # of more columns, those that are this far apart share a weight
+WEIGHT_TYPES = {"columns": int, "levels": str, "unseen": int, "beside": float}
+
+
+class TermWeights(NamedTuple):
+    """A weight for the words of every column, 1 + ln((1 + texts) / (1 + texts with the word)), in steps of 1 / STEPS.
+
+    That is idf as in scikit-learn's `TfidfTransformer`.
+    """
+
+    levels: np.ndarray  # uint8: steps above 1
+    unseen: int  # of words that were in no text
+    beside: float = 1.0  # for all other features, so that together they are about as long as one text
+
+    @classmethod
+    def measure(
+        cls, parts: Iterable[tuple[NamedRows, ColumnPlaces, np.ndarray]], n_columns: int, n_others: int = 0
+    ) -> "TermWeights":
+        """Return the weights by how many texts have the words of each column.
+
+        parts: texts, the columns of their words, and which texts count. n_others: features of a row beside the words.
+        """
+        n_with_word, n_texts = np.zeros(min(n_columns, MAX_WEIGHTS), np.int64), 0
+        for rows, places, is_counted in parts:
+            columns = places.columns[rows.numbers]
+            columns = columns[np.repeat(is_counted, np.diff(rows.starts)) & (columns >= 0)]
+            n_texts += int(np.count_nonzero(is_counted))
+            n_with_word += np.bincount(columns & (MAX_WEIGHTS - 1), minlength=len(n_with_word))
+        ratio = np.maximum((1 + n_texts) / (1 + np.append(n_with_word, 0)), 1.0)  # words that share a column are more
+        levels = np.minimum(np.rint(STEPS * np.log(ratio)), 255).astype(np.uint8)
+        return cls(levels[:-1], int(levels[-1]), 1 / math.sqrt(max(n_others, 1)))
+
+    def of(self, columns: np.ndarray) -> np.ndarray:
+        """Return the weights of words in these columns."""
+        places = columns & (MAX_WEIGHTS - 1) if len(self.levels) == MAX_WEIGHTS else columns
+        is_known = (places >= 0) & (places < len(self.levels))
+        levels = np.full(len(columns), self.unseen, np.uint8)
+        levels[is_known] = self.levels[places[is_known]]
+        return 1.0 + levels / STEPS
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        packed = base64.b64encode(zlib.compress(self.levels.tobytes())).decode()
+        return {"columns": len(self.levels), "levels": packed, "unseen": self.unseen, "beside": self.beside}
+
+    @classmethod
+    def from_dict(cls, facts: Any) -> "TermWeights":
+        """Return the weights that `as_dict` wrote. Raises ValueError for what it cannot have written."""
+        is_complete = isinstance(facts, dict) and facts.keys() == WEIGHT_TYPES.keys()
+        require(is_complete, "all that weights of words have")
+        require(all(type(facts[name]) is kind for name, kind in WEIGHT_TYPES.items()), "all that weights of words have")
+        is_valid = 0 <= facts["columns"] <= MAX_WEIGHTS and 0 <= facts["unseen"] <= 255 and 0 < facts["beside"] <= 1
+        require(is_valid, "the weights of words")
+        return cls(_unpacked(facts["levels"], facts["columns"]), facts["unseen"], facts["beside"])
+
+
+@lru_cache(maxsize=8)  # a model that predicts one record at a time asks for the same again
+def _unpacked(packed: str, n: int) -> np.ndarray:
+    try:
+        levels = zlib.decompressobj().decompress(base64.b64decode(packed, validate=True), MAX_WEIGHTS + 1)
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(f"expected packed weights of words ({error})") from error
+    require(len(levels) == n, "a weight of words for every column")
+    return np.frombuffer(levels, np.uint8)

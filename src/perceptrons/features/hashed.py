@@ -23,8 +23,7 @@ from perceptrons.engine.training.inputs import as_configured
 from perceptrons.engine.training.matrices import stack_csr
 from perceptrons.engine.training.parameters import NONE, Domain, Flag, Number, Words, check_parameters
 from perceptrons.features.cells import TextColumn
-from perceptrons.features.columns import OPTIONS, Columns
-from perceptrons.features.named_rows import MIN_SLOTS, NamedRows, Names, assemble, local_names, slots_for
+from perceptrons.features.columns import MIN_SLOTS, OPTIONS, Columns, NamedRows, Names, assemble, local_names, slots_for
 from perceptrons.features.values import is_missing
 
 Result = TypeVar("Result")
@@ -148,8 +147,8 @@ class _HashedRows(TransformerMixin, BaseEstimator, ABC, auto_wrap_output_keys=No
         """Yield what `then` makes of the rows of each piece; several threads work at once where that helps."""
         pieces = self._pieces(X)
         if len(pieces) > 1 and self._uses_threads:
-            return (result for _, result in in_order(pieces, lambda read: then(read())))
-        return (then(read()) for read in pieces)
+            return (result for _, result in in_order(pieces, lambda read_piece: then(read_piece())))
+        return (then(read_piece()) for read_piece in pieces)
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -322,10 +321,10 @@ class HashedText(_HashedRows, auto_wrap_output_keys=None):  # type: ignore[call-
 
     def _pieces(self, X: Any) -> list[Callable[[], NamedRows]]:
         rule = self.rule()
-        return [partial(self._read_piece, read, rule) for read in text_pieces(X)]
+        return [partial(self._cut_piece, read_piece, rule) for read_piece in text_pieces(X)]
 
-    def _read_piece(self, read: Callable[[], TextColumn], rule: Rule) -> NamedRows:
-        return self.cut(read(), rule)
+    def _cut_piece(self, read_piece: Callable[[], TextColumn], rule: Rule) -> NamedRows:
+        return self.cut(read_piece(), rule)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,32 +6,22 @@ from, and kept with the model, so that a file or a frame that is read for that m
 """
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.features.cells import NEVER, CodedColumn, Contents, ListColumn, Roles, SingleColumn
-from perceptrons.features.term_weights import TermWeights
-from perceptrons.features.values import LARGEST, Missing, did_you_mean, listed, require, shown
-
-if TYPE_CHECKING:
-    from perceptrons.features.column_options import ColumnOptions
+from perceptrons.features.cells import NEVER, CodedColumn, Contents, Roles, SingleColumn
+from perceptrons.features.columns import TermWeights
+from perceptrons.features.values import LARGEST, Missing, require, shown
 
 SCALES = ("auto", "standard", "max-abs", "none")
 ON_MISSING = ("fill", "raise")
 MAX_PAIRS = 20_000
 MAX_POWER = 9
-MAX_PRODUCT_NAMES = 2**18  # features of products that are remembered by name; more are hashed
-HASH_BITS = 20
-NEGLIGIBLE = 1e-12  # of the largest value: a spread that is only rounding
-CHUNK_ROWS = 4096  # whose sums are made at once
-CHUNK_PRODUCTS = 256  # columns that are measured together
 
 # ---- dates and flags
 
@@ -124,6 +114,19 @@ class Preparation:
     term_weights: TermWeights | None = None  # of the words of texts, once their columns are known
     weigh_terms: bool = False  # are they still to be measured?
     hash_bits: int | None = None  # where products are too many to be remembered
+
+    @classmethod
+    def without_scaling(
+        cls, numbers: Sequence[str], beside_words: bool, missing_values: Missing = NEVER, flags: Sequence[str] = (),
+        powers: int = 1,
+    ) -> "Preparation":  # fmt: skip
+        """Return the preparation that leaves numbers as they are."""
+        names = (*numbers, *flags)
+        zeros = np.zeros(len(names))
+        return cls(
+            "none", missing_values, flags=tuple(flags), names=names, fills=zeros, centres=zeros, scales=zeros + 1,
+            powers=powers, beside_words=beside_words,
+        )  # fmt: skip
 
     # ---- what there is
 
@@ -229,11 +232,11 @@ class Preparation:
         is_changed = d > 0 and (self.scale != "none" or bool(self.centres.any()) or bool(np.isnan(values).any()))
         if into is not None or width > d or is_changed:
             numbers = np.empty((len(values), width)) if into is None else into
-            missing = self._scale_into(numbers[:, :d], values)
+            missing = self.scale_into(numbers[:, :d], values)
             numbers[:, d:n_plain] = missing[:, [self._place_of[name] for name in self.indicators]]
             with np.errstate(over="ignore"):  # whoever takes the rows refuses what is too large
                 for place, factors in enumerate(self.product_factors, n_plain):
-                    numbers[:, place] = _product(numbers, factors)
+                    numbers[:, place] = product(numbers, factors)
                 if len(self.product_scales):
                     numbers[:, n_plain:] -= self.product_centres
                     numbers[:, n_plain:] /= self.product_scales
@@ -242,7 +245,7 @@ class Preparation:
         with np.errstate(over="ignore"):
             return numbers.astype(values.dtype, copy=False), singles
 
-    def _scale_into(self, into: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def scale_into(self, into: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Put the numbers where they belong, scaled. Returns which of them are missing."""
         missing = np.isnan(values)
         with np.errstate(over="ignore"):
@@ -311,8 +314,8 @@ class Preparation:
             beside_words=facts["beside_words"],
             term_weights=None if weights is None else TermWeights.from_dict(weights),
         )  # fmt: skip
-        names, indicators, made = lists["names"], lists["indicators"], tuple(preparation.derived_numbers())
-        require(len(set(names)) == len(names) and names[len(names) - len(made) :] == made,
+        names, indicators, derived = lists["names"], lists["indicators"], tuple(preparation.derived_numbers())
+        require(len(set(names)) == len(names) and names[len(names) - len(derived) :] == derived,
                 "numbers that differ, derived ones last")  # fmt: skip
         require({*preparation.timed} <= {*preparation.dates} and {*indicators} <= {*names}, "columns that there are")
         require(len({*indicators}) == len(indicators), "every indicator once")
@@ -350,7 +353,7 @@ def one_hot(categories: dict[str, CodedColumn]) -> list[SingleColumn]:
     ]
 
 
-def _product(values: np.ndarray, factors: tuple[int, ...]) -> np.ndarray:
+def product(values: np.ndarray, factors: tuple[int, ...]) -> np.ndarray:
     """Return a power of one column, or the product of two."""
     first, last = factors[0], factors[-1]
     return values[:, first] ** len(factors) if first == last else values[:, first] * values[:, last]
@@ -359,379 +362,13 @@ def _product(values: np.ndarray, factors: tuple[int, ...]) -> np.ndarray:
 def _category_pair(first_name: str, first: CodedColumn, second_name: str, second: CodedColumn) -> SingleColumn:
     """Return a feature for every pair of values that occurs."""
     width = len(second.distinct)
-    there = (first.codes >= 0) & (second.codes >= 0)
-    pair_codes = np.where(there, first.codes.astype(np.int64) * width + second.codes, -1)
-    occurring, codes = np.unique(pair_codes[there], return_inverse=True)
+    is_present = (first.codes >= 0) & (second.codes >= 0)
+    pair_codes = np.where(is_present, first.codes.astype(np.int64) * width + second.codes, -1)
+    occurring, codes = np.unique(pair_codes[is_present], return_inverse=True)
     of_rows = np.full(len(pair_codes), -1, np.int32)
-    of_rows[there] = codes
+    of_rows[is_present] = codes
     names = [
         f"{first_name}={first.distinct[pair // width]}*{second_name}={second.distinct[pair % width]}"
         for pair in occurring.tolist()
     ]
     return SingleColumn(of_rows, names)
-
-
-# ---- what the columns are
-
-FEW = 20  # rows; fewer do not tell whether a column is an identifier
-NEARLY_ALL = 0.9  # a column counts as unique if this share of its values is distinct
-MANY_WORDS = 4.0  # a value, on average: such strings are text
-LOOKED_AT = 1000  # distinct values whose words are counted
-SOME = 5  # values that are shown
-IDS = {"id", "ids", "index", "idx", "key", "uuid", "guid", "no", "nr", "number", "row", "rowid"}
-LEFT_OUT = ("identifier", "text", "empty")
-
-
-class ColumnFacts(NamedTuple):
-    """A column: what it is taken for, and what that rests on. Numbers that say nothing of a kind are None."""
-
-    name: str
-    kind: str  # number, category, date, yes/no, identifier, text, empty, constant or label
-    n: int
-    missing: int
-    distinct: int
-    low: float | None = None
-    high: float | None = None
-    mean: float | None = None
-    deviation: float | None = None
-    examples: tuple[str, ...] = ()
-    timed: bool = False  # has a date a time of day?
-
-    def as_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in self._asdict().items() if name != "timed"}
-
-    def notice(self) -> str | None:
-        """Return why the column is left out, in words."""
-        if self.kind == "identifier":
-            message = f"column {shown(self.name)} looks like an identifier ({self.distinct:,} distinct values) and"
-            return f"{message} is left out: to use it, give keep (--keep)"
-        if self.kind == "text":
-            message = f"column {shown(self.name)} looks like text and is left out"
-            return f"{message}: to use its words, give text_column (--text-column)"
-        return f"column {shown(self.name)} has no values and is left out" if self.kind == "empty" else None
-
-
-def infer_facts(contents: Contents, roles: Roles, missing: Missing) -> list[ColumnFacts]:
-    """Return what columns look like that were read as numbers or as categories by the first block, or by all rows."""
-    numbers = missing.without_numbers(contents.numbers)
-    facts = [_of_numbers(name, numbers[:, place]) for place, name in enumerate(roles.numbers)]
-    for name, column in contents.categories.items():
-        lists = [part for part in contents.lists if part.names and part.names[0].startswith(f"{name}=")]
-        facts.append(_with_lists(_of_strings(name, column, missing.texts), column, lists))
-    return facts
-
-
-def _with_lists(facts: ColumnFacts, column: CodedColumn, lists: list[ListColumn]) -> ColumnFacts:
-    """Return a category of which a row may have several values, as lists of JSON have them."""
-    if not lists:
-        return facts
-    there = column.codes >= 0
-    times: Counter[str] = Counter()
-    for part in lists:
-        there[part.rows] = True
-        times.update(part.names[code] for code in part.codes.tolist())
-    common = tuple(name[len(facts.name) + 1 :] for name, _ in times.most_common(SOME))
-    lacking = len(there) - int(there.sum())
-    return facts._replace(kind="category", missing=lacking, distinct=len(times), examples=common)
-
-
-def _of_numbers(name: str, values: np.ndarray) -> ColumnFacts:
-    present = values[~np.isnan(values)].astype(np.float64)
-    distinct = len(np.unique(present))
-    if not len(present):
-        return ColumnFacts(name, "empty", len(values), len(values), 0)
-    low, high, n = float(present.min()), float(present.max()), len(present)
-    unique = n >= FEW and distinct == n and bool((present == np.floor(present)).all())
-    consecutive = unique and high - low + 1 == n
-    kind = "identifier" if consecutive or (unique and _is_named_so(name)) else "number" if distinct > 1 else "constant"
-    facts = ColumnFacts(name, kind, len(values), len(values) - n, distinct, low, high)
-    return facts._replace(mean=float(present.mean()), deviation=float(present.std()))
-
-
-def _is_named_so(name: str) -> bool:
-    """Return whether a column is called id, customer_id or customerId."""
-    parts = name.replace("-", "_").replace(" ", "_").replace(".", "_").split("_")
-    return parts[-1].lower() in IDS or name.endswith(("Id", "ID"))
-
-
-def _of_strings(name: str, column: CodedColumn, missing_texts: frozenset[str]) -> ColumnFacts:
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.distinct))
-    there = [
-        (text, int(times)) for text, times in zip(column.distinct, counts, strict=True)
-        if times and text.strip().lower() not in missing_texts
-    ]  # fmt: skip
-    n, distinct = sum(times for _, times in there), len(there)
-    common = tuple(text for text, _ in sorted(there, key=lambda one: -one[1])[:SOME])
-    facts = ColumnFacts(name, "category", len(column.codes), len(column.codes) - n, distinct, examples=common)
-    if not n:
-        return facts._replace(kind="empty")
-    texts = [text for text, _ in there]
-    if any({text.lower() for text in texts} == set(pair) for pair in FLAG_PAIRS if distinct == 2):
-        return facts._replace(kind="yes/no")
-    if all(seconds_of(text) is not None for text in texts):
-        return facts._replace(kind="date", timed=any(len(text) > len("2024-05-31") for text in texts))
-    if n >= FEW and distinct > NEARLY_ALL * n:
-        some = texts[:LOOKED_AT]
-        words_each = sum(len(text.split()) for text in some) / len(some)
-        return facts._replace(kind="text" if words_each >= MANY_WORDS else "identifier")
-    return facts._replace(kind="constant") if distinct == 1 and not facts.missing else facts
-
-
-class ColumnKinds(NamedTuple):
-    """What the columns of a table are, as the first rows decided it.
-
-    read: all columns, also those that are left out; names: of all in their order, if they have one.
-    """
-
-    read: Roles
-    roles: Roles
-    preparation: Preparation  # dates and flags, and what stands for missing values
-    facts: list[ColumnFacts]
-    names: list[str]
-
-
-def select_columns(
-    roles: Roles, facts: list[ColumnFacts], fixed: Collection[str], missing: Missing
-) -> tuple[Roles, Preparation, list[ColumnFacts]]:
-    """Return what columns are by what they look like, and those that are left out. fixed: columns that stay as read.
-
-    If nothing would be left, strings that differ in nearly all rows become texts. Without such strings, only empty
-    columns are left out, and not if all columns are empty.
-    """
-    free = [column for column in facts if column.name not in fixed]
-    left_out, texts = [column for column in free if column.kind in LEFT_OUT], list[str]()
-    if len(left_out) == len(facts) and not roles.texts:
-        texts = [column.name for column in left_out if column.kind != "empty" and column.name in roles.categories]
-        if texts:
-            left_out = [column for column in left_out if column.name not in texts]
-        elif not all(column.kind == "empty" for column in left_out):
-            left_out = [column for column in left_out if column.kind == "empty"]
-        else:
-            left_out = []
-    removed = {*texts, *(column.name for column in left_out)}
-    dates = tuple(column.name for column in free if column.kind == "date")
-    timed = tuple(column.name for column in free if column.kind == "date" and column.timed)
-    flags = tuple(column.name for column in free if column.kind == "yes/no")
-    roles = roles._replace(
-        numbers=[name for name in roles.numbers if name not in removed],
-        categories=[name for name in roles.categories if name not in removed],
-        optional=[name for name in roles.optional if name not in removed],
-        texts=roles.texts or texts,
-    )
-    return roles, Preparation(missing_values=missing, dates=dates, timed=timed, flags=flags), left_out
-
-
-# ---- which products there are
-
-
-def parse_pairs(requested: Sequence[str], numbers: list[str], categories: list[str]) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of columns asked for as "a*b", "a*" (a with every other column) or "*" (all pairs).
-
-    Raises ValueError for what names no column, and for more pairs than can be wise.
-    """
-    names = [*numbers, *categories]
-    pairs: dict[tuple[str, str], None] = {}
-    for term in requested:
-        pairs |= dict.fromkeys(_pairs(term, names))
-        if len(pairs) > MAX_PAIRS:
-            raise ValueError(
-                f"interactions (--interactions) {shown(term)}: this makes more than {MAX_PAIRS:,} pairs of columns: "
-                "name fewer columns."
-            )
-    return tuple(pairs)
-
-
-def check_powers(powers: int) -> int:
-    """Return the highest power. Raise ValueError unless it is one."""
-    if isinstance(powers, bool) or not isinstance(powers, int) or not 1 <= powers <= MAX_POWER:
-        raise ValueError(f"powers={powers!r} (--powers): give a whole number from 1 to {MAX_POWER}.")
-    return powers
-
-
-def _pairs(term: str, names: list[str]) -> list[tuple[str, str]]:
-    index = {name: place for place, name in enumerate(names)}
-    if term.strip() == "*":
-        if len(names) >= 1000:
-            raise ValueError(
-                f"interactions (--interactions) '*': {len(names):,} columns have more than {MAX_PAIRS:,} pairs: name "
-                "fewer."
-            )
-        return list(combinations(names, 2))[: MAX_PAIRS + 1]
-    for cut in [place for place, letter in enumerate(term) if letter == "*"]:  # names of columns may contain one
-        first, second = term[:cut].strip(), term[cut + 1 :].strip()
-        others = [second] if first and second else [name for name in names if name != (first or second)]
-        first = first or second
-        if first in index and all(name in index and name != first for name in others):
-            return [(first, name) if index[first] < index[name] else (name, first) for name in others]
-    parts = [part.strip() for part in term.split("*") if part.strip()]
-    unknown = next((part for part in parts if part not in index), None)
-    if unknown is None:
-        raise ValueError(f"interactions (--interactions) {shown(term)}: write 'a*b', 'a*' or '*'.")
-    hint = did_you_mean(unknown, names)
-    raise ValueError(
-        f"interactions (--interactions): no feature comes from a column {shown(unknown)}{hint}: the columns are "
-        f"{listed(names)}."
-    )
-
-
-# ---- measuring
-
-
-def preparation_without_data(roles: Roles, derived: Preparation, options: "ColumnOptions") -> Preparation | None:
-    """Return the preparation, if nothing of the data has to be measured for it. derived: the dates and flags."""
-    if options.scale != "none" or options.on_missing == "fill" or options.interactions or derived.dates:
-        return None
-    names = (*roles.numbers, *derived.flags)
-    zeros = np.zeros(len(names))
-    return Preparation(
-        "none", options.missing_values, flags=derived.flags, names=names, fills=zeros, centres=zeros, scales=zeros + 1,
-        powers=check_powers(options.powers), beside_words=bool(roles.texts),
-    )  # fmt: skip
-
-
-def measure_preparation(
-    parts: Sequence[Contents], roles: Roles, derived: Preparation, options: "ColumnOptions"
-) -> Preparation:
-    """Return the preparation, measured on the rows that are learned from. parts: what `Preparation.derive` returns.
-
-    How the rows are divided into parts does not matter. What a model knows of its columns stays as it is. derived: the
-    dates and flags.
-    """
-    learned = options.preparation
-    names = [*roles.numbers, *derived.derived_numbers()]
-    scale = {"auto": "standard"}.get(options.scale, options.scale)
-    statistics = moments(number_chunks(parts), parts[0].numbers.shape[1] if parts else 0)
-    first = np.where([name.endswith(".days") and name.removesuffix(".days") in derived.dates for name in names],
-                     statistics.low, 0.0)  # days count from the first  # fmt: skip
-    centres, scales = statistics.scaling(scale, first)
-    indicators = [name for name, lacks in zip(names, statistics.lacks.tolist(), strict=True) if lacks]
-    n_values = {name: _count_values(parts, name) for name in (parts[0].categories if parts else ())}
-    if learned is None:
-        powers, pairs = check_powers(options.powers), parse_pairs(options.interactions, names, list(n_values))
-    else:
-        powers, pairs = learned.powers, learned.pairs
-        place_of = {name: place for place, name in enumerate(learned.names)}
-        known = [name in place_of for name in names]
-        old = [place_of[name] for name in names if name in place_of]
-        statistics.mean[known], centres[known], scales[known] = (
-            array[old] for array in (learned.fills, learned.centres, learned.scales)
-        )
-        old_indicators, new_indicators = {*learned.indicators}, {*indicators}
-        indicators = [name for name in names if name in (old_indicators if name in place_of else new_indicators)]
-    n_rows = sum(part.n for part in parts)
-    n_names = sum(  # at most
-        min(n_rows, n_values.get(a, 1) * n_values.get(b, 1)) for a, b in pairs if a in n_values or b in n_values
-    )
-    preparation = Preparation(
-        scale, options.missing_values, derived.dates, derived.timed, derived.flags, tuple(names), statistics.mean,
-        centres, scales, tuple(indicators), powers, pairs, beside_words=bool(roles.texts),
-        hash_bits=HASH_BITS if n_names > MAX_PRODUCT_NAMES else None,
-        term_weights=None if learned is None else learned.term_weights,
-        weigh_terms=learned is None and bool(roles.texts) and scale == "standard",
-    )  # fmt: skip
-    return _with_scaled_products(preparation, parts, learned)
-
-
-def _with_scaled_products(
-    preparation: Preparation, parts: Sequence[Contents], learned: Preparation | None
-) -> Preparation:
-    """Return the same with scales of powers and products, measured on these rows unless they are known."""
-    if preparation.scale == "none" or not preparation.product_factors:
-        return preparation
-    scalings = []
-    for begin in range(0, len(preparation.product_factors), CHUNK_PRODUCTS):
-        factors = preparation.product_factors[begin : begin + CHUNK_PRODUCTS]
-        statistics = moments(_product_chunks(preparation, parts, factors), len(factors))
-        scalings.append(statistics.scaling(preparation.scale, np.zeros(len(factors))))
-    centres, scales = (np.concatenate(arrays) for arrays in zip(*scalings, strict=True))
-    if learned is not None:
-        index, has_scales = {name: k for k, name in enumerate(learned.product_names)}, len(learned.product_scales) > 0
-        for place, name in enumerate(preparation.product_names):
-            if name in index:
-                k = index[name]
-                centres[place] = learned.product_centres[k] if has_scales else 0.0
-                scales[place] = learned.product_scales[k] if has_scales else 1.0
-    return replace(preparation, product_centres=centres, product_scales=scales)
-
-
-def _product_chunks(
-    preparation: Preparation, parts: Sequence[Contents], products: list[tuple[int, ...]]
-) -> Iterator[np.ndarray]:
-    """Yield powers and products of the rows, CHUNK_ROWS at a time."""
-    for chunk in number_chunks(parts):
-        scaled = np.empty(chunk.shape)
-        preparation._scale_into(scaled, chunk)
-        with np.errstate(over="ignore"):
-            columns = np.stack([_product(scaled, factors) for factors in products], axis=1)
-        yield columns
-
-
-def _count_values(parts: Sequence[Contents], name: str) -> int:
-    """Return how many values of a category occur."""
-    values: set[str] = set()
-    for part in parts:
-        codes, distinct = part.categories[name]
-        values.update(distinct[code] for code in np.unique(codes[codes >= 0]).tolist())
-    return len(values)
-
-
-class Moments(NamedTuple):
-    """Of every column of numbers, over the values that are not missing; 0 where there are none."""
-
-    mean: np.ndarray
-    deviation: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    lacks: np.ndarray  # is a value missing?
-
-    def scaling(self, scale: str, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is subtracted from the columns, and what they are divided by then.
-
-        first: what is subtracted if the scale does not center.
-        """
-        if scale == "standard":
-            largest = np.maximum(np.abs(self.low), np.abs(self.high))
-            return self.mean.copy(), np.where(self.deviation > NEGLIGIBLE * largest, self.deviation, 1.0)
-        if scale == "max-abs":
-            peak = np.maximum(np.abs(self.high - first), np.abs(self.low - first))
-            return first, np.where(peak > 0, peak, 1.0)
-        return first, np.ones(len(first))
-
-
-def moments(chunks: Iterator[np.ndarray], d: int) -> Moments:
-    """Return means and deviations of d columns in one pass; the same bits however the rows are divided into parts.
-
-    Sums are made of every CHUNK_ROWS rows, then joined by the rule of Chan, Golub and LeVeque (1979).
-    """
-    n, mean, squares = np.zeros(d), np.zeros(d), np.zeros(d)
-    low, high, lacks = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d, bool)
-    for chunk in chunks:
-        missing = np.isnan(chunk)
-        more = len(chunk) - np.count_nonzero(missing, axis=0)
-        present = np.where(missing, 0.0, chunk) if missing.any() else chunk
-        its_mean = present.sum(axis=0) / np.maximum(more, 1)
-        away = present - its_mean
-        away[missing] = 0.0
-        difference, total = its_mean - mean, np.maximum(n + more, 1)
-        mean = np.where(more > 0, mean + difference * (more / total), mean)
-        squares = squares + np.square(away).sum(axis=0) + np.where(more > 0, difference**2 * (n * more / total), 0.0)
-        n, lacks = n + more, lacks | (more < len(chunk))
-        low = np.minimum(low, np.where(missing, np.inf, chunk).min(axis=0))
-        high = np.maximum(high, np.where(missing, -np.inf, chunk).max(axis=0))
-    some = n > 0
-    deviation = np.sqrt(squares / np.maximum(n, 1))
-    return Moments(mean, deviation, np.where(some, low, 0.0), np.where(some, high, 0.0), lacks)
-
-
-def number_chunks(parts: Sequence[Contents]) -> Iterator[np.ndarray]:
-    """Yield the numbers in chunks of CHUNK_ROWS rows, across the borders of the parts."""
-    remainder: list[np.ndarray] = []
-    for part in parts:
-        remainder.append(part.numbers)
-        while sum(map(len, remainder)) >= CHUNK_ROWS:
-            joined = np.concatenate(remainder) if len(remainder) > 1 else remainder[0]
-            for begin in range(0, len(joined) - CHUNK_ROWS + 1, CHUNK_ROWS):
-                yield joined[begin : begin + CHUNK_ROWS].astype(np.float64)
-            remainder = [joined[len(joined) - len(joined) % CHUNK_ROWS :]]
-    if sum(map(len, remainder)):
-        yield np.concatenate(remainder).astype(np.float64)

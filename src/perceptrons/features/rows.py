@@ -1,26 +1,32 @@
 """Batches of a table become rows: arrays if all features are numbers, else CSR matrices of named features and words.
 
-Whoever reads a table, from a file or from memory, makes its rows here.
+Whoever reads a table, from a file or from memory, makes its rows here. How a model read files is its recipe, which
+model files hold: anybody may have written those, so it is checked.
 """
 
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.features.cells import Contents, ListColumn, Roles, SingleColumn, TextColumn
-from perceptrons.features.columns import Columns
-from perceptrons.features.hashed import HashedText
-from perceptrons.features.named_rows import (
+from perceptrons.features.cells import Collector, Contents, ListColumn, RecordSchema, Roles, SingleColumn, TextColumn
+from perceptrons.features.columns import (
     ColumnPlaces,
+    Columns,
     NamedRows,
     Names,
     assemble,
     local_names,
     order_of_occurrence,
 )
+from perceptrons.features.hashed import HashedText
 from perceptrons.features.preparation import Preparation
+from perceptrons.features.values import Recipe, as_iso, did_you_mean, listed, plain_value, require, shown
 
 
 class TableRows(NamedTuple):
@@ -37,21 +43,57 @@ class TableRows(NamedTuple):
     word_columns: ColumnPlaces | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class TablePlan:
+    """What the columns of a table are, and how they become features: as a recipe says, which model files hold."""
+
+    roles: Roles
+    preparation: Preparation
+    text: HashedText | None = None  # how texts become words
+    has_prefixes: bool = True  # are the words of several columns of texts told apart by the names of the columns?
+    ignore: frozenset[str] = frozenset()  # keys of records
+    strips_cells: bool = False  # do spaces around a category not count?
+
+    @classmethod
+    def from_recipe(cls, recipe: Recipe, columns: Columns) -> "TablePlan":
+        """Return the plan of a model that was trained on tables. columns: those of the model."""
+        label, texts = recipe.get("label_column"), recipe.get("text_column")
+        roles = Roles(
+            None if isinstance(label, list) else label, list(recipe["numbers"]), list(recipe.get("categories") or []),
+            [texts] if isinstance(texts, str) else list(texts or []), list(recipe.get("optional") or []),
+            label if isinstance(label, list) else [],
+        )  # fmt: skip
+        if recipe.get("preparation") is not None:
+            preparation = Preparation.from_dict(recipe["preparation"])
+        else:
+            preparation = Preparation.without_scaling(roles.numbers, bool(roles.texts))
+        return cls(
+            roles, preparation, hashed_text(recipe, columns) if roles.texts else None, bool(recipe.get("prefix")),
+            frozenset([*(recipe.get("ignore") or []), *roles.labels]),
+            recipe.get("format") in ("csv", "tsv", "whitespace", "arff"),
+        )  # fmt: skip
+
+    @property
+    def prefixes(self) -> list[str]:
+        """What stands before the words of each column of texts: nothing if there is only one."""
+        texts = self.roles.texts
+        return [f"{name}=" for name in texts] if self.has_prefixes and len(texts) > 1 else []
+
+
 class RowBuilder:
     """Makes rows of the batches of a table: `features`, in any thread, then `locate` in their order, then `matrix`."""
 
-    def __init__(
-        self, preparation: Preparation, roles: Roles, columns: Columns, text: HashedText | None, prefix: bool = True
-    ) -> None:
-        names = preparation.number_names
-        self.preparation, self._columns, self._text = preparation, columns, text
-        self._rule = None if text is None else text.rule()
-        self._prefixes = text_prefixes(roles.texts) if prefix else []
-        self._number_names = local_names(*TextColumn.of(names))[1]
-        has_same_names = columns.n_columns == len(names) and {*columns.names()} == {*names}
-        self.is_dense = (
-            preparation.only_numbers(roles) and columns.bits is None and (not columns.frozen or has_same_names)
-        )
+    def __init__(self, plan: TablePlan, columns: Columns) -> None:
+        self.preparation, self._columns, self._text = plan.preparation, columns, plan.text
+        self._rule = None if plan.text is None else plan.text.rule()
+        self._prefixes, names = plan.prefixes, plan.preparation.number_names
+        self.is_dense = plan.preparation.only_numbers(plan.roles) and columns.bits is None
+        if self.is_dense and columns.frozen:  # are these the features of the model, and no others?
+            self.is_dense = columns.n_columns == len(names) and {*columns.names()} == {*names}
+
+    @cached_property
+    def _number_names(self) -> Names:
+        return local_names(*TextColumn.of(self.preparation.number_names))[1]
 
     def features(self, contents: Contents, into: np.ndarray | None = None) -> TableRows:
         """Return the features of a batch whose cells are derived, without their columns. into: room for the numbers."""
@@ -170,11 +212,6 @@ def join_words(columns: list[NamedRows], prefixes: list[str]) -> tuple[NamedRows
     return joined.with_names(names_in_order), np.repeat(np.arange(len(columns)), sizes)[names_in_order]
 
 
-def text_prefixes(columns: list[str]) -> list[str]:
-    """Return what stands before the words of each column of texts: nothing if there is only one."""
-    return [f"{name}=" for name in columns] if len(columns) > 1 else []
-
-
 def unnamed_keys(columns: Columns, names: list[str], words: bool) -> frozenset[str]:
     """Return keys that have columns in a model, though they are not named. words: may a name be a word of a text?"""
     keys, names_used = (name.partition("=") for name in columns.names()), {*names}
@@ -197,3 +234,121 @@ def _float64_matrix(rows: NamedRows, places: ColumnPlaces, n_columns: int) -> sp
         rows = rows.part(places.columns[rows.numbers] >= 0)
     arrays = rows.amounts, places.columns[rows.numbers].astype(np.int32), rows.starts.astype(np.int32)
     return sp.csr_matrix(arrays, shape=(len(rows.starts) - 1, n_columns), copy=False)
+
+
+# ---- examples in memory
+
+RECIPE_TYPES: dict[str, tuple[type, ...]] = {
+    "format": (str,), "form": (str,), "dtype": (str,), "label_column": (str, int, list), "text_column": (str, list),
+    "text": (dict,), "preparation": (dict,), "encoding": (str,), "zero_based": (bool,), "prefix": (bool,),
+    "decimal": (str,), "text_labels": (bool,), "multilabel": (bool,), "label_separator": (str,),
+    "hash_bits": (int,), "quadratic": (list,), "cubic": (list,), "numbers": (list,), "categories": (list,),
+    "ignore": (list,), "optional": (list,), "names": (list,),
+}  # fmt: skip
+
+
+def rows_of_examples(X: Any, source: Recipe, columns: Columns) -> Any:
+    """Return examples as the matrix that the reader of the files would make of them.
+
+    X: a frame (pandas, polars, pyarrow) or a list of records for tables, a list of texts for texts. columns: those of
+    the model; frozen, so that what it has no column for is left out, or growing.
+    """
+    if source.get("format") == "text":
+        return hashed_text(source, columns).rows(X, columns)
+    if "numbers" not in source:
+        raise TypeError(
+            f"This model was trained on {source.get('format')} files: give rows of numbers, or read lines in this "
+            "format with perceptrons.data.stream(io.StringIO(lines), like=model)."
+        )
+    plan = TablePlan.from_recipe(source, columns)
+    other_keys = unnamed_keys(columns, plan.roles.features, words=bool(plan.roles.texts))
+    contents = read_cells(X, plan, other_keys, closed=columns.frozen and not other_keys)
+    builder = RowBuilder(plan, columns)
+    return builder.matrix(builder.locate(builder.features(contents)))
+
+
+def read_cells(X: Any, plan: TablePlan, other_keys: frozenset[str] = frozenset(), closed: bool = True) -> Contents:
+    """Return the cells of a frame or of records, dates and flags as what they mean. ValueError names a cell that fails.
+
+    other_keys: keys of records, beside the columns, that the model knows. closed: do only the columns have features?
+    """
+    schema = RecordSchema(
+        plan.roles, plan.ignore, closed, need_labels=False, sparse=False, strip=plan.strips_cells,
+        missing=plan.preparation.missing_values,
+    )  # fmt: skip
+    is_frame = hasattr(X, "columns") or hasattr(X, "column_names")
+    contents = _frame_cells(X, schema) if is_frame else _record_cells(X, schema, other_keys)
+    contents, invalid = plan.preparation.derive(contents)
+    for row, name, message in invalid:
+        raise ValueError(f"X, row {row}, column {shown(name)}: {message}.")
+    return contents
+
+
+def _frame_cells(X: Any, schema: RecordSchema) -> Contents:
+    """Return the cells of a frame of pandas, polars or pyarrow. Columns that the model does not know do not count."""
+    roles, collector = schema.roles, Collector(X.shape[0], schema)
+    names = {str(name): name for name in getattr(X, "column_names", X.columns)}
+    required = [*roles.required(), *roles.texts]
+    lacking = [name for name in required if name not in names]
+    if lacking:
+        hint = did_you_mean(lacking[0], [name for name in names if name not in required])
+        raise ValueError(f"X has no column {listed(lacking)}{hint}, which the model was trained on: add it.")
+    columns = {name: as_iso(np.asarray(X[names[name]])) for name in roles.features if name in names}
+    for name, values in columns.items():
+        for row, message in collector.put_column(name, values):
+            raise ValueError(f"X, row {row}, column {shown(name)}: {message}.")
+    return collector.contents(narrow=bool(columns) and all(values.dtype == np.float32 for values in columns.values()))
+
+
+def _record_cells(X: Any, schema: RecordSchema, other_keys: frozenset[str]) -> Contents:
+    """Return the cells of a list of dicts, or of texts for a model of one column of texts."""
+    roles = schema.roles
+    if isinstance(X, Mapping):
+        raise TypeError("X is one record: put it in a list, [record], or call predict_one(record).")
+    records = list(X)
+    if len(roles.texts) == 1 and not roles.required() and all(isinstance(record, str) for record in records):
+        records = [{roles.texts[0]: text} for text in records]
+    collector = Collector(len(records), schema)
+    for row, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            kind = "a text" if isinstance(record, str) else f"{shown(str(record))}"
+            raise TypeError(
+                f"X, row {row}: {kind} is not a record: this model was trained on a table, so give a dict or a "
+                f"frame with {listed(roles.features)}."
+            )
+    for row, record in enumerate(records):
+        misfit = collector.take(row, {str(name): plain_value(value) for name, value in record.items()})
+        if misfit is not None:
+            raise ValueError(f"X, row {row}: {misfit.message}.")
+    keys = {*collector.names, *other_keys}
+    unknown = dict.fromkeys(str(name) for record in records for name in record if str(name) not in keys)
+    if unknown and (schema.closed or other_keys):
+        lacking = [name for name in roles.features if not all(name in record for record in records)]
+        names = [f"{shown(name)}{did_you_mean(name, lacking)}" for name in list(unknown)[:10]]
+        warnings.warn(f"Left out, because the model does not know them: {', '.join(names)}.", stacklevel=7)
+    return collector.contents()
+
+
+def hashed_text(recipe: Recipe, columns: Columns) -> HashedText:
+    """Return how the texts of a recipe become features of these columns."""
+    hashing = {"bits": columns.bits, "signed": columns.signed, "seed": columns.seed}
+    return HashedText(**dict(recipe.get("text") or {}) | hashing)
+
+
+def check_recipe(recipe: Any) -> None:
+    """Raise ValueError for a recipe of reading that no reader wrote."""
+    require(isinstance(recipe, dict) and isinstance(recipe.get("format"), str), "a recipe of reading")
+    for name, value in recipe.items():
+        require(value is None or isinstance(value, RECIPE_TYPES.get(name, (object,))), f"a recipe with a sound {name}")
+        if isinstance(value, list):
+            require(all(isinstance(column, str) for column in value), f"columns in {name}")
+    if recipe.get("text") is not None:
+        HashedText(**recipe["text"])._check()
+    if recipe.get("preparation") is not None:
+        preparation = Preparation.from_dict(recipe["preparation"])
+        numbers = [*(recipe.get("numbers") or []), *preparation.derived_numbers()]
+        require(list(preparation.names) == numbers, "the numbers of the table in its preparation")
+        categories = {*(recipe.get("categories") or [])}
+        require({*preparation.dates, *preparation.flags} <= categories, "columns of the table in its preparation")
+        column_names = {*numbers, *categories, *preparation.derived_categories()}
+        require({name for pair in preparation.pairs for name in pair} <= column_names, "products of its columns")

@@ -163,6 +163,17 @@ class Quality(LabelNumbers):
         """Return the number of examples with labels that the model does not know, which count as mistakes."""
         return int(self.confusion[self.n_known :].sum())
 
+    def to_dict(self) -> Facts:
+        """Return everything, for JSON."""
+        curve, names = None, ("probability", "share", "examples")
+        if self.reliability is not None:
+            curve = [dict(zip(names, point, strict=True)) for point in self.reliability.curve()]
+        return {
+            "examples": self.total, "right": self.right, **self.metrics(), "reliability": curve,
+            "commonest_class_share": self.commonest[1], "by_class": self.by_class(), "labels": self.labels,
+            "unknown_labels": self.unknown, "confusion": self.confusion.tolist(),
+        }  # fmt: skip
+
     def by_class(self) -> list[Facts]:
         """Return a row per class with precision, recall and F1, which are None for 0/0."""
         counts = (self.confusion.diagonal(), self.confusion.sum(axis=1), self.confusion.sum(axis=0))
@@ -247,6 +258,13 @@ class LabelQuality(LabelNumbers):
         return dict.fromkeys(METRICS) | {
             name: None if value is None else float(value) for name, value in values.items()
         }
+
+    def to_dict(self) -> Facts:
+        """Return everything, for JSON."""
+        return {
+            "examples": self.total, "right": self.right, **self.metrics(), "by_class": self.by_class(),
+            "labels": self.labels, "unknown_labels": self.unknown,
+        }  # fmt: skip
 
     def by_class(self) -> list[Facts]:
         """Return a row per label with precision, recall and F1, which are None for 0/0."""

@@ -1,4 +1,4 @@
-"""The kernel perceptron. Interface: `estimator.py`; rule: `passes/dual.py`; training: `sweep.py`."""
+"""The kernel perceptron. Interface: `estimator.py`; rule: `passes/dual.py`; training: `training.py`."""
 
 from perceptrons.kernel.estimator import KernelPerceptron
 

@@ -1,8 +1,8 @@
-"""Arrays of NumPy, PyTorch, CuPy and other libraries of the array API: their devices, and checks of X there."""
+"""Arrays of NumPy, PyTorch, CuPy and other libraries of the array API: their devices, and checks of X on them."""
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,8 +12,13 @@ from perceptrons.engine.rows import Rows, Sparse
 from perceptrons.engine.training.base import learner_of
 from perceptrons.engine.training.inputs import check_matrix
 
+if TYPE_CHECKING:
+    from perceptrons.kernel.estimator import KernelPerceptron
+
+Array = Any  # an array of one of these libraries, or a CSR matrix
 LIBRARIES = ("torch", "cupy", "array_api_strict")  # their arrays can be written to, as training does
-CHECKED_ROWS = 1024  # of a precomputed matrix, at once
+FLOAT32_TYPES = ("float32", "float16", "bfloat16", "bool", "int8", "uint8", "int16", "uint16")  # others: float64
+ROWS_PER_CHECK = 1024  # rows of a precomputed matrix that are compared at once
 
 
 @dataclass(frozen=True)
@@ -27,18 +32,18 @@ class Place:
     def is_host(self) -> bool:
         return self.xp is np
 
-    def put(self, array: np.ndarray, dtype: Any = None) -> Any:
+    def put(self, array: np.ndarray, dtype: Any = None) -> Array:
         """Return a NumPy array on this device, without a copy if that is the host. dtype: float32 or float64."""
         dtype = array.dtype if dtype is None else np.dtype(dtype)
         if self.is_host:
             return np.asarray(array, dtype)
         return self.xp.asarray(np.ascontiguousarray(array, dtype), device=self.device)
 
-    def zeros(self, shape: tuple[int, ...], dtype: str) -> Any:
+    def zeros(self, shape: tuple[int, ...], dtype: str) -> Array:
         device = {} if self.is_host else {"device": self.device}
         return self.xp.zeros(shape, dtype=getattr(self.xp, dtype), **device)
 
-    def take(self, array: Any, index: np.ndarray, axis: int = 0) -> Any:
+    def take(self, array: Array, index: np.ndarray, axis: int = 0) -> Array:
         """Return a copy of some rows (axis 0) or columns (axis 1)."""
         if self.is_host:
             return array[index] if axis == 0 else array[:, index]
@@ -82,7 +87,7 @@ def place_of(X: Any) -> Place:
 
 
 def to_host(array: Any) -> Any:
-    """Return an array of any library as a NumPy array, and anything else as it is."""
+    """Return an array of any library as a NumPy array. Return anything else unchanged."""
     name = library(array)
     if name == "torch":
         return array.detach().cpu().numpy()
@@ -93,7 +98,7 @@ def to_host(array: Any) -> Any:
     return array
 
 
-def check_namespace(estimator: Any, X: Any, method: str) -> None:
+def check_namespace(estimator: "KernelPerceptron", X: Any, method: str) -> None:
     """Raise ValueError if X is elsewhere than the X of fit and scikit-learn's array_api_dispatch is on."""
     home, place = learner_of(estimator).home, place_of(X)
     if home is not None and get_config()["array_api_dispatch"] and home != place:
@@ -104,12 +109,12 @@ def check_namespace(estimator: Any, X: Any, method: str) -> None:
         )
 
 
-def dtype_name(array: Any) -> str:
+def dtype_name(array: Array) -> str:
     """Return the name of a dtype, such as 'float32', in any library."""
     return str(array.dtype).rsplit(".", 1)[-1]
 
 
-def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> Any:
+def read_matrix(estimator: "KernelPerceptron", X: Any, *, reset: bool, dtype: str | None) -> Array:
     """Return X as a matrix of finite float32 or float64 numbers, copied only if needed. dtype: that of the model."""
     if estimator.kernel == "precomputed" and sp.issparse(X):
         raise TypeError("Sparse data were passed as precomputed kernel, which is not supported: use X.toarray().")
@@ -121,43 +126,24 @@ def read_matrix(estimator: Any, X: Any, *, reset: bool, dtype: str | None) -> An
         return X
     if "strided" not in str(getattr(X, "layout", "strided")):
         raise TypeError("X is a sparse tensor, which is not supported: give X.to_dense(), or a CSR matrix of SciPy.")
-    place, name = place_of(X), type(estimator).__name__
+    place, n_features = place_of(X), None if reset else estimator.n_features_in_
     X = X.detach() if hasattr(X, "detach") else X
-    if len(X.shape) != 2:
-        raise ValueError(
-            f"Expected 2D array, got {len(X.shape)}D array instead: X must have one row per example. Reshape your data."
-        )
-    if X.shape[0] < 1 or X.shape[1] < 1:
-        raise ValueError(f"Found array with shape {tuple(X.shape)}: at least one sample and one feature are required.")
-    if "complex" in dtype_name(X):
-        raise ValueError("Complex data not supported: X must be real numbers.")
+    is_valid = len(X.shape) == 2 and min(X.shape) > 0 and "complex" not in dtype_name(X)
+    is_valid = is_valid and n_features in (None, int(X.shape[1]))
+    if is_valid:
+        name = dtype or ("float32" if dtype_name(X) in FLOAT32_TYPES else "float64")
+        X = X if dtype_name(X) == name else place.xp.astype(X, getattr(place.xp, name))
+        is_finite = get_config()["assume_finite"] or np.isfinite(float(place.xp.sum(X)))
+        is_valid = is_finite or bool(place.xp.all(place.xp.isfinite(X)))
+    if not is_valid:  # the check on the host says what is wrong, and where
+        check_matrix(estimator, to_host(X), reset=reset, dtype=None if dtype is None else np.dtype(dtype))
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
         estimator._drop("_columns")
-    elif int(X.shape[1]) != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {int(X.shape[1])} features, but {name} is expecting {estimator.n_features_in_} features as input."
-        )
-    kind = dtype or _float_type(dtype_name(X))
-    X = X if dtype_name(X) == kind else place.xp.astype(X, getattr(place.xp, kind))
-    if get_config()["assume_finite"]:
-        return X
-    if not (np.isfinite(float(place.xp.sum(X))) or bool(place.xp.all(place.xp.isfinite(X)))):
-        row, column = (int(at[0]) for at in np.nonzero(~np.isfinite(to_host(X))))
-        value = "NaN" if np.isnan(float(X[row, column])) else "infinity"
-        raise ValueError(
-            f"Input X contains {value} at row {row}, column {column}. Remove or replace such values first."
-        )
     return X
 
 
-def _float_type(name: str) -> str:
-    """Return float32 for it and smaller types, else float64; as in training/inputs.py."""
-    float32_types = ("float32", "float16", "bfloat16", "bool", "int8", "uint8", "int16", "uint16")
-    return "float32" if name in float32_types else "float64"
-
-
-def check_precomputed(X: Any, place: Place, n_train: int | None) -> None:
+def check_precomputed(X: Array, n_train: int | None) -> None:
     """Raise ValueError for a kernel matrix of the wrong shape or, to learn from, one that is not symmetric.
 
     n_train: what the model was trained on, to predict; None to learn.
@@ -174,27 +160,27 @@ def check_precomputed(X: Any, place: Place, n_train: int | None) -> None:
             "kernel='precomputed' needs one column per training example."
         )
     if n_train is None:
-        largest = max(abs(float(place.xp.max(X))), abs(float(place.xp.min(X))))
-        for start in range(0, rows, CHECKED_ROWS):
-            stop = min(rows, start + CHECKED_ROWS)
-            strip, transposed = X[start:stop, :], X[:, start:stop].T
-            tolerance = (1e-4 if dtype_name(X) == "float32" else 1e-8) * largest
-            if float(place.xp.max(place.xp.abs(strip - transposed))) > tolerance:
-                check_symmetric(np.asarray(to_host(X)), "The precomputed kernel matrix")
+        check_symmetric(X, "The precomputed kernel matrix")
 
 
-def check_symmetric(G: np.ndarray, name: str) -> None:
+def check_symmetric(G: Array, name: str) -> None:
     """Raise ValueError unless G[i, j] = G[j, i] up to rounding."""
-    is_wrong = np.abs(G - G.T) > (1e-4 if G.dtype == np.float32 else 1e-8) * np.abs(G).max(initial=0.0)
-    if is_wrong.any():
-        i, j = (int(at[0]) for at in np.nonzero(is_wrong))
-        raise ValueError(
-            f"{name} is not symmetric: K[{i}, {j}] = {G[i, j]:g}, but K[{j}, {i}] = {G[j, i]:g}. A kernel is a dot "
-            "product, so it must be symmetric."
-        )
+    xp = place_of(G).xp
+    largest = max(abs(float(xp.max(G))), abs(float(xp.min(G))))
+    tolerance = (1e-4 if dtype_name(G) == "float32" else 1e-8) * largest
+    for start in range(0, int(G.shape[0]), ROWS_PER_CHECK):
+        stop = min(int(G.shape[0]), start + ROWS_PER_CHECK)
+        difference = xp.abs(G[start:stop, :] - G[:, start:stop].T)
+        if float(xp.max(difference)) > tolerance:
+            i, j = (int(indices[0]) for indices in np.nonzero(to_host(difference) > tolerance))
+            i += start
+            raise ValueError(
+                f"{name} is not symmetric: K[{i}, {j}] = {float(G[i, j]):g}, but K[{j}, {i}] = {float(G[j, i]):g}. A "
+                "kernel is a dot product, so it must be symmetric."
+            )
 
 
-def row_matrix(rows: Rows, n_features: int | None) -> Any:
+def row_matrix(rows: Rows, n_features: int | None) -> Array:
     """Return one example as a matrix of one row."""
     if isinstance(rows, Sparse):
         shape = (1, n_features if n_features is not None else int(rows.columns.max(initial=-1)) + 1)
@@ -202,7 +188,7 @@ def row_matrix(rows: Rows, n_features: int | None) -> Any:
     return rows.values
 
 
-def one_row(x: Any) -> Any:
+def one_row(x: Any) -> np.ndarray:
     """Return one row of kernel values as a matrix."""
     X = np.atleast_2d(np.asarray(x))
     if X.ndim != 2 or X.shape[0] != 1:

@@ -1,23 +1,39 @@
 """`KernelPerceptron`, the estimator for curved decision boundaries. The rule is in `passes/dual.py`."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Self
+from operator import attrgetter
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.training.base import Classifier, unchanged_on_error
+from perceptrons.engine.rows import Rows
+from perceptrons.engine.training.base import Classifier, learner_of, unchanged_on_error
 from perceptrons.engine.training.calibration import CalibrationMethod, calibrate_held_out
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import known_part
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, check_order, warn_if_sorted
-from perceptrons.engine.training.parameters import ClassWeight, check_same_order
+from perceptrons.engine.training.parameters import DOMAINS as LINEAR
+from perceptrons.engine.training.parameters import (
+    LIMITLESS,
+    NONE,
+    TRAINING_DOMAINS,
+    ClassWeight,
+    Domain,
+    Kind,
+    Number,
+    Words,
+    check_parameters,
+    check_same_order,
+)
 from perceptrons.engine.training.votes import class_shares
 from perceptrons.explanation import Explanation
 from perceptrons.kernel.arrays import (
+    Array,
     check_namespace,
     check_precomputed,
     dtype_name,
@@ -27,22 +43,42 @@ from perceptrons.kernel.arrays import (
     row_matrix,
     to_host,
 )
-from perceptrons.kernel.budgeted import prepare_fit
-from perceptrons.kernel.choices import (
-    SINGLE_EXAMPLE_CHOICES,
-    KernelCombine,
-    KernelMulticlass,
-    OnFull,
-    check_choices,
-    check_single,
-    check_unchanged,
-    learns_by_blocks,
-    refuse_precomputed,
-)
-from perceptrons.kernel.kernels import WITH_GAMMA, Kernel, KernelName, scale_gamma
+from perceptrons.kernel.kernels import NAMES, WITH_GAMMA, Kernel, KernelName, scale_gamma
 from perceptrons.kernel.learner import KernelLearner
+from perceptrons.kernel.training import prepare_fit
 
 MEGABYTE = 2**20
+KernelCombine = Literal["average", "last", "vote"]
+KernelMulticlass = Literal["joint", "ovr"]
+OnFull = Literal["remove_random", "forget_oldest", "project"]
+
+DOMAINS: dict[str, tuple[Domain, ...]] = {
+    "kernel": (Words(NAMES), Kind((Callable,), "a function of two blocks of examples")),
+    "gamma": (Number(0, LIMITLESS, open=True), Words(("scale", "auto"))),
+    "degree": (Number(1, 1000, whole=True),),
+    "coef0": (Number(-1e100, 1e100),),
+    "combine": (Words(get_args(KernelCombine)),),
+    "multiclass": (Words(get_args(KernelMulticlass)),),
+    "budget": (Number(1, 2**31, whole=True), NONE),
+    "on_full": (Words(get_args(OnFull)),),
+    "cache_size": (Number(0, LIMITLESS),),
+    **TRAINING_DOMAINS,
+    **{name: LINEAR[name] for name in ("class_weight", "probability", "classes")},
+}
+# parameters that learning and predicting one example depend on; compared before each, to notice a change
+SINGLE_EXAMPLE_CHOICES = attrgetter(
+    "kernel", "gamma", "degree", "coef0", "combine", "multiclass", "eta0", "budget", "on_full",
+)  # fmt: skip
+
+
+def _learns_by_blocks(estimator: "KernelPerceptron") -> bool:
+    """Return whether the model can learn block by block; raise AttributeError otherwise, as `hasattr` needs."""
+    if estimator.kernel == "precomputed":
+        raise AttributeError(
+            "partial_fit and learn_one need kernel values between new and old examples, which a precomputed matrix "
+            "does not contain: use fit, or a kernel by name."
+        )
+    return True
 
 
 class KernelPerceptron(Classifier[KernelLearner]):
@@ -181,7 +217,7 @@ class_weight, warm_start, verbose, probability, classes
             warm = self.warm_start and hasattr(self, "_learner")
             X = read_matrix(self, X, reset=not warm, dtype=self._learner.dtype if warm else None)
             if self.kernel == "precomputed":
-                check_precomputed(X, place_of(X), None)
+                check_precomputed(X, None)
             target = self._read_labels(to_host(y), int(X.shape[0]), warm)
             weight, _ = target.weights(to_host(sample_weight), self.class_weight, stream=False)
             if not warm:
@@ -192,10 +228,10 @@ class_weight, warm_start, verbose, probability, classes
                 train, held_out = validation_split(target.codes, weight, self.validation_fraction, learner.seed)
         with unchanged_on_error(self, unless=lambda: warm or learner.t > 0, attributes=attributes):
             fit = prepare_fit(
-                learner, X, target, weight, float(self.eta0), combine=self.combine,
-                held_out=held_out if self.early_stopping else None,
-                cache_bytes=self.cache_size * MEGABYTE, averages=self.tol is not None or self.early_stopping,
+                learner, X, target, weight, float(self.eta0), cache_bytes=self.cache_size * MEGABYTE,
+                keeps_averages=self.tol is not None or self.early_stopping,
             )  # fmt: skip
+            fit.combine, fit.held_out = self.combine, held_out if self.early_stopping else None
             self._run(fit, len(target.codes), train, bool(self.early_stopping))
         if self.probability is not None and held_out is not None:
             weight, _ = target.weights(to_host(sample_weight), None, stream=False)
@@ -204,7 +240,7 @@ class_weight, warm_start, verbose, probability, classes
         self._warn_unless_finished()
         return self
 
-    @available_if(learns_by_blocks)
+    @available_if(_learns_by_blocks)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Train on one block of examples: one pass in the given order, starting from the present coefficients.
 
@@ -235,7 +271,7 @@ class_weight, warm_start, verbose, probability, classes
         self._learn_block(X, target, weight, first)
         return self
 
-    @available_if(learns_by_blocks)
+    @available_if(_learns_by_blocks)
     def learn_one(self, x: Any, y: Any) -> Self:
         """Learn from one example.
 
@@ -280,14 +316,14 @@ class_weight, warm_start, verbose, probability, classes
 
     # ---- predicting
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any) -> Array:
         """Return the scores: for two classes one per row, positive for `classes_[1]`; for more classes one per class.
 
         Scores are not probabilities. With combine="vote", they are shares of the votes.
         """
         return self._scores_and_rows(X, "decision_function")[0]
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> Array:
         """Return the class with the highest score for every row of X; for two classes, according to `threshold_`."""
         scores, X = self._scores_and_rows(X, "predict")
         labels = self._labels(to_host(scores))
@@ -302,7 +338,11 @@ class_weight, warm_start, verbose, probability, classes
             return check_order(self.classes).tolist()[0]
         check_is_fitted(self)
         self._check_again()
-        refuse_precomputed(self, "predict_one")
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "predict_one needs kernel values between new and old examples, which a precomputed matrix does not "
+                "contain: use fit, or a kernel by name."
+            )
         rows, new = self._one_row(to_host(x))
         learner = self._learner
         scores = learner.decision(learner.kernel.points(self._row_at_place(known_part(rows, new))), self.combine)
@@ -315,7 +355,7 @@ class_weight, warm_start, verbose, probability, classes
 
         return float(accuracy_score(to_host(y), labels, sample_weight=to_host(sample_weight)))
 
-    def _scores_and_rows(self, X: Any, method: str) -> tuple[Any, Any]:
+    def _scores_and_rows(self, X: Any, method: str) -> tuple[Array, Array]:
         """Return the scores on the device of X, and X as it was read."""
         check_is_fitted(self)
         check_choices(self)
@@ -323,17 +363,17 @@ class_weight, warm_start, verbose, probability, classes
         X = self._read(X)
         return self._learner.decision(self._learner.kernel.points(X), self.combine), X
 
-    def _by_scores(self, X: Any, method: str, function: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def _by_scores(self, X: Any, method: str, function: Callable[[np.ndarray], np.ndarray]) -> Array:
         scores, X = self._scores_and_rows(X, method)
         return place_of(X).put(function(to_host(scores)))
 
     def _labels(self, scores: np.ndarray) -> np.ndarray:
         return self._learner.classes[self._winners(scores)]
 
-    def _read(self, X: Any) -> Any:
+    def _read(self, X: Any) -> Array:
         """Check X for prediction: examples, or kernel values with the training examples."""
         if self.kernel == "precomputed" and len(getattr(X, "shape", ())) == 2:
-            check_precomputed(X, place_of(X), self.n_features_in_)
+            check_precomputed(X, self.n_features_in_)
         return read_matrix(self, X, reset=False, dtype=self._learner.dtype)
 
     # ---- what was learned
@@ -347,7 +387,7 @@ class_weight, warm_start, verbose, probability, classes
     update_support_ = property(lambda self: self._to_place(self._fitted().log[:, 1].astype(np.int64)))
 
     @property
-    def support_vectors_(self) -> Any:
+    def support_vectors_(self) -> Array:
         points = self._fitted().support.points()
         if self._learner.kernel.name == "precomputed":
             raise AttributeError(
@@ -356,7 +396,7 @@ class_weight, warm_start, verbose, probability, classes
         return points.take(np.arange(len(points))).rows
 
     @property
-    def dual_coef_(self) -> Any:
+    def dual_coef_(self) -> Array:
         self._fitted()
         if self.combine == "vote":
             raise AttributeError("Voting predicts with many functions: use dual_coef_average_ or dual_coef_last_.")
@@ -411,12 +451,12 @@ class_weight, warm_start, verbose, probability, classes
             "kernel with sklearn's Nystroem before a perceptrons.Perceptron, whose to_sklearn() works."
         )
 
-    def _to_place(self, array: np.ndarray) -> Any:
+    def _to_place(self, array: np.ndarray) -> Array:
         return self._learner.support.place.put(array)
 
     # ---- what scikit-learn asks
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
@@ -425,7 +465,7 @@ class_weight, warm_start, verbose, probability, classes
 
     # ---- parts of learning
 
-    def _begin(self, classes: np.ndarray, X: Any) -> None:
+    def _begin(self, classes: np.ndarray, X: Array) -> None:
         gamma = scale_gamma(self.gamma, X) if self.kernel in WITH_GAMMA else 1.0
         kernel = Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
         budget, n_features = None if self.budget is None else int(self.budget), int(X.shape[1])
@@ -435,7 +475,7 @@ class_weight, warm_start, verbose, probability, classes
         self._learner.home = place_of(X)
         self._tell(None)
 
-    def _learn_block(self, X: Any, target: Target, weight: np.ndarray | None, first: bool) -> None:
+    def _learn_block(self, X: Array, target: Target, weight: np.ndarray | None, first: bool) -> None:
         """Learn from the examples in their order. A new model that fails before its first visit is dropped."""
         learner = self._learner
         with Uninterrupted() as hold:
@@ -448,17 +488,19 @@ class_weight, warm_start, verbose, probability, classes
                     del self._learner
                 raise
 
-    def _row_at_place(self, rows: Any) -> Any:
+    def _row_at_place(self, rows: Rows) -> Array:
         """Return one example as a matrix on the device of the model."""
         X, place = row_matrix(rows, self._learner.n_features), self._learner.support.place
         return X if place.is_host or sp.issparse(X) else place.put(X)
 
-    def _choices_now(self) -> Any:
+    def _choices_now(self) -> tuple[Any, ...]:
         return SINGLE_EXAMPLE_CHOICES(self)
 
-    _check_choices = check_choices
+    def _check_choices(self) -> None:
+        check_choices(self)
 
-    _check_form = staticmethod(check_single)
+    def _check_form(self, target: Target) -> None:
+        check_single(target)
 
     def _check_can_go_on(self, target: Target) -> None:
         check_single(target)
@@ -466,6 +508,49 @@ class_weight, warm_start, verbose, probability, classes
         check_unchanged(self)
 
 
-def read_to_predict(model: KernelPerceptron, X: Any) -> Any:
+def check_choices(estimator: KernelPerceptron) -> None:
+    """Raise ValueError for a parameter outside its domain, or for two that cannot be combined."""
+    check_parameters(estimator, DOMAINS)
+    if estimator.budget is not None and estimator.combine == "vote":
+        raise ValueError(
+            f"KernelPerceptron(budget={estimator.budget}, combine='vote') does not work: every version votes, but a "
+            "budget removes their support vectors. Use combine='average'."
+        )
+    if estimator.budget is not None and estimator.on_full == "project" and estimator.kernel == "sigmoid":
+        raise ValueError(
+            "KernelPerceptron(kernel='sigmoid', on_full='project') does not work: this kernel is not positive "
+            "definite, so projection is not possible. Use on_full='remove_random'."
+        )
+
+
+def check_single(target: Target) -> None:
+    """Raise ValueError for examples with several labels."""
+    if target.several:
+        raise ValueError(
+            "KernelPerceptron learns one label per example, but y has several: wrap it in scikit-learn's "
+            "OneVsRestClassifier."
+        )
+
+
+def check_unchanged(estimator: KernelPerceptron) -> None:
+    """Raise ValueError if parameters are no longer those that the model was first trained with."""
+    e, learner, kernel = estimator, learner_of(estimator), learner_of(estimator).kernel
+    has_gamma = kernel.name in WITH_GAMMA and not isinstance(e.gamma, str)
+    for value, fitted_value, name in (
+        (e.kernel, kernel.name, "kernel"),
+        (e.multiclass, learner.scheme, "multiclass"),
+        (e.budget, learner.budget, "budget"),
+        (e.on_full if e.budget is not None else learner.on_full, learner.on_full, "on_full"),
+        (e.degree if kernel.name == "poly" else kernel.degree, kernel.degree, "degree"),
+        (e.coef0 if kernel.name in ("poly", "sigmoid") else kernel.coef0, kernel.coef0, "coef0"),
+        (e.gamma if has_gamma else kernel.gamma, kernel.gamma, "gamma"),
+    ):
+        if value != fitted_value:
+            raise ValueError(
+                f"The model was created with {name}={fitted_value!r}, but it is now {value!r}: fit it again."
+            )
+
+
+def read_to_predict(model: KernelPerceptron, X: Any) -> Array:
     """Return X as `predict` of a fitted model reads and checks it."""
     return model._read(X)

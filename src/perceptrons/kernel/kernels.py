@@ -10,14 +10,14 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from perceptrons.engine.training.inputs import read_only
-from perceptrons.kernel.arrays import HOST, Place, dtype_name, library, place_of, to_host
+from perceptrons.kernel.arrays import HOST, Array, Place, dtype_name, library, place_of, to_host
 
 KernelName = Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "cosine", "precomputed"]
 NAMES = get_args(KernelName)
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian")
 WITH_NORMS = ("rbf", "cosine")
-MAX_DISTANCE_ERROR = 1e-4  # of squared distances in float32, times gamma; beyond it they need float64
-CHUNK_BYTES = 2**24  # of kernel values computed at once on the host: few calls of BLAS, not far from the cache
+MAX_DISTANCE_ERROR = 1e-4  # gamma times the error of squared distances in float32; larger ones need float64
+CHUNK_BYTES = 2**24  # kernel values computed at once on the host: few calls of BLAS, near the size of the cache
 DEVICE_CHUNK_BYTES = 2**26
 MAX_TEMPORARY_VALUES = 2**22  # beside kernel values: squares of coordinates, or their differences
 
@@ -29,9 +29,9 @@ class Points:
     For a precomputed kernel: the whole matrix, and the rows and columns of it that the examples are.
     """
 
-    rows: Any  # array (n, d) or CSR
+    rows: Array  # array (n, d) or CSR
     place: Place = HOST
-    norms: Any = None  # float64 (n,)
+    norms: Array = None  # float64 (n,)
     needs_float64: bool = False  # so far from the origin that distances in float32 are too inexact
     index: np.ndarray | None = None
 
@@ -55,7 +55,7 @@ class Points:
         return Points(rows, self.place, norms, self.needs_float64)
 
 
-def ignore_overflow() -> Any:
+def ignore_overflow() -> np.errstate:
     """Do not warn about values that are not finite: the caller checks the result, and raises `overflow_error`."""
     return np.errstate(over="ignore", invalid="ignore")
 
@@ -66,7 +66,7 @@ class Kernel:
     def __init__(self, name: str | Callable[[Any, Any], Any], gamma: float, degree: int, coef0: float):
         self.name, self.gamma, self.degree, self.coef0 = name, gamma, degree, coef0
 
-    def points(self, rows: Any) -> Points:
+    def points(self, rows: Array) -> Points:
         """Return rows with their norms if this kernel needs them."""
         place = place_of(rows)
         if self.name == "precomputed":
@@ -80,7 +80,7 @@ class Kernel:
         )
         return Points(rows, place, norms, needs_float64)
 
-    def __call__(self, A: Points, B: Points) -> Any:
+    def __call__(self, A: Points, B: Points) -> Array:
         """Return K(a, b) for all a in A and b in B, (len(A), len(B)), in the dtype and on the device of A."""
         if self.name == "precomputed":
             return _precomputed_values(A, B)
@@ -89,7 +89,7 @@ class Kernel:
         with ignore_overflow():
             return self._named_values(A, B)
 
-    def _named_values(self, A: Points, B: Points) -> Any:
+    def _named_values(self, A: Points, B: Points) -> Array:
         if self.name == "laplacian":
             return self._laplacian(A, B)
         K = _dot(A, B, wide=A.needs_float64 or B.needs_float64)
@@ -112,7 +112,7 @@ class Kernel:
         return K
 
     def self_values(self, A: Points) -> np.ndarray:
-        """Return K(x, x) if it is cheap, else 1: a scale by which scores of examples can be compared."""
+        """Return K(x, x) if it is cheap, else 1. This scale makes scores of different examples comparable."""
         if self.name == "precomputed":
             return np.abs(np.diagonal(to_host(A.rows))).astype(np.float64)
         if self.name not in ("linear", "poly"):
@@ -130,7 +130,7 @@ class Kernel:
             + (", or give X as float64." if dtype == "float32" else ".")
         )
 
-    def _laplacian(self, A: Points, B: Points) -> Any:
+    def _laplacian(self, A: Points, B: Points) -> Array:
         if A.place.is_host:
             from sklearn.metrics.pairwise import manhattan_distances  # slow to import
 
@@ -144,7 +144,7 @@ class Kernel:
         ]
         return xp.exp(-self.gamma * xp.concat(parts, axis=0))
 
-    def _callable_values(self, A: Points, B: Points) -> Any:
+    def _callable_values(self, A: Points, B: Points) -> Array:
         """Return the values of the user's function, checked."""
         K = self.name(_read_only(A.rows), _read_only(B.rows))  # type: ignore[operator]
         name = getattr(self.name, "__name__", "the kernel")
@@ -185,7 +185,7 @@ def chunks(points: Points, width: int, max_bytes: int = 0) -> Iterator[tuple[int
         yield start, points.slice(start, start + size)
 
 
-def squared_norms(rows: Any, place: Place) -> Any:
+def squared_norms(rows: Array, place: Place) -> Array:
     """Return squared norms of rows in float64, computed some rows at a time."""
     xp, n, d = place.xp, int(rows.shape[0]), int(rows.shape[1])
     norms, size = place.zeros((n,), "float64"), max(1, MAX_TEMPORARY_VALUES // max(1, 0 if sp.issparse(rows) else d))
@@ -197,7 +197,7 @@ def squared_norms(rows: Any, place: Place) -> Any:
     return norms
 
 
-def power(K: Any, degree: int) -> Any:
+def power(K: Array, degree: int) -> Array:
     """Return K ** degree by squaring in place: faster than pow, and the same bits on every device."""
     if degree == 1:
         return K
@@ -209,7 +209,7 @@ def power(K: Any, degree: int) -> Any:
     return K
 
 
-def scale_gamma(gamma: float | str, X: Any) -> float:
+def scale_gamma(gamma: float | str, X: Array) -> float:
     """Return gamma as a number; "scale" and "auto" are those of scikit-learn's SVC."""
     if not isinstance(gamma, str):
         return float(gamma)
@@ -224,7 +224,7 @@ def scale_gamma(gamma: float | str, X: Any) -> float:
     return 1.0 / (n_features * spread) if spread > 1e-12 * mean * mean else 1.0  # up to rounding, all may be the same
 
 
-def _moments(X: Any, n: int) -> tuple[float, float]:
+def _moments(X: Array, n: int) -> tuple[float, float]:
     """Return mean and variance of all n numbers in float64, computed some rows at a time."""
     if sp.issparse(X):
         values = X.data.astype(np.float64)
@@ -238,7 +238,7 @@ def _moments(X: Any, n: int) -> tuple[float, float]:
     return mean, sum(float(total) for total in squares) / max(1, n)
 
 
-def _dot(A: Points, B: Points, wide: bool) -> Any:
+def _dot(A: Points, B: Points, wide: bool) -> Array:
     if sp.issparse(A.rows) or sp.issparse(B.rows):
         a, b = (A.rows.astype(np.float64), B.rows.astype(np.float64)) if wide else (A.rows, B.rows)
         return safe_sparse_dot(a, b.T, dense_output=True)
@@ -248,7 +248,7 @@ def _dot(A: Points, B: Points, wide: bool) -> Any:
     return xp.asarray(A.rows, dtype=xp.float64) @ xp.asarray(B.rows, dtype=xp.float64).T
 
 
-def _precomputed_values(A: Points, B: Points) -> Any:
+def _precomputed_values(A: Points, B: Points) -> Array:
     """Return cells of a precomputed matrix; ranges are sliced first, without a copy."""
     assert A.index is not None
     assert B.index is not None
@@ -267,12 +267,12 @@ def _as_slice(index: np.ndarray) -> slice | None:
     return None
 
 
-def _read_only(rows: Any) -> Any:
+def _read_only(rows: Array) -> Array:
     """Return rows that a user's function cannot change, since they may be the data, or the model."""
     return read_only(rows) if isinstance(rows, np.ndarray) else rows
 
 
-def _with_int32_indices(rows: Any) -> Any:
+def _with_int32_indices(rows: Array) -> Array:
     """Return a CSR matrix with 32-bit indices, which is all that scikit-learn's Manhattan distance takes."""
     if not sp.issparse(rows) or rows.indices.dtype == rows.indptr.dtype == np.int32:
         return rows
@@ -280,14 +280,14 @@ def _with_int32_indices(rows: Any) -> Any:
     return sp.csr_matrix(parts, shape=rows.shape, copy=False)
 
 
-def _apply(function: Any, K: Any, xp: Any) -> Any:
+def _apply(function: Callable[..., Array], K: Array, xp: Any) -> Array:
     """Return function(K), computed in place where the library can."""
     return function(K, out=K) if xp is np else function(K)
 
 
-def _at_most_zero(K: Any, xp: Any) -> Any:
+def _at_most_zero(K: Array, xp: Any) -> Array:
     return np.minimum(K, 0.0, out=K) if xp is np else xp.clip(K, max=0.0)
 
 
-def _or_one(norms: Any, xp: Any) -> Any:
+def _or_one(norms: Array, xp: Any) -> Array:
     return xp.where(norms > 0, norms, xp.ones_like(norms))

@@ -1,22 +1,179 @@
-"""The state of a kernel model: support vectors, coefficients, the log of updates, classes and counters."""
+"""The state of a kernel model: support vectors, coefficients, the log of updates, classes and counters.
+
+`KernelLearner` holds all of it. `Support` stores the support vectors, each once, on the device that they came from.
+"""
 
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from perceptrons.engine.passes.budget_policies import NUMBERS, SEEN, TAKEN, Held
-from perceptrons.engine.passes.voting import LOG_COLUMNS
+from perceptrons.engine.passes.budget import NUMBERS, SEEN, TAKEN, BudgetState
+from perceptrons.engine.passes.voting import LOG_COLUMNS, binary_votes, multiclass_votes
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.epochs import Outcome
 from perceptrons.engine.training.labels import merge, winners
 from perceptrons.explanation import Explanation, rows_of, verdict
-from perceptrons.kernel.arrays import Place, to_host
+from perceptrons.kernel.arrays import HOST, Array, Place, dtype_name, to_host
 from perceptrons.kernel.kernels import Kernel, Points, chunks, ignore_overflow
-from perceptrons.kernel.support_vectors import GrowableArray, Support
-from perceptrons.kernel.votes import vote_shares
+
+MAX_VOTE_BYTES = 2**26  # kernel values held at once while voting
 
 GROWABLE = ("coef_array", "lazy_sum_array", "train_rows", "entry_order")
+
+
+class GrowableArray:
+    """A NumPy array with spare rows at its end, so that appending row by row does not copy it each time."""
+
+    def __init__(self, values: np.ndarray):
+        self._buffer, self.n_used = values, len(values)
+
+    @property
+    def values(self) -> np.ndarray:
+        return self._buffer[: self.n_used]
+
+    def reserve(self, n: int) -> np.ndarray:
+        """Return the buffer with its spare rows, at least n rows in all."""
+        if n > len(self._buffer):
+            buffer = np.zeros((max(n, 2 * self.n_used), *self._buffer.shape[1:]), self._buffer.dtype)
+            buffer[: self.n_used] = self.values
+            self._buffer = buffer
+        return self._buffer
+
+    def append(self, rows: np.ndarray) -> None:
+        n = self.n_used + len(rows)
+        self.reserve(n)[self.n_used : n] = rows
+        self.n_used = n
+
+
+class Support:
+    """Rows that are appended, replaced, and read as `Points` of the kernel on any device."""
+
+    def __init__(self, kernel: Kernel, n_features: int):
+        self.kernel, self.n_features, self.place = kernel, n_features, HOST
+        self._points: Points | None = None
+        self._buffers: tuple[GrowableArray, GrowableArray | None] | None = None  # dense rows on the host, and norms
+        self._copy: Points | None = None  # on the device of the last X to predict
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_buffers": None, "_copy": None}  # unpickled, they would not share memory with rows
+
+    def __len__(self) -> int:
+        return 0 if self._points is None else len(self._points)
+
+    def append(self, points: Points) -> None:
+        if not len(points):
+            return
+        if points.index is not None:  # the matrix of a precomputed kernel belongs to the user
+            points = Points(None, points.place, index=points.index)
+        if self._points is None:
+            self.place = points.place
+        points = self._move(points, self.place)
+        joined = points if self._points is None else None
+        present = self.points()  # with as many columns as the new ones
+        is_dense = self.place.is_host and not sp.issparse(points.rows) and points.index is None
+        if not is_dense or (joined is None and sp.issparse(present.rows)):
+            self._set(joined or _concatenate([present, points]))
+            return
+        if self._buffers is None:
+            joined = joined or _concatenate([present, points])
+            self._buffers = GrowableArray(joined.rows), None if joined.norms is None else GrowableArray(joined.norms)
+        else:
+            for array, values in zip(self._buffers, (points.rows, points.norms), strict=True):
+                if array is not None:
+                    array.append(values)
+        rows, norms = self._buffers
+        needs_float64 = points.needs_float64 or present.needs_float64
+        self._points = Points(rows.values, HOST, None if norms is None else norms.values, needs_float64)
+        self._copy = None
+
+    def replace(self, slots: np.ndarray, points: Points) -> None:
+        """Overwrite the support vectors in these slots; slots from len(self) on are appended."""
+        is_new = slots >= len(self)
+        old = np.flatnonzero(~is_new)
+        if len(old):
+            present = self.points()
+            if self._buffers is not None and not sp.issparse(points.rows) and points.place.is_host:
+                rows, norms = self._buffers
+                rows.values[slots[old]] = points.rows[old]
+                if norms is not None:
+                    norms.values[slots[old]] = points.norms[old]
+                present.needs_float64 |= points.needs_float64
+                self._copy = None
+            else:
+                order = np.arange(len(self))
+                order[slots[old]] = len(self) + np.arange(len(old))
+                self._set(_concatenate([present, self._move(points.take(old), self.place)]).take(order))
+        self.append(points.take(np.flatnonzero(is_new)))
+
+    def points(self) -> Points:
+        """Return all support vectors, on the device where they are stored."""
+        if self._points is None:
+            rows = sp.csr_matrix((0, self.n_features))
+            return Points(rows, norms=np.zeros(0), index=np.zeros(0, np.intp))
+        wide = _widen(self._points, self.n_features)
+        if wide is not self._points:
+            self._set(wide)
+        return wide
+
+    def at(self, place: Place) -> Points:
+        """Return all support vectors on another device; a copy there is kept until they change."""
+        points = self.points()
+        if place == self.place or self._points is None:
+            return points
+        if self._copy is None or self._copy.place != place:
+            self._copy = self._move(points, place)
+        return self._copy
+
+    def move_to(self, place: Place) -> None:
+        """Store the support vectors on this device from now on."""
+        if self._points is not None and place != self.place:
+            self._set(self.at(place))
+        self.place = place
+
+    def reset(self, points: Points) -> None:
+        """Replace all support vectors by these."""
+        self._set(points if len(points) else None)
+
+    def _set(self, points: Points | None) -> None:
+        self._points, self._buffers, self._copy = points, None, None
+
+    def _move(self, points: Points, place: Place) -> Points:
+        if points.place == place:
+            return points
+        if points.index is not None:
+            return Points(None, place, index=points.index)
+        rows = to_host(points.rows)
+        if not place.is_host:
+            rows = place.put(rows.toarray() if sp.issparse(rows) else rows)
+        return self.kernel.points(rows)
+
+
+def _concatenate(parts: list[Points]) -> Points:
+    """Join parts; the result is sparse if any part is."""
+    place = parts[0].place
+    if parts[0].index is not None:
+        return Points(None, place, index=np.concatenate([part.index for part in parts]))
+    concatenate = np.concatenate if place.is_host else place.xp.concat
+    if any(sp.issparse(part.rows) for part in parts):
+        rows = sp.vstack([sp.csr_matrix(part.rows) for part in parts], format="csr")
+    else:
+        rows = concatenate([part.rows for part in parts])
+    norms = None if parts[0].norms is None else concatenate([part.norms for part in parts])
+    return Points(rows, place, norms, any(part.needs_float64 for part in parts))
+
+
+def _widen(points: Points, n_features: int) -> Points:
+    """Add columns of zeros for features that came later, which only sparse examples meet."""
+    rows, place = points.rows, points.place
+    if points.index is not None or rows.shape[1] == n_features:
+        return points
+    if not place.is_host:
+        zeros = place.zeros((len(points), n_features - int(rows.shape[1])), dtype_name(rows))
+        return Points(place.xp.concat([rows, zeros], axis=1), place, points.norms, points.needs_float64)
+    rows = sp.csr_matrix(rows)
+    wide = sp.csr_matrix((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], n_features), copy=False)
+    return Points(wide, place, points.norms, points.needs_float64)
 
 
 class KernelLearner:
@@ -28,7 +185,7 @@ class KernelLearner:
     """
 
     form: str = "single"
-    threshold: float | None = None  # of two classes: the score from which on the second is predicted
+    threshold: float | None = None  # the lowest score for which the second of two classes is predicted; None: above 0
     calibration: Calibration | None = None
 
     def __init__(
@@ -49,7 +206,7 @@ class KernelLearner:
         self.budget_matrix = np.zeros((0, 0))
         self.budget_counters = np.zeros(NUMBERS)
         self._codes: dict[Any, int] | None = None
-        self.home: Place | None = None  # where it was created; a model from a file follows X
+        self.home: Place | None = None  # the device of the first X; None for a model from a file
 
     # ---- state
 
@@ -183,7 +340,7 @@ class KernelLearner:
         if self._logs is not None:
             self._logs.append(log.copy())  # the log of a pass has spare rows
 
-    def reserve_budget(self, n: int, slot_rows: GrowableArray) -> Held:
+    def reserve_budget(self, n: int, slot_rows: GrowableArray) -> BudgetState:
         """Return the arrays that learning on a budget changes, with room for n more support vectors."""
         assert self.budget is not None
         size = min(self.budget, self.n_support + n)
@@ -194,7 +351,7 @@ class KernelLearner:
             matrix[: len(self.budget_matrix), : len(self.budget_matrix)] = self.budget_matrix
             self.budget_matrix = matrix
         self.budget_counters[SEEN], self.budget_counters[TAKEN] = self.t, self.n_support
-        return Held(coef, lazy_sum, entry_order, rows, self.budget_matrix, self.budget_counters)
+        return BudgetState(coef, lazy_sum, entry_order, rows, self.budget_matrix, self.budget_counters)
 
     def finish_budget(self, slots: np.ndarray, points: Points, train_rows: np.ndarray, mistakes: int) -> None:
         """Store the examples that a pass on a budget has put into these slots, and its counters."""
@@ -243,11 +400,11 @@ class KernelLearner:
 
     # ---- predicting
 
-    def scores(self, X: Points, combine: str) -> Any:
+    def scores(self, X: Points, combine: str) -> Array:
         """Return scores on the device of X, (n, rows); shares of votes if they vote."""
-        support = self.support.at(X.place)
         if combine == "vote":
-            return vote_shares(self, X, support)
+            return X.place.put(self._vote_shares(X))
+        support = self.support.at(X.place)
         scores = X.place.zeros((len(X), self.n_rows), self.dtype)
         if self.n_support:
             coef = X.place.put(self.coef if combine == "last" else self.average, self.dtype)
@@ -258,7 +415,34 @@ class KernelLearner:
                 raise self.kernel.overflow_error(self.dtype)
         return scores
 
-    def decision(self, X: Points, combine: str) -> Any:
+    def _vote_shares(self, X: Points) -> np.ndarray:
+        """Return votes / t, (n, rows): in [-1, 1] for binary problems, shares for competing classes.
+
+        Every version of a function votes as often as the examples that it survived.
+        """
+        votes, is_joint = np.zeros((len(X), self.n_rows)), not len(self.sign)
+        if not self.n_support:  # only the initial functions vote: for the negative side, or for the first class
+            votes[:, : 1 if is_joint else self.n_rows] = (1.0 if is_joint else -1.0) * (self.t > 0)
+            return votes
+        logs = [self.log]
+        if not is_joint and self.n_rows > 1:
+            logs = [self.log[self.log[:, 3] == k] for k in range(self.n_rows)]
+        counts = [np.diff(np.concatenate([[0.0], log[:, 0], [self.t]])) for log in logs]
+        support, width = self.support.at(X.place), max(self.n_support, *(len(log) + is_joint for log in logs), 0)
+        for start, part in chunks(X, width, MAX_VOTE_BYTES):
+            K = np.ascontiguousarray(to_host(self.kernel(part, support)))
+            chunk_votes = votes[start : start + len(part)]
+            for k, log in enumerate(logs):
+                slots, y, y_hat = (np.ascontiguousarray(log[:, j], np.intp) for j in (1, 2, 3))
+                if is_joint:
+                    multiclass_votes(K, slots, y, y_hat, log[:, 4], counts[k], np.zeros(chunk_votes.shape), chunk_votes)
+                else:
+                    steps, column = log[:, 4] * self.sign[y, k], np.zeros(len(part))
+                    binary_votes(K, slots, steps, counts[k], False, np.zeros(len(part)), column)
+                    chunk_votes[:, k] = column
+        return votes / self.t
+
+    def decision(self, X: Points, combine: str) -> Array:
         """Return the scores on the device of X as users see them: a vector if there is one row."""
         scores = self.scores(X, combine)
         return scores[:, 0] if self.n_rows == 1 else scores

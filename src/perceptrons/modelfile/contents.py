@@ -14,13 +14,13 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from perceptrons.engine.passes.voting import LOG_COLUMNS
-from perceptrons.engine.streaming.resuming import COUNTED
+from perceptrons.engine.streaming.resuming import MAX_COUNT
 from perceptrons.engine.training.base import TUNED, Classifier, learner_of, set_learner
 from perceptrons.engine.training.calibration import METHODS, Calibration
 from perceptrons.engine.training.epochs import new_row
 from perceptrons.engine.training.memory import check_claim
 from perceptrons.features import Columns
-from perceptrons.features.from_memory import check_recipe
+from perceptrons.features.rows import check_recipe
 from perceptrons.kernel import KernelPerceptron
 
 REASONS = (None, "converged", "stuck", "tol", "early_stopping", "max_iter", "max_seconds", "interrupted", "failed")
@@ -305,7 +305,7 @@ def restore(model: Any, learner: Any, content: Content) -> None:
     header = content.header
     learner.epochs, learner.mistakes = int(header["epochs"]), int(header["mistakes"])
     counts = (learner.epochs, learner.mistakes, learner.updates)
-    require(min(counts) >= 0 and max(counts) < COUNTED, "counts that are not negative, and not too large")
+    require(min(counts) >= 0 and max(counts) < MAX_COUNT, "counts that are not negative, and not too large")
     learner.rng.bit_generator.state = header["orders"]
     set_learner(model, learner)
     if header.get("threshold") is not None:
@@ -331,7 +331,7 @@ def _restore_classifier(model: Any, learner: Any, content: Content) -> None:
         require(is_numbered or columns is not None, "names of columns, because files were read")
     if header.get("progress") is not None:
         model.progress_ = [(int(examples), int(mistakes)) for examples, mistakes in header["progress"]]
-        require(all(0 <= n < COUNTED for row in model.progress_ for n in row), "counts in the progress")
+        require(all(0 <= n < MAX_COUNT for row in model.progress_ for n in row), "counts in the progress")
     if columns is not None:
         require(source is not None, "how files were read, because there are names of columns")
         model.columns_ = Columns.from_state(columns, content.part(COLUMNS_PREFIX).arrays)
@@ -346,8 +346,8 @@ def _calibration(learner: Any, fields: Header, curves: Content) -> Calibration:
     require(is_multilabel or len(learner.classes) > 1, "a calibration of at least two classes")
     method, n, seen, combine = (fields[name] for name in ("method", "examples", "seen", "combine"))
     require(method in METHODS, "a known method of calibration")
-    require(type(n) is int and 0 < n < COUNTED, "a number of examples to calibrate by")
-    require(type(seen) is float and 0 <= seen < COUNTED, "a number of examples seen before the calibration")
+    require(type(n) is int and 0 < n < MAX_COUNT, "a number of examples to calibrate by")
+    require(type(seen) is float and 0 <= seen < MAX_COUNT, "a number of examples seen before the calibration")
     require(combine in ("average", "recent", "last", "vote", "pocket"), "weights that were calibrated")
     if method == "isotonic":
         arrays = _corners(curves, columns)
@@ -388,9 +388,9 @@ def _report(report: Header) -> Header:
         numbers += [row[name] for name in ("epoch", "examples", "mistakes", "updates")]
         numbers += [value for part in shards.values() for value in part]
         require(all(isinstance(value, int | float) for value in numbers), "numbers in the history")
-        require(all(abs(value) < COUNTED for value in numbers if isinstance(value, int)), "counts in the history")
+        require(all(abs(value) < MAX_COUNT for value in numbers if isinstance(value, int)), "counts in the history")
         for name in ("mistakes", "examples"):
-            require(0 <= row[name] < COUNTED, f"{name} that are not negative in the history")
+            require(0 <= row[name] < MAX_COUNT, f"{name} that are not negative in the history")
     require(reason in REASONS and converged == (reason == "converged"), "a known reason for stopping")
     if reason == "early_stopping":
         is_scored = all(row["validation_accuracy"] is not None for row in history)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from perceptrons.engine.passes.budget_policies import (
+from perceptrons.engine.passes.budget import (
     BUDGET_OF_FORGETTING,
     ENTERED,
     FORGOTTEN,
@@ -13,10 +13,9 @@ from perceptrons.engine.passes.budget_policies import (
 from perceptrons.engine.training.base import learner_of
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.kernel.arrays import to_host
-from perceptrons.kernel.choices import check_choices, check_unchanged
+from perceptrons.kernel.estimator import check_choices, check_unchanged
 from perceptrons.kernel.kernels import Kernel, Points
-from perceptrons.kernel.learner import KernelLearner
-from perceptrons.kernel.support_vectors import GrowableArray
+from perceptrons.kernel.learner import GrowableArray, KernelLearner
 from perceptrons.modelfile.contents import (
     Content,
     content_of,

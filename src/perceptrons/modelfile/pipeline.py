@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.training.base import has_learned
 from perceptrons.features import Columns, HashedFeatures, HashedText, TableFeatures
-from perceptrons.features.from_memory import check_recipe
+from perceptrons.features.rows import check_recipe
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
 from perceptrons.modelfile import kernel, linear, sequence

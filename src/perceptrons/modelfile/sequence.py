@@ -22,12 +22,10 @@ from perceptrons.modelfile.contents import (
     strings_array,
 )
 from perceptrons.sequence import FeatureTemplates, SequencePerceptron
-from perceptrons.sequence.chain_weights import Entries
-from perceptrons.sequence.choices import check_choices, check_unchanged
-from perceptrons.sequence.learner import ChainLearner
-from perceptrons.sequence.template_features import TemplateFeatures
-from perceptrons.sequence.templates import template_features
-from perceptrons.sequence.token_features import MatrixFeatures, NamedFeatures
+from perceptrons.sequence.estimator import check_choices, check_unchanged
+from perceptrons.sequence.learner import ChainLearner, Entries
+from perceptrons.sequence.templates import TemplateFeatures
+from perceptrons.sequence.tokens import MatrixFeatures, NamedFeatures
 
 MAX_FEATURES = 2**40
 FEATURE_BYTES = 9  # without weights
@@ -51,23 +49,25 @@ def contents(model: SequencePerceptron) -> Content:
     learner = learner_of(model)
     features, weights = learner.features, learner.weights
     entries = weights.entries()
-    fired = weights.fired(entries)
-    is_numbered = features.kind == "matrix" or features.hash_bits is not None
-    if is_numbered:
+    fired = weights.updated_features(entries)
+    is_numbered = isinstance(features, MatrixFeatures) or model.hash_bits is not None
+    if isinstance(features, NamedFeatures) and not is_numbered:
+        order, arrays = _names(features, fired)
+    elif isinstance(features, TemplateFeatures) and not is_numbered:
+        order, arrays = _keys(features, fired)
+    else:
         order = np.flatnonzero(fired)
         arrays = {"numbers": order.astype(np.int64)}
-    else:
-        order, arrays = (_names if features.kind == "names" else _keys)(features, fired)
     header = {
         **({} if getattr(model, "label_column_", None) is None else {"label_column": str(model.label_column_)}),
         "kind": features.kind,
         "n_features": features.n_features if is_numbered else len(order),
-        "columns": features.columns if features.kind == "matrix" else None,
+        "columns": features.columns if isinstance(features, MatrixFeatures) else None,
         "dtype": str(learner.dtype),
         "t": int(learner.t),
         "updates": learner.updates,
     }
-    numbers = _weights(entries, order, weights.n_labels) | {"arcs": weights.arcs, "late_arcs": weights.late_arcs}
+    numbers = _weights(entries, order, weights.n_labels) | {"arcs": weights.arcs, "late_arcs": weights.lazy_sum_arcs}
     refuse_infinite(numbers | {f"the average of {name}": _average(numbers, name, learner.t) for name in ("w", "arcs")})
     templates, allowed = _templates_of(model), _sorted(model.allowed)
     content = content_of(model, header, arrays | numbers, templates=templates, allowed=allowed)
@@ -86,7 +86,7 @@ def _weights(entries: Entries, order: np.ndarray, n_labels: int) -> dict[str, np
         "per_feature": sizes.astype(np.int32),
         "labels": entries.labels[at].astype(np.uint8 if n_labels <= 256 else np.int32),
         "w": entries.w[at],
-        "late_w": entries.late_w[at],
+        "late_w": entries.lazy_sum_w[at],
     }
 
 
@@ -110,7 +110,7 @@ def _keys(features: TemplateFeatures, fired: np.ndarray) -> tuple[np.ndarray, di
         template, values, numbers = template[~is_idle], values[~is_idle], numbers[~is_idle]
     else:
         numbers = np.where(is_idle, -features.min_count, numbers)
-    views = features.templates.looks[template]
+    views = features.templates.views[template]
     words: list[str] = []
     counts = []
     for v, strings in enumerate(features.values):
@@ -195,7 +195,7 @@ def _features(model: SequencePerceptron, content: Content) -> tuple[Any, np.ndar
         return MatrixFeatures(n, columns), content.ascending("numbers", n)
     features: Any = NamedFeatures(int(model.min_count), model.hash_bits)
     if model.templates is not None:
-        features = template_features(model.templates, int(model.min_count), model.hash_bits)
+        features = TemplateFeatures(model.templates, int(model.min_count), model.hash_bits)
     if model.hash_bits is not None:
         require(n == 2**model.hash_bits, "as many numbers as hashes")
         return features, content.ascending("numbers", n)
@@ -226,9 +226,9 @@ def _read_keys(features: TemplateFeatures, n: int, content: Content) -> None:
         part = strings[end - sizes[v] : end]
         features.values[v] = {string: number for number, string in enumerate(part)}
         require(len(features.values[v]) == len(part), "values that differ")
-    template = content.indices("key_templates", len(features.list), np.int16).astype(np.int64)
+    template = content.indices("key_templates", len(features.parsed), np.int16).astype(np.int64)
     require(len(template) >= n, "templates of all features")
-    views = features.templates.looks[template]
+    views = features.templates.views[template]
     flat = content.array("key_values", (int((views >= 0).sum()),), np.int32)
     values = np.zeros((len(template), PARTS), np.int32)
     values[views >= 0] = flat
@@ -261,7 +261,7 @@ def _read_weights(learner: ChainLearner, used: np.ndarray, content: Content) -> 
         del content.arrays[name]  # they have been copied, as above
     weights.fill(used, per_feature.astype(np.int64), labels.astype(np.int32), w, late_w)
     weights.arcs = content.array("arcs", (K + 1, K + 1), dtype)
-    weights.late_arcs = content.array("late_arcs", (K + 1, K + 1))
+    weights.lazy_sum_arcs = content.array("late_arcs", (K + 1, K + 1))
     return n
 
 

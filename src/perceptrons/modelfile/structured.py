@@ -16,8 +16,8 @@ def contents(model: StructuredPerceptron) -> Content:
     """Return the header and the arrays of a fitted model."""
     learner = learner_of(model)
     check_choices(model)  # other parameters could not be read again
-    used = np.flatnonzero((learner.w != 0) | (learner.late != 0))
-    arrays = {"where": used.astype(np.int64), "w": learner.w[used], "late": learner.late[used]}
+    used = np.flatnonzero((learner.w != 0) | (learner.lazy_sum != 0))
+    arrays = {"where": used.astype(np.int64), "w": learner.w[used], "late": learner.lazy_sum[used]}
     counts = {"size": learner.size, "t": learner.t, "updates": learner.updates}
     refuse_infinite({"w": arrays["w"], "late": arrays["late"]})
     return content_of(model, counts, arrays, model=None)
@@ -42,7 +42,7 @@ def read(content: Content) -> StructuredPerceptron:
     except MemoryError as error:
         raise ValueError(f"there is no memory for {size} weights") from error
     learner.t, learner.updates = t, updates
-    learner.w[used], learner.late[used] = w, late
+    learner.w[used], learner.lazy_sum[used] = w, late
     require((np.abs(w) <= LARGEST).all(), "weights whose squares are finite")
     restore(model, learner, content)
     return model

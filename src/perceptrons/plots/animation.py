@@ -2,27 +2,27 @@
 
 import pathlib
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.animation import FFMpegWriter, PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.text import Annotation, Text
 from matplotlib.ticker import MaxNLocator
 
 from perceptrons.engine.html import iframe
 from perceptrons.engine.wording import count
 from perceptrons.plots import style
+from perceptrons.plots.boundary import grid_axis
 from perceptrons.plots.model_facts import check_nonempty_rows, feature_names, split_pipeline, to_dense
 from perceptrons.plots.pages import read_asset, template_environment
-from perceptrons.plots.plane import grid_axis
 from perceptrons.plots.regions import (
     Rings,
     Surface,
@@ -40,13 +40,11 @@ DEFAULT_SECONDS = 15
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 480, 58, 632, 8, 432  # pixels of the page; the last four of the axes
 
 
-class FilmArtists(NamedTuple):
-    """The parts of the picture that change from frame to frame."""
+class SettledLayout(ConstrainedLayoutEngine):
+    """Keeps the axes where they are, so that nothing but the boundary moves from frame to frame."""
 
-    regions: PathCollection
-    example: PathCollection
-    arrow: Annotation
-    title: Text
+    def execute(self, fig: Figure) -> None:
+        pass
 
 
 class BoundaryAnimation:
@@ -215,7 +213,7 @@ class BoundaryAnimation:
             raise ValueError(f"There is no frame {frame}: there are {len(self.frames)} frames, numbered from 0.")
         with style.style_context(ax):
             _, ax = style.get_axes(ax, self._size)
-            self._show_frame(self._make_artists(ax), frame % len(self.frames))
+            self._draw_frame(ax, frame % len(self.frames))
         return ax
 
     def save(self, path: str | PathLike[str], *, fps: float | None = None, dpi: float = 100) -> None:
@@ -249,13 +247,15 @@ class BoundaryAnimation:
         with style.style_context():
             figure = Figure(figsize=self._size, dpi=dpi, layout="constrained")
             FigureCanvasAgg(figure)
-            artists = self._make_artists(figure.add_subplot())
-            self._show_frame(artists, len(self.frames) - 1)
+            ax = figure.add_subplot()
+            longest_title = max(range(len(self.frames)), key=lambda number: len(self._title(number)))
+            self._draw_frame(ax, longest_title)
             figure.draw_without_rendering()
-            figure.set_layout_engine("none")  # nothing but the boundary is to move
+            figure.set_layout_engine(SettledLayout())
             with writer.saving(figure, str(path), dpi):
-                for frame in range(len(self.frames)):
-                    self._show_frame(artists, frame)
+                for number in range(len(self.frames)):
+                    ax.clear()
+                    self._draw_frame(ax, number)
                     writer.grab_frame()
 
     def html(self, *, fps: float | None = None) -> str:
@@ -303,44 +303,42 @@ class BoundaryAnimation:
     def _default_fps(self) -> float:
         return float(np.clip(len(self.frames) / DEFAULT_SECONDS, 2, 12))
 
-    def _make_artists(self, ax: Axes) -> FilmArtists:
-        """Draw what stays in all frames, and return the artists that change."""
-        regions = PathCollection([], edgecolors=style.INK, linewidths=1.3, zorder=0)
-        ax.add_collection(regions, autolim=False)
+    def _draw_frame(self, ax: Axes, number: int) -> None:
+        frame, view = self.frames[number], self.views[number]
+        for k, rings in enumerate(self.regions(frame, view)):
+            if rings:
+                outline = Path.make_compound_path(*(Path(np.concatenate([ring, ring[:1]])) for ring in rings))
+                ax.add_patch(PathPatch(outline, fc=style.region_color(k), ec=style.INK, lw=1.3, zorder=0))
         handles: list[Any] = style.scatter_classes(ax, self.points, self.codes, self.labels, 30)
-        example = ax.scatter([], [], s=170, facecolors="none", edgecolors=style.INK, linewidths=2.0, zorder=4)
+        if frame.example is not None:
+            line_style = "-" if frame.is_update else ":"
+            x, y = frame.example
+            ax.scatter(x, y, s=170, fc="none", ec=style.INK, lw=2.0, ls=line_style, zorder=4)
         handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec=style.INK, mew=2, ms=10, label="its example"))
-        options = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.8, "mutation_scale": 14, "shrinkA": 0, "shrinkB": 0}
-        arrow = ax.annotate("", xy=(0, 0), xytext=(0, 0), arrowprops=options, zorder=5, annotation_clip=False)
+        arrow = self.surface.arrow(frame.w, frame.b, view)
+        if arrow is not None:
+            options = {
+                "arrowstyle": "-|>",
+                "color": style.INK,
+                "lw": 1.8,
+                "mutation_scale": 14,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            }
+            ax.annotate("", xy=arrow[1], xytext=arrow[0], arrowprops=options, zorder=5, annotation_clip=False)
         if len(self.classes) == 2:
             handles.append(Line2D([], [], ls="", marker=r"$\rightarrow$", color=style.INK, ms=12, label="w"))
         if has_equal_scales(self.box):
             ax.set_aspect("equal")
-        ax.set(xlim=self.box[0], ylim=self.box[1], ylabel=style.shorten(self.names[1], 40))
+        ax.set(xlim=view[0], ylim=view[1], ylabel=style.shorten(self.names[1], 40))
         style.set_xlabel(ax, style.shorten(self.names[0], 40))
         style.add_legend(ax, handles)
-        return FilmArtists(regions, example, arrow, ax.set_title(""))
+        style.set_title(ax, self._title(number))
 
-    def _show_frame(self, artists: FilmArtists, number: int) -> None:
-        frame, view = self.frames[number], self.views[number]
-        ax: Any = artists.title.axes
-        ax.set(xlim=view[0], ylim=view[1])
-        regions = [(k, rings) for k, rings in enumerate(self.regions(frame, view)) if rings]
-        artists.regions.set_paths([
-            Path.make_compound_path(*(Path(np.concatenate([ring, ring[:1]])) for ring in rings)) for _, rings in regions
-        ])  # fmt: skip
-        artists.regions.set_facecolor([style.region_color(k) for k, _ in regions])
-        artists.example.set_offsets(np.empty((0, 2)) if frame.example is None else frame.example[None])
-        artists.example.set_linestyle("-" if frame.is_update else ":")
-        arrow = self.surface.arrow(frame.w, frame.b, view)
-        artists.arrow.set_visible(arrow is not None)
-        if arrow is not None:
-            artists.arrow.xy = tuple(arrow[1])
-            artists.arrow.set_position(tuple(arrow[0]))
-        names = [style.shorten(label, 12) for label in self.labels]
+    def _title(self, number: int) -> str:
+        frame, names = self.frames[number], [style.shorten(label, 12) for label in self.labels]
         text = f"{frame.text(self.updates, names)}; {count(frame.mistakes, 'mistake')} so far"
-        title = "\n".join(filter(None, [text, frame.numbers(names), self.note()]))
-        artists.title.set_text(style.wrap_title(ax, title))
+        return "\n".join(filter(None, [text, frame.numbers(names), self.note()]))
 
 
 def _check_max_frames(most_frames: Any) -> None:

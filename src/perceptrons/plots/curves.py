@@ -27,7 +27,7 @@ class Curve(NamedTuple):
     predictions: tuple[int, int] | None  # true positives, false positives
 
 
-class CurvesDisplay:
+class CurvesDisplay(style.Display):
     """A plot of ROC and precision-recall curves: of the second of two classes, or of every class against the rest.
 
     Use it to see the effect of other thresholds, and how well the scores rank the examples. For single numbers, ROC AUC
@@ -121,9 +121,7 @@ class CurvesDisplay:
         if kind not in ("roc", "precision_recall"):
             raise ValueError(f"kind={kind!r}: give 'roc' or 'precision_recall'.")
         is_roc = kind == "roc"
-        with style.style_context(ax):
-            self.figure_, ax = style.get_axes(ax, (5.0, 3.6))
-            self.ax_ = ax
+        with self._single_axes(ax, (5.0, 3.6)) as ax:
             areas = self.roc_auc if is_roc else self.average_precision
             for i, (curve, area) in enumerate(zip(self.curves, areas, strict=True)):
                 ax.plot(

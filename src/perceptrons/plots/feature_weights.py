@@ -9,13 +9,14 @@ from matplotlib.axes import Axes
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.inspection.evaluation import several_labels
+from perceptrons.inspection.weights import heaviest
 from perceptrons.plots import style
 from perceptrons.plots.model_facts import feature_names, require_two_classes, split_pipeline
 
 COLORMAP = "RdBu_r"  # white at 0; red and blue are distinguished by all but the very few who see no colour at all
 
 
-class WeightsDisplay:
+class WeightsDisplay(style.Display):
     """A plot of the most important weights of every class by feature name, or of all weights as one image per class.
 
     Use it to see the most important features of a linear model. If features have very different scales, standardise
@@ -124,10 +125,8 @@ class WeightsDisplay:
 
     def heaviest(self, row: int, top: int) -> np.ndarray:
         """The columns of the weights of a row farthest from 0, from the largest weight to the smallest; none is 0."""
-        w = self.coef[row]
-        order = np.argsort(-np.abs(w), kind="stable")[:top]
-        order = order[w[order] != 0]
-        return order[np.argsort(-w[order], kind="stable")]
+        columns = np.array(heaviest(self.coef[row], top), np.intp)
+        return columns[np.argsort(-self.coef[row, columns], kind="stable")]
 
     def _labels(self, max_length: int) -> list[str]:
         return [style.shorten(label, max_length) for label in self.classes.tolist()]

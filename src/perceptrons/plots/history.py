@@ -17,7 +17,7 @@ MAX_MARKED_EPOCHS = 40  # more are drawn as a line without markers
 LOG_SCALE_RATIO = 5.0  # of the bound to the updates; beyond it everything else would look flat
 
 
-class HistoryDisplay:
+class HistoryDisplay(style.Display):
     """A plot of the training history: mistakes, loss and held-out accuracy by epoch, and the mistake bound.
 
     Use it to see whether training stopped too early, overfitted or could not converge, and how far it stayed below the
@@ -119,13 +119,11 @@ class HistoryDisplay:
         draw_functions = [self._draw_epochs, self._draw_total]
         draw_functions += [self._draw_loss] if self.loss is not None and np.isfinite(self.loss).any() else []
         draw_functions += [self._draw_accuracy] if self.accuracy is not None else []
-        with style.style_context(ax):
-            n_panels = len(draw_functions)
-            self.figure_, panels = style.get_panels(ax, n_panels, 1, (6.4, 1.1 + 1.4 * n_panels), sharex=True)
-            self.axes_, self.ax_ = panels[:, 0], panels[0, 0]
-            for panel, draw in zip(self.axes_, draw_functions, strict=True):
+        n_panels = len(draw_functions)
+        with self._panels(ax, n_panels, (6.4, 1.1 + 1.4 * n_panels)) as panels:
+            for panel, draw in zip(panels, draw_functions, strict=True):
                 draw(panel)
-            bottom = self.axes_[-1]
+            bottom = panels[-1]
             bottom.set_xlabel("epoch")
             is_wide = style.available_width(bottom) > style.NARROW_PANEL_INCHES * self.figure_.dpi
             bottom.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8 if is_wide else 4, min_n_ticks=1))
@@ -215,7 +213,7 @@ def _use_counts(ax: Axes, largest: float) -> None:
     """Scale the vertical axis from 0 to the largest count, with whole numbers."""
     ax.set_ylim(0, 1.12 * float(largest) if largest else 1)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4, min_n_ticks=1))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(value):,}"))
+    ax.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def _check_bound(bound: Any) -> int | None:

@@ -10,7 +10,7 @@ from perceptrons.losses import ALL, Loss
 from perceptrons.plots import style
 
 
-class LossesDisplay:
+class LossesDisplay(style.Display):
     """A plot of loss functions against the margin, from far wrong to far right.
 
     Use it to see why the perceptron ignores correct predictions, and why least squares penalises those that are "too
@@ -78,9 +78,7 @@ class LossesDisplay:
         top : float, default=4.0
             The largest loss that is shown.
         """
-        with style.style_context(ax):
-            self.figure_, ax = style.get_axes(ax, (6.4, 3.6))
-            self.ax_ = ax
+        with self._single_axes(ax, (6.4, 3.6)) as ax:
             low, high = self.margins[0], self.margins[-1]
             ax.set(xlim=(low, high), ylim=(-0.04 * top, top), xlabel="margin y·s", ylabel="loss")
             if low < 0 < high:

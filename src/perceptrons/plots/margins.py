@@ -25,7 +25,7 @@ MAX_BINS = 40
 MAX_STEPS = 2000  # of the cumulative curve; more cannot be seen
 
 
-class MarginsDisplay:
+class MarginsDisplay(style.Display):
     """A histogram of the margins of examples, and the share of examples below each; mistakes are left of 0.
 
     Use it to see how safe correct predictions are and how wrong mistakes are, for any number of features and classes.
@@ -124,17 +124,15 @@ class MarginsDisplay:
         bins : int, optional
             The approximate number of bars; by default, it depends on the number of examples. One bar ends at 0.
         """
-        with style.style_context(ax):
-            self.figure_, panels = style.get_panels(ax, 2, 1, (6.4, 4.2), sharex=True, heights=(3, 2))
-            self.axes_, self.ax_ = panels[:, 0], panels[0, 0]
-            self._draw_histogram(self.axes_[0], bins)
-            self._draw_cumulative_curve(self.axes_[1])
+        with self._panels(ax, 2, (6.4, 4.2), heights=(3, 2)) as (upper, lower):
+            self._draw_histogram(upper, bins)
+            self._draw_cumulative_curve(lower)
             unit = "distance to the decision boundary" if self.geometric else "lead of the true class's score"
-            style.set_xlabel(self.axes_[1], f"margin ({unit})")
+            style.set_xlabel(lower, f"margin ({unit})")
             n, n_mistakes = len(self.margins), int((self.margins <= 0).sum())
             median = style.format_number(float(np.median(self.margins)))
             wrong = f"{n_mistakes:,} wrong ({n_mistakes / n:.1%})"
-            style.set_title(self.ax_, f"{count(n, 'example')}, {wrong}\nmedian margin {median}")
+            style.set_title(upper, f"{count(n, 'example')}, {wrong}\nmedian margin {median}")
         return self
 
     def edges(self, bins: int | None = None) -> np.ndarray:

@@ -20,7 +20,7 @@ MAX_MARKED_UPDATES = 60  # more are drawn as a line without markers
 MAX_NUMBERED_UPDATES = 20
 
 
-class PathDisplay:
+class PathDisplay(style.Display):
     """A plot of how the weights and their average moved, update by update.
 
     Two classes over two features: the weights as points of a plane. Always: the length of the weights (bias included)
@@ -124,9 +124,7 @@ class PathDisplay:
         """
         if self.names is None:
             return self.plot_curves(ax)
-        with style.style_context(ax):
-            self.figure_, ax = style.get_axes(ax, (6.4, 4.4))
-            self.ax_, self.axes_ = ax, np.array([ax])
+        with self._single_axes(ax, (6.4, 4.4)) as ax:
             self._draw_plane(ax, self.names)
             style.set_title(ax, count(len(self.weights) - 1, "update"))
         return self
@@ -134,9 +132,7 @@ class PathDisplay:
     def plot_curves(self, ax: Axes | None = None) -> "PathDisplay":
         """Draw length, angle and distance by update, also where there is a plane; otherwise as `plot`."""
         n_panels = 3 if self.distances is not None else 2
-        with style.style_context(ax):
-            self.figure_, panels = style.get_panels(ax, n_panels, 1, (6.4, 0.9 + 1.5 * n_panels), sharex=True)
-            self.axes_, self.ax_ = panels[:, 0], panels[0, 0]
+        with self._panels(ax, n_panels, (6.4, 0.9 + 1.5 * n_panels)):
             self._draw_curves()
             style.set_title(self.ax_, count(len(self.weights) - 1, "update"))
         return self

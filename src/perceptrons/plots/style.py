@@ -4,6 +4,7 @@ Nothing here changes matplotlib's settings for others: figures are drawn inside 
 """
 
 import io
+import pathlib
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
@@ -46,31 +47,9 @@ PALE_INK = "#6E6E6E"
 LINE_STYLES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 HATCH = "////"
 
-SETTINGS: Any = {
-    "font.size": 10.0,
-    "axes.titlesize": 10.5,
-    "axes.labelsize": 10.0,
-    "xtick.labelsize": 9.0,
-    "ytick.labelsize": 9.0,
-    "legend.fontsize": 9.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": PALE_INK,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.titlelocation": "left",
-    "axes.formatter.useoffset": False,
-    "axes.grid": False,
-    "hatch.linewidth": 0.7,
-    "legend.frameon": False,
-    "figure.facecolor": "white",
-    "axes.facecolor": "white",
-    "savefig.facecolor": "white",
-    "svg.hashsalt": "perceptrons",
-    "svg.fonttype": "path",
-}
+SETTINGS: Any = matplotlib.rc_params_from_file(
+    str(pathlib.Path(__file__).with_name("plots.mplstyle")), fail_on_error=True, use_default_template=False
+)
 TEXT_COLOR_SETTINGS = ("axes.labelcolor", "text.color", "xtick.color", "ytick.color")
 METADATA_WITHOUT_DATES: dict[str, dict[str, None]] = {
     "png": {"Software": None},
@@ -82,15 +61,40 @@ PNG_DPI = 160
 MAX_LEGEND_FRACTION = 0.45  # of the width of the axes' place in the figure
 MAX_INNER_LEGEND_FRACTION = 0.6  # of the width and of the height of the axes
 NARROW_PANEL_INCHES = 4.0
-Y_LABEL_POINTS = 55.0  # width of the tick labels and the name on the left of axes
 CHARACTER_WIDTH = 0.58  # of the font size
 MAX_TITLE_CHARACTERS = 76  # of a line
 
 
-class Display(Protocol):
+class Drawable(Protocol):
     """Anything that can be drawn: `plot` returns an object with `figure_`."""
 
     def plot(self) -> Any: ...
+
+
+class Display:
+    """The base of our displays: `plot` sets the figure, all axes that it drew on, and the first of them."""
+
+    figure_: Any  # a Figure or a SubFigure
+    axes_: np.ndarray
+    ax_: Axes
+
+    @contextmanager
+    def _single_axes(self, ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
+        """Draw in our style on the given axes, or on those of a new figure of this size in inches."""
+        with style_context(ax):
+            self.figure_, self.ax_ = get_axes(ax, size)
+            self.axes_ = np.array([self.ax_])
+            yield self.ax_
+
+    @contextmanager
+    def _panels(
+        self, ax: Axes | None, n_panels: int, size: tuple[float, float], heights: Sequence[float] | None = None
+    ) -> Iterator[np.ndarray]:
+        """Draw in our style on panels below each other with one horizontal axis, in place of the given axes if any."""
+        with style_context(ax):
+            self.figure_, grid = get_panels(ax, n_panels, 1, size, sharex=True, heights=heights)
+            self.axes_, self.ax_ = grid[:, 0], grid[0, 0]
+            yield self.axes_
 
 
 # ---- settings and files
@@ -145,7 +149,7 @@ def picture(figure: Figure, format: str = "png", dpi: float = 100) -> bytes:
     return buffer.getvalue()
 
 
-def render(display: Display, *, max_width: float | None = None, **plot_options: Any) -> tuple[bytes, str]:
+def render(display: Drawable, *, max_width: float | None = None, **plot_options: Any) -> tuple[bytes, str]:
     """Plot a display and return the picture's bytes and media type: SVG, or PNG where that would be large.
 
     max_width: in inches; narrower pictures can be read on phones. The figure is closed. Characters that the font lacks
@@ -258,7 +262,13 @@ def get_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Any, Axes]:
 
 
 def get_panels(
-    ax: Axes | None, rows: int, columns: int, size: tuple[float, float], *, sharex: bool = False, heights: Any = None
+    ax: Axes | None,
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
+    *,
+    sharex: bool = False,
+    heights: Sequence[float] | None = None,
 ) -> tuple[Any, np.ndarray]:
     """Return a figure and a grid of axes: in a new figure of this size, or in place of the given axes."""
     if ax is None:
@@ -275,23 +285,24 @@ def get_panels(
     return figure, grid.subplots(sharex="col" if sharex else False, squeeze=False)
 
 
-def add_legend(ax: Axes, handles: Sequence[Any] | None = None, max_rows: int = 12) -> Legend | None:
-    """Add a legend right of the axes, in as many columns as it needs.
+def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, max_rows: int = 12) -> Legend | None:
+    """Add a legend right of the axes, in as many columns as it needs, if the figure makes room for it.
 
-    Where that is too wide, the legend lies inside the axes; where it does not fit there either, there is none.
+    Otherwise the legend lies inside the axes; where it does not fit there either, there is none.
     """
     if handles is None:
         handles, labels = ax.get_legend_handles_labels()
     else:
         labels = [str(handle.get_label()) for handle in handles]
     ax.apply_aspect()
-    frame = ax.get_window_extent()
-    width, room = float(frame.width), _right_edge(ax, Y_LABEL_POINTS) - frame.x1
+    frame, room = ax.get_window_extent(), 0.0
+    width = float(frame.width)
     if has_layout_engine(ax):
         spec, full_width = cast(SubplotSpec, ax.get_subplotspec()), available_width(ax)
-        width, room = min(width, 0.7 * full_width), MAX_LEGEND_FRACTION * full_width
-        if spec != spec.get_topmost_subplotspec() and full_width < NARROW_PANEL_INCHES * ax.figure.dpi:
-            room = 0.0  # panels have no other room than their own
+        is_panel = spec != spec.get_topmost_subplotspec()  # panels that are narrow have no other room than their own
+        if not (is_panel and full_width < NARROW_PANEL_INCHES * ax.figure.dpi):
+            room = MAX_LEGEND_FRACTION * full_width
+        width = min(width, 0.7 * full_width)
     opaque = {"frameon": True, "facecolor": "white", "edgecolor": "none", "labelcolor": INK}
     beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
     if is_dark(ax.figure.figure.get_facecolor()):
@@ -321,60 +332,37 @@ def has_layout_engine(ax: Axes) -> bool:
     return ax.get_subplotspec() is not None and isinstance(engine, ConstrainedLayoutEngine | TightLayoutEngine)
 
 
-def _right_edge(ax: Axes, left_points: float) -> float:
-    """Return the pixel up to which there is room right of axes that stay where they are.
-
-    left_points: what the next axes need for the texts on their left.
-    """
-    frame, edge = ax.get_window_extent(), float(ax.figure.bbox.x1)
-    for neighbour in ax.figure.axes:
-        box = neighbour.get_window_extent()
-        if box.x0 >= frame.x1 - 1 and box.y0 < frame.y1 and box.y1 > frame.y0:
-            edge = min(edge, float(box.x0) - left_points * ax.figure.dpi / 72)
-    return edge
-
-
 def available_width(ax: Axes) -> float:
-    """Return the width of the axes and all texts around them, in pixels: their share of the figure."""
+    """Return the width of the axes, in pixels; where the figure moves them, with all texts around them."""
     spec, figure = ax.get_subplotspec(), ax.figure
-    if spec is None:
+    if spec is None or not has_layout_engine(ax):
         return float(ax.get_window_extent().width)
     edges: Any = spec.get_topmost_subplotspec().get_gridspec().get_subplot_params(figure)  # type: ignore[arg-type]
     fraction = spec.get_position(figure).width / (edges.right - edges.left)  # type: ignore[arg-type]
     return float(figure.bbox.width * min(1.0, fraction))
 
 
-def characters_across(ax: Axes, font_size: float, width: float | None = None) -> int:
-    """Return how many characters of this size, in points, fit across a width in pixels, that of the axes by default."""
-    pixels = available_width(ax) if width is None else width
-    return int(pixels * 72 / ax.figure.dpi / (CHARACTER_WIDTH * font_size))
+def characters_across(ax: Axes, font_size: float) -> int:
+    """Return how many characters of this size, in points, fit across the available width."""
+    return int(available_width(ax) * 72 / ax.figure.dpi / (CHARACTER_WIDTH * font_size))
 
 
 def set_title(ax: Axes, text: str) -> None:
-    ax.set_title(wrap_title(ax, text))
-
-
-def wrap_title(ax: Axes, text: str) -> str:
-    """Wrap a title where the axes are narrow: at five lines, or at two where nothing makes room."""
-    size = SETTINGS["axes.titlesize"]
+    """Set a title, wrapped where the axes are narrow: at five lines, or at two where nothing makes room."""
+    n_characters, max_lines = characters_across(ax, SETTINGS["axes.titlesize"]), 2
     if has_layout_engine(ax):
-        n_characters = characters_across(ax, size) - 8  # less what is on the left of the axes
-        n_characters, max_lines = min(MAX_TITLE_CHARACTERS, n_characters), 5
-    else:
-        n_characters = characters_across(ax, size, _right_edge(ax, 8.0) - ax.get_window_extent().x0)
-        max_lines = 2
+        n_characters, max_lines = min(MAX_TITLE_CHARACTERS, n_characters - 8), 5  # 8 on the left of the axes
     lines = [part for line in text.split("\n") for part in textwrap.wrap(line, max(16, n_characters)) or [""]]
     if len(lines) > max_lines:
         lines[max_lines - 1 :] = [f"{lines[max_lines - 1]} …"]
-    return "\n".join(lines)
+    ax.set_title("\n".join(lines))
 
 
 def set_xlabel(ax: Axes, text: str) -> None:
     """Set the name of the horizontal axis, wrapped where it is narrow, shortened where nothing makes room."""
-    size = SETTINGS["axes.labelsize"]
+    n_characters = characters_across(ax, SETTINGS["axes.labelsize"])
     if has_layout_engine(ax):
-        text = "\n".join(textwrap.wrap(text, max(12, int(0.55 * characters_across(ax, size)))))
-    else:
-        n_characters = max(8, characters_across(ax, size, ax.get_window_extent().width))
-        text = text if len(text) <= n_characters else _shorten_label(text.split(" (")[0], n_characters)
+        text = "\n".join(textwrap.wrap(text, max(12, int(0.55 * n_characters))))
+    elif len(text) > n_characters:
+        text = _shorten_label(text.split(" (")[0], max(8, n_characters))
     ax.set_xlabel(text)

@@ -5,16 +5,15 @@ from typing import Any
 
 from perceptrons.engine.html import Html, iframe, visible
 from perceptrons.modelfile.whole_files import write_page
-from perceptrons.report.accuracy_section import accuracy_section, labels_section
 from perceptrons.report.boundary_section import boundary_section, separability_section
-from perceptrons.report.curves_section import curves_section
 from perceptrons.report.data_section import data_section
 from perceptrons.report.features_section import features_section
 from perceptrons.report.mistakes_section import mistakes_section
 from perceptrons.report.model_section import header, label_sets_header, training_section
 from perceptrons.report.page import make_page
+from perceptrons.report.quality_section import accuracy_section, curves_section, labels_section
 from perceptrons.report.reproduce_section import reproduce_section
-from perceptrons.report.subject import Origin, make_subject
+from perceptrons.report.subject import Origin, Subject
 
 
 class Report:
@@ -95,12 +94,12 @@ def report(
     """
     if isinstance(max_seconds, bool) or not isinstance(max_seconds, int | float) or not max_seconds > 0:
         raise ValueError(f"max_seconds={max_seconds!r}: give a number of seconds above 0.")
-    subject = make_subject(
+    subject = Subject(
         model, X, y, examples=examples, feature_names=feature_names, image_shape=image_shape, lines=lines,
         origin=origin or Origin(), max_seconds=float(max_seconds),
     )  # fmt: skip
     title = f"Report on a {type(subject.model).__name__}" if title is None else str(title)
-    if subject.has_label_sets:
+    if subject.label_quality is not None:
         top = label_sets_header(subject)
         sections = [
             data_section(subject), training_section(subject), labels_section(subject), features_section(subject),

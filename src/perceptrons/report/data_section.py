@@ -7,13 +7,12 @@ import scipy.sparse as sp
 
 from perceptrons.engine.wording import count, percent
 from perceptrons.inspection.weights import step_of, unit_with_article
-from perceptrons.report.page import Section, Table, bar, user_text
+from perceptrons.report.page import MAX_ROWS, Section, Table, bar, user_text
 from perceptrons.report.subject import Subject, describe_columns
 from perceptrons.theory.duplicates import contradictions
 from perceptrons.theory.scales import largest_values, scaler_for, scales
 
 MAX_CLASSES = 20  # more are in a table that opens
-MAX_ROWS = 1000
 MAX_CONSTANT_FEATURES = 5
 MAX_SCALED_NUMBERS = 30
 MAX_GROUPS, MAX_GROUP_EXAMPLES = 5, 6  # of identical examples
@@ -22,9 +21,9 @@ MAX_GROUPS, MAX_GROUP_EXAMPLES = 5, 6  # of identical examples
 def data_section(subject: Subject) -> Section:
     has_features = not subject.is_precomputed
     return Section("data", "Data", {
-        "facts": _facts(subject), "classes": _classes(subject), "n_more_classes": len(subject.labels) - MAX_CLASSES,
+        "facts": _facts(subject), "classes": _classes(subject),
         "scales": _scales(subject) if has_features else None,
-        "groups": _identical_examples(subject) if has_features and not subject.has_label_sets else None,
+        "groups": _identical_examples(subject) if has_features and subject.label_quality is None else None,
     })  # fmt: skip
 
 
@@ -41,7 +40,7 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
     labels = f"{int((subject.counts[:n_known] > 0).sum()):,} of the model's {n_known:,} occur"
     if len(subject.labels) > n_known:
         labels += f", and {count(len(subject.labels) - n_known, 'label')} that it does not know"
-    rows.append(("Labels" if subject.has_label_sets else "Classes", labels))
+    rows.append(("Classes" if subject.label_quality is None else "Labels", labels))
     return [*rows, ("Missing values", _missing_values(subject))]
 
 
@@ -57,7 +56,7 @@ def _missing_values(subject: Subject) -> str:
         if not n_filled:
             return "none in the columns with missing numbers in training"
         return f"{count(n_filled, 'number')}, filled with the mean of the column in training"
-    X, n_missing = subject.raw, 0
+    X, n_missing = subject.given, 0
     if hasattr(X, "isna"):
         n_missing = int(np.asarray(X.isna()).sum())
     elif isinstance(X, np.ndarray) and X.dtype.kind == "f":
@@ -65,18 +64,15 @@ def _missing_values(subject: Subject) -> str:
     return f"{n_missing:,}, filled in by the pipeline" if n_missing else "none"
 
 
-def _classes(subject: Subject) -> list[Table]:
-    """Return the table of the most frequent classes, and that of the others if there are more."""
+def _classes(subject: Subject) -> Table:
+    """Return the classes, the most frequent first."""
     counts = subject.counts
     rows = [
         (user_text(subject.labels[k]), f"{counts[k]:,}", percent(counts[k] / subject.n), bar(counts[k] / counts.max()))
         for k in np.argsort(-counts, kind="stable").tolist()
     ]
-    header = ("class", "examples", "share", "")
-    return [
-        Table(header, rows[:MAX_CLASSES], "examples by class", numbers=(1, 2)),
-        Table(header, rows[MAX_CLASSES:MAX_ROWS], "examples by class, rarer classes", numbers=(1, 2)),
-    ]
+    header, more = ("class", "examples", "share", ""), f"{len(rows) - MAX_CLASSES:,} more classes"
+    return Table(header, rows[:MAX_ROWS], "examples by class", numbers=(1, 2), n_open=MAX_CLASSES, more=more)
 
 
 def _scales(subject: Subject) -> dict[str, Any]:

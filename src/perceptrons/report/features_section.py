@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from markupsafe import Markup
 
 from perceptrons.engine.html import visible
 from perceptrons.engine.training.base import learner_of
@@ -64,42 +65,45 @@ def _weights(subject: Subject) -> dict[str, Any]:
     shown: Sequence[int] = range(len(rows))
     if len(rows) > MAX_ROWS and len(rows[0]) == 1:
         shown = np.argsort(-subject.counts[: subject.n_known], kind="stable").tolist()
-    classes = [table for k in shown[:MAX_ROWS] for table in _class_weights(subject, coef[k], rows[k])]
+    title = "weight × deviation" if is_scaled else "weight"
+    classes = [part for k in shown[:MAX_ROWS] for part in _class_weights(subject, coef[k], rows[k], title)]
     return values | {"is_scaled": is_scaled, "n_rows": len(rows), "max_rows": MAX_ROWS, "classes": classes}
 
 
-def _class_weights(subject: Subject, weights: np.ndarray, row: tuple[Any, ...]) -> list[dict[str, Any]]:
+def _class_weights(subject: Subject, weights: np.ndarray, row: tuple[Any, ...], title: str) -> list[dict[str, Any]]:
     """Return the largest weights of a class; of two classes that share a row, each the weights that are for it."""
     order = np.argsort(-np.abs(weights), kind="stable")[:MAX_SORTED_WEIGHTS]
     names, signs = subject.names.of_columns(order)  # a name may count negatively in its column
     named_weights = [(name, w) for name, w in zip(names, (signs * weights[order]).tolist(), strict=True) if w]
-    pair = tuple(subject.classes) if subject.n_known == 2 else row
-    if len(pair) == 1:
-        return [_weight_table(subject, pair[0], None, named_weights, "all weights are 0")]
-    missing = "no feature is evidence for"
-    if np.count_nonzero(weights) > MAX_SORTED_WEIGHTS:
-        missing = f"none of the {MAX_SORTED_WEIGHTS} largest weights is evidence for"
-    tables = []
+    labels = tuple(subject.classes) if subject.n_known == 2 else row
+    if len(labels) == 1:
+        table = _weight_table(subject, named_weights, title) if named_weights else None
+        return [{"label": labels[0], "side": None, "table": table, "note": "all weights are 0"}]
+    parts = []
     for is_for, side in ((True, "for"), (False, "against")):
         side_weights = [(name, w) for name, w in named_weights if (w > 0) == is_for]
-        note = missing if named_weights else "all weights are 0"
-        tables.append(_weight_table(subject, pair[is_for], side, side_weights, note))
-    return tables
+        note: Any = "all weights are 0"
+        if named_weights:
+            is_cut = np.count_nonzero(weights) > MAX_SORTED_WEIGHTS
+            none = f"none of the {MAX_SORTED_WEIGHTS} largest weights is" if is_cut else "no feature is"
+            note = Markup("{} evidence for {}").format(none, user_text(labels[is_for], 40))
+        table = _weight_table(subject, side_weights, title) if side_weights else None
+        parts.append({"label": labels[is_for], "side": side, "table": table, "note": note})
+    return parts
 
 
-def _weight_table(
-    subject: Subject, label: Any, side: str | None, named_weights: list[tuple[str, float]], note: str
-) -> dict[str, Any]:
-    """Return the largest weights with bars. side: "for" or "against", of two classes. note: said if there are none."""
-    largest, units = max((abs(w) for _, w in named_weights), default=1.0), subject.units
-    rows = [
-        (
-            name, format_signed(w), format_signed(w / units[name].scale) if name in units else "",
-            bar(abs(w) / largest, "for" if w > 0 else "against"),
-        )
-        for name, w in named_weights[:TOP_WEIGHTS]
-    ]  # fmt: skip
-    return {"label": label, "side": side, "rows": rows, "note": note, "has_units": any(row[2] for row in rows)}
+def _weight_table(subject: Subject, named_weights: list[tuple[str, float]], title: str) -> Table:
+    """Return the largest weights with bars, and those of scaled numbers also per unit of the data."""
+    largest, units = max(abs(w) for _, w in named_weights), subject.units
+    named_weights = named_weights[:TOP_WEIGHTS]
+    has_units = any(name in units for name, _ in named_weights)
+    rows = []
+    for name, w in named_weights:
+        per_unit = format_signed(w / units[name].scale) if name in units else ""
+        cells = [user_text(name, 48), format_signed(w), *[per_unit] * has_units]
+        rows.append([*cells, bar(abs(w) / largest, "for" if w > 0 else "against")])
+    header = ["feature", title, *["per unit"] * has_units, ""]
+    return Table(header, rows, "weights", numbers=range(1, 2 + has_units), kind="weights")
 
 
 def _never_updated(subject: Subject) -> dict[str, Any] | None:

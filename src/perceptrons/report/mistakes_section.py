@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.explanation import Explanation
+from perceptrons.explanation import Contribution, largest
 from perceptrons.inspection.evaluation import columns_matched
 from perceptrons.plots.model_facts import to_dense
 from perceptrons.report.page import (
@@ -46,22 +46,27 @@ def _mistake(subject: Subject, row: int, text: str | None) -> dict[str, Any]:
     true, predicted = (subject.labels[codes[row]] for codes in (subject.codes, subject.predicted))
     with columns_matched():
         explanation = subject.model.explain(subject.X[row] if subject.is_precomputed else subject.X[[row]])
-    contributions = explanation.between(predicted, true)[0] * explanation.values
-    order = np.argsort(-np.abs(contributions), kind="stable")
-    order = order[contributions[order] != 0]
-    names = list(explanation.features) if subject.is_kernel else subject.names.of_columns(explanation.columns)[0]
-    is_image, has_text = subject.image_shape is not None, text is not None
-    top = TOP_WORDS if has_text and not subject.is_kernel else TOP_CONTRIBUTIONS
-    marks = [] if subject.is_kernel else [(names[k], float(contributions[k])) for k in order.tolist()]
-    needs_values = subject.is_kernel and not (is_image or has_text or subject.is_precomputed)
-    has_table = subject.is_kernel or has_text or not is_image
-    return {
+    names = explanation.features
+    if not subject.is_kernel:
+        names = tuple(subject.names.of_columns(explanation.columns)[0])
+    weights = explanation.between(predicted, true)[0]
+    parts = largest(names, explanation.columns, explanation.values, weights, len(names))
+    mistake: dict[str, Any] = {
         "true": true, "predicted": predicted, "place": subject.place(row), "scores": _describe_scores(subject, row),
-        "images": _images(subject, row, true, predicted, explanation, contributions) if is_image else [],
-        "text": mark_words(text, marks) if text is not None else None,
-        "example": _largest_values(subject, row) if needs_values else None, "is_folded": subject.is_kernel or has_text,
-        "table": _contribution_table(subject, names, explanation, contributions, order[:top]) if has_table else None,
+        "is_folded": subject.is_kernel or text is not None, "images": [], "text": None, "example": None, "table": None,
     }  # fmt: skip
+    if text is not None:
+        mistake["text"] = mark_words(
+            text, [] if subject.is_kernel else [(part.feature, part.contribution) for part in parts]
+        )
+    elif subject.image_shape is not None:
+        mistake["images"] = _images(subject, row, true, predicted, [] if subject.is_kernel else parts)
+    elif subject.is_kernel and not subject.is_precomputed:
+        mistake["example"] = _largest_values(subject, row)
+    if subject.is_kernel or text is not None or subject.image_shape is None:
+        top = TOP_CONTRIBUTIONS if text is None or subject.is_kernel else TOP_WORDS
+        mistake["table"] = _contribution_table(subject, parts[:top])
+    return mistake
 
 
 def _describe_scores(subject: Subject, row: int) -> str:
@@ -75,30 +80,27 @@ def _describe_scores(subject: Subject, row: int) -> str:
 
 
 def _images(
-    subject: Subject, row: int, true: Any, predicted: Any, explanation: Explanation, contributions: np.ndarray
+    subject: Subject, row: int, true: Any, predicted: Any, parts: Sequence[Contribution]
 ) -> list[tuple[str, str]]:
-    """Return the image and the contributions of its pixels, which a kernel model does not have; with their texts."""
+    """Return the image, and the contributions of its pixels if they are known; each with its text alternative."""
     values, shape = to_dense(subject.X[[row]])[0].astype(np.float64), subject.image_shape
     assert shape is not None
     image = grey_image(values.reshape(shape), float(min(0.0, values.min())), float(values.max()))
     images = [(image, f"image of class {true}, predicted as {predicted}")]
-    if not subject.is_kernel:
+    if parts:
         pixels = np.zeros(len(values))
-        pixels[explanation.columns] = contributions
+        pixels[[part.column for part in parts]] = [part.contribution for part in parts]
         alt = f"pixels that are evidence for {predicted} (orange) and for {true} (blue)"
         images.append((signed_image(pixels.reshape(shape), float(np.abs(pixels).max())), alt))
     return images
 
 
-def _contribution_table(
-    subject: Subject, names: list[str], explanation: Explanation, contributions: np.ndarray, order: np.ndarray
-) -> Table:
-    """Return the largest contributions, with values in the units of the data."""
+def _contribution_table(subject: Subject, parts: Sequence[Contribution]) -> Table:
+    """Return contributions, with values in the units of the data."""
     rows = []
-    for k in order.tolist():
-        value, contribution = float(explanation.values[k]), float(contributions[k])
-        text = format_number(value) if subject.is_kernel else subject.format_value(names[k], value)
-        rows.append((user_text(names[k], 40), text, evidence(format_signed(contribution), contribution > 0)))
+    for name, _, value, _, contribution, _ in parts:
+        shown_value = format_number(value) if subject.is_kernel else subject.format_value(name, value)
+        rows.append((user_text(name, 40), shown_value, evidence(format_signed(contribution), contribution > 0)))
     header = ("support vector", "similarity") if subject.is_kernel else ("feature", "value")
     return Table((*header, "contribution"), rows, "what decided", numbers=(1, 2))
 

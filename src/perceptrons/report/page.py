@@ -14,8 +14,9 @@ from PIL import Image
 from perceptrons.engine.html import visible
 from perceptrons.engine.wording import count, percent
 from perceptrons.plots.pages import read_asset, template_environment
-from perceptrons.plots.style import Display, render
+from perceptrons.plots.style import Drawable, render
 
+MAX_ROWS = 1000  # of a table
 LONG_NAME = 25  # characters of HTML after which a name needs room
 AFTER_PUNCTUATION = re.compile(r"(?<=[_/.:=|,;)\]-])(?=\w)")
 LONG_WORD_PIECES = re.compile(r"(?:\S{1,16}\s*|\s+)")
@@ -38,23 +39,30 @@ class Section:
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose first column names the rows. numbers: the columns that are aligned to the right."""
+    """A table whose first column names the rows.
+
+    numbers: the columns that are aligned to the right. After n_open rows, the others open under the title `more`.
+    """
 
     header: Sequence[Any]
     rows: Sequence[Sequence[Any]]
     about: str
     numbers: Sequence[int] = ()
+    n_open: int = MAX_ROWS
+    more: str = ""
+    kind: str = ""  # a class of the style sheet
 
     @property
-    def has_long_names(self) -> bool:
-        return any(len(escape(row[0])) > LONG_NAME for row in self.rows)
+    def css_class(self) -> str:
+        has_long_names = any(len(escape(row[0])) > LONG_NAME for row in self.rows)
+        return f"{self.kind} long".strip() if has_long_names else self.kind
 
 
 @dataclass(frozen=True)
 class Picture:
     """A plot, with a text for those who cannot see it. options: of the display's `plot`."""
 
-    display: Display
+    display: Drawable
     alt: str
     caption: str | None = None
     max_width: float | None = PHONE_WIDTH

@@ -31,7 +31,8 @@ def reproduce_section(subject: Subject) -> Section:
     command, missing = as_command(subject.model)
     steps = None
     if subject.transformer is not None:
-        steps = " → ".join(type(step).__name__ for _, step in subject.estimator.steps)
+        steps_before = [step for _, step in subject.transformer.steps]
+        steps = " → ".join(type(step).__name__ for step in (*steps_before, subject.model))
     return Section("reproduce", "How to reproduce it", {
         "page_command": origin.command,
         "files": [(kind, user_text(name, 200), digest or "not known") for kind, name, digest in origin.files],
@@ -84,10 +85,10 @@ def _preparation_options(source: dict[str, Any]) -> dict[str, Any]:
 
 def as_command(model: Model) -> tuple[str, set[str]]:
     """Return `perceptrons train` with the same parameters, and those that it has no option for."""
-    words, missing = ["perceptrons", "train", "DATA"], set()
+    arguments, missing = ["perceptrons", "train", "DATA"], set()
     source = getattr(model, "source_", None)
     if isinstance(source, dict):
-        words += _reading_options(source)
+        arguments += _reading_options(source)
     is_streamed = hasattr(model, "progress_")
     parameters = changed(model) | ({"kernel": model.kernel} if hasattr(model, "kernel") else {})
     for name, value in parameters.items():
@@ -95,26 +96,26 @@ def as_command(model: Model) -> tuple[str, set[str]]:
         if is_streamed and name in ("max_iter", "tol"):
             continue  # --epochs says it
         if name in FLAGS:
-            words += [FLAGS[name][1]] if value is FLAGS[name][0] else []
+            arguments += [FLAGS[name][1]] if value is FLAGS[name][0] else []
         elif name == "random_state" and isinstance(value, int):
-            words += ["--seed", str(value)]
+            arguments += ["--seed", str(value)]
         elif name == "tol":
-            words += [option, "0" if value is None else f"{value!r}"]
+            arguments += [option, "0" if value is None else f"{value!r}"]
         elif name == "probability":
-            words += ["--probabilities", str(value)]
+            arguments += ["--probabilities", str(value)]
         elif name in ("class_weight", "cost") and isinstance(value, dict):
-            words += [option, json.dumps(value)]
+            arguments += [option, json.dumps(value)]
         elif name == "classes":
-            words += [option, ",".join(map(str, value))]
+            arguments += [option, ",".join(map(str, value))]
         elif name == "class_weight" and value == "balanced":
-            words += [option, "balanced"]
+            arguments += [option, "balanced"]
         elif name in OPTIONS and isinstance(value, int | float | str) and not isinstance(value, bool):
-            words += [option, str(value)]
+            arguments += [option, str(value)]
         elif name not in ("verbose", "n_jobs"):
             missing.add(name)
     if is_streamed:
-        words += ["--in-memory", "0", "--epochs", str(max(1, model.n_iter_))]
-    return shlex.join([*words, "-o", "MODEL"]), missing
+        arguments += ["--in-memory", "0", "--epochs", str(max(1, model.n_iter_))]
+    return shlex.join([*arguments, "-o", "MODEL"]), missing
 
 
 def _reading_options(source: dict[str, Any]) -> list[str]:
@@ -130,14 +131,14 @@ def _reading_options(source: dict[str, Any]) -> list[str]:
     prepared |= _preparation_options(source)
     prepared["missing"] = ",".join(prepared.get("missing", ())) or None
     prepared |= {name: source.get(name) for name in ("ignore", "quadratic", "cubic", "label_separator")}
-    words = []
+    arguments = []
     for name, value in [*options, *prepared.items()]:
         values = [] if value is None else value if isinstance(value, list | tuple) else [value]
         for item in values:
-            words += [f"--{name.replace('_', '-')}", str(item)]
+            arguments += [f"--{name.replace('_', '-')}", str(item)]
     flags = [f"--{name.replace('_', '-')}" for name in ("zero_based", "text_labels", "multilabel") if source.get(name)]
     bits = text["bits"] or 0 if "bits" in text else source.get("hash_bits")
-    return [*words, *flags, *([] if bits is None else ["--hash-bits", str(bits)])]
+    return [*arguments, *flags, *([] if bits is None else ["--hash-bits", str(bits)])]
 
 
 def _to_python(value: Any) -> Any:

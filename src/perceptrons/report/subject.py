@@ -1,9 +1,8 @@
-"""The subject of a report: a model, examples, predictions, and the names of everything."""
+"""The subject of a report: a model, examples, predictions, the names of features, and whether they are pixels."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
@@ -11,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.engine.training.base import learner_of
@@ -19,7 +17,6 @@ from perceptrons.engine.training.feature_names import Units, names_of, units_of
 from perceptrons.engine.training.labels import read_target
 from perceptrons.engine.wording import count
 from perceptrons.inspection.evaluation import (
-    LabelNumbers,
     LabelQuality,
     Quality,
     columns_matched,
@@ -29,12 +26,16 @@ from perceptrons.inspection.evaluation import (
 )
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
-from perceptrons.report.image_shape import find_image_shape
+from perceptrons.plots.model_facts import split_pipeline, to_dense
 from perceptrons.report.page import format_number
 from perceptrons.theory.examples import check_features
 from perceptrons.theory.geometry import true_lead
 
 Model = Perceptron | KernelPerceptron
+NUMBERED_NAME = re.compile(r"(column |pixel|pix|px|attribute|feature|[a-z])?[ _.]?\d+([x_.-]\d+)?", re.IGNORECASE)
+MIN_SIDE, MAX_SIDE = 8, 128
+SAMPLE_SIZE = 500
+MIN_CORRELATION = 0.3  # of neighbouring pixels; those of a shuffled image have none
 
 
 class Origin(NamedTuple):
@@ -61,7 +62,7 @@ class FeatureNames:
 
     def __init__(self, names: Sequence[Any] | None, transformer: Any, model: Any, n_features: int):
         self._names, self._source = names, model
-        if names is not None and hasattr(names, "__len__") and len(names) != n_features:
+        if isinstance(names, Sized) and len(names) != n_features:
             raise ValueError(
                 f"There are {len(names):,} feature_names for {n_features:,} features: give one per feature."
             )
@@ -91,73 +92,91 @@ class FeatureNames:
         return self._has_columns and name[:1] == "x" and name[1:].isdecimal()
 
 
-@dataclass
 class Subject:
-    """A model and its predictions. Rows count from 0; codes are indices into `labels`."""
+    """A model and its predictions. Rows count from 0.
 
-    estimator: Any  # the model, or the pipeline that ends in it
-    transformer: Any  # the steps of the pipeline before the model, or None
-    model: Any
-    raw: Any  # X as it was given
-    X: Any  # as the model gets it: an array or a CSR matrix
-    labels: list[Any]  # the model's classes, then labels that it does not know
-    n_known: int  # labels that it knows
-    codes: np.ndarray
-    predicted: np.ndarray
-    scores: np.ndarray  # (n,) for two classes, else (n, n_classes)
-    names: FeatureNames
-    image_shape: tuple[int, int] | None
-    examples: Sequence[Any] | SomeTexts | None
-    lines: Sequence[int | str] | None
-    origin: Origin
-    max_seconds: float
-    label_quality: LabelQuality | None = None  # of a model that predicts label sets
+    Attributes
+    ----------
+    transformer, model : the steps of a pipeline before the model (None if there are none), and the model
+    given, X : X as it was given, and as the model gets it: an array or a CSR matrix
+    labels : the model's classes (the first n_known), then labels that it does not know
+    codes, predicted : the index of the true label of each example, and that of the predicted class
+    scores : of shape (n,) for two classes, else (n, n_classes)
+    counts : the number of examples with each label
+    quality, probabilities : the predictions, measured, and the probability of every class if the model is calibrated
+    is_correct, is_known : of each example, whether the prediction is right, and whether the model knows the label
+    label_quality : of a model that predicts label sets, else None; then there are no codes, quality and so on
+    hashed : the number of columns to which features were hashed; None if they were not
+    feature_space : what equal rows of X are equal in; None if the model gets the examples as they were given
+    has_training_size : whether there are as many examples as the model learned from in each epoch
+    recipe : how `perceptrons tune` or `selection.recipe` found the model, if they did; files may leave any part out
+    tuning_sizes : the numbers of examples for training ("train"), validation ("dev") and testing ("test") then
+    n_seen_before : the number of test examples that were also in the training or validation set then
+    was_trained_further : whether the model learned after its tuning
+    """
 
-    @property
-    def has_label_sets(self) -> bool:
-        return self.label_quality is not None
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, *, examples: Sequence[Any] | SomeTexts | None, feature_names: Any,
+        image_shape: Any, lines: Sequence[int | str] | None, origin: Origin, max_seconds: float,
+    ):  # fmt: skip
+        """Predict the examples, or raise an error that says why there is no report on them."""
+        self.transformer, self.model = split_pipeline(estimator)
+        self.origin, self.max_seconds, model = origin, max_seconds, self.model
+        _check_model(model)
+        n = self.n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if not n:
+            raise ValueError("There are no examples: give at least one.")
+        if examples is None and isinstance(X.iloc[0] if hasattr(X, "iloc") else X[0], str):
+            examples = X.tolist() if hasattr(X, "tolist") else X
+        for name, values in (("examples", examples), ("lines", lines)):
+            if isinstance(values, Sized) and len(values) != n:
+                raise ValueError(f"There are {len(values):,} {name} for {n:,} rows of X: give one per row.")
+        self.given, self.examples, self.lines = X, examples, lines
+        self.is_kernel = isinstance(model, KernelPerceptron)
+        self.is_precomputed = self.is_kernel and model.kernel == "precomputed"  # features are values of a kernel
+        with columns_matched():
+            self.X = X if self.transformer is None else self.transformer.transform(X)
+            if not self.is_precomputed:
+                self.X = check_features(model, self.X)
+            self.scores = np.asarray(model.decision_function(self.X), np.float64)
+        self.predicted = winners(model, self.scores)
 
-    @property
-    def n(self) -> int:
-        return len(self.codes)
+        self.n_known = len(model.classes_)
+        self.label_quality: LabelQuality | None = None
+        if several_labels(model):
+            self.label_quality = _measure_label_sets(model, y, n, self.predicted, self.scores)
+            self.labels, self.codes = self.label_quality.labels, np.zeros(n, np.intp)
+            self.counts = self.label_quality.true
+        else:
+            self.probabilities = probabilities(model, self.scores)
+            self.quality, self.codes = _measure(model, y, self.predicted, self.scores, self.probabilities)
+            self.labels, self.is_correct = self.quality.labels, self.codes == self.predicted
+            self.counts = self.quality.confusion.sum(axis=1)
+        self.classes = self.labels[: self.n_known]
+        self.is_known = self.codes < self.n_known
+        self.n_unknown = int((~self.is_known).sum())
 
-    @property
-    def classes(self) -> list[Any]:
-        return self.labels[: self.n_known]
-
-    @property
-    def is_correct(self) -> np.ndarray:
-        return self.codes == self.predicted
-
-    @property
-    def is_known(self) -> np.ndarray:
-        """Whether the model knows the label of each example."""
-        return self.codes < self.n_known
-
-    @property
-    def n_unknown(self) -> int:
-        return int((~self.is_known).sum())
-
-    @property
-    def is_kernel(self) -> bool:
-        return isinstance(self.model, KernelPerceptron)
-
-    @property
-    def is_precomputed(self) -> bool:
-        """Whether the features are values of a kernel."""
-        return self.is_kernel and self.model.kernel == "precomputed"
-
-    @property
-    def hashed(self) -> int | None:
-        """The number of columns to which features were hashed, if they were."""
-        return hashed_columns(self.model, self.transformer)
-
-    @property
-    def feature_space(self) -> str | None:
-        """What equal rows of X are equal in; None if the model gets the examples as they were given."""
+        self.units: Units = units_of(model)  # of the numbers that were scaled, by the names of their features
+        self.names = FeatureNames(feature_names, self.transformer, model, self.X.shape[1])
+        self.image_shape: tuple[int, int] | None = None
+        if examples is None and not self.is_precomputed:
+            self.image_shape = find_image_shape(image_shape, self.X, self.names)
+        self.hashed = hashed_columns(model, self.transformer)
+        self.feature_space: str | None = None
         if self.hashed is not None:
-            return "the hashed features"
-        return None if self.transformer is None and self.examples is None else "the features that the model gets"
+            self.feature_space = "the hashed features"
+        elif self.transformer is not None or examples is not None:
+            self.feature_space = "the features that the model gets"
+
+        n_epochs = len(getattr(model, "history_", None) or [])
+        self.has_training_size = bool(n_epochs) and round(float(model.t_)) == n_epochs * n
+        recipe = getattr(model, "recipe_", None)
+        self.recipe: dict[str, Any] | None = recipe if isinstance(recipe, dict) else None
+        tuning = self.recipe or {}
+        self.tuning_sizes: dict[str, int] = tuning.get("sizes") or {}
+        n_twice = tuning.get("twice")
+        self.n_seen_before = n_twice if isinstance(n_twice, int) and n_twice > 0 else 0
+        self.was_trained_further = tuning.get("examples_seen", model.t_) != model.t_
 
     @property
     def omission(self) -> str:
@@ -166,54 +185,6 @@ class Subject:
             return ""
         have, are = ("has a label", "is") if self.n_unknown == 1 else ("have labels", "are")
         return f"{self.n_unknown:,} of the {self.n:,} examples {have} that the model does not know and {are} left out."
-
-    @property
-    def has_training_size(self) -> bool:
-        """Whether there are as many examples as the model learned from in each epoch."""
-        n_epochs = len(getattr(self.model, "history_", None) or [])
-        return bool(n_epochs) and round(float(self.model.t_)) == n_epochs * self.n
-
-    @property
-    def recipe(self) -> dict[str, Any] | None:
-        """How `perceptrons tune` or `selection.recipe` found the model, if they did; files may leave any part out."""
-        recipe = getattr(self.model, "recipe_", None)
-        return recipe if isinstance(recipe, dict) else None
-
-    @property
-    def tuning_sizes(self) -> dict[str, int]:
-        """The numbers of examples for training ("train"), validation ("dev") and testing ("test") when it was tuned."""
-        return (self.recipe or {}).get("sizes") or {}
-
-    @property
-    def n_seen_before(self) -> int:
-        """The number of test examples that were also in the training or validation set when it was tuned."""
-        twice = (self.recipe or {}).get("twice")
-        return twice if isinstance(twice, int) and twice > 0 else 0
-
-    @property
-    def was_trained_further(self) -> bool:
-        """Whether the model learned after its tuning."""
-        return (self.recipe or {}).get("examples_seen", self.model.t_) != self.model.t_
-
-    @cached_property
-    def quality(self) -> Quality:
-        """The predictions, counted and ranked as `perceptrons evaluate` does."""
-        quality, labels = Quality(self.model.classes_), np.empty(len(self.labels), object)
-        labels[:] = self.labels
-        quality.add(labels, self.codes, self.predicted, self.scores, self.probabilities)
-        return quality
-
-    @property
-    def probabilities(self) -> np.ndarray | None:
-        """The probability of every class, if the model is calibrated."""
-        return probabilities(self.model, self.scores)
-
-    @property
-    def counts(self) -> np.ndarray:
-        """The number of examples with each label."""
-        if self.label_quality is not None:
-            return self.label_quality.true
-        return np.bincount(self.codes, minlength=len(self.labels))
 
     @property
     def leads(self) -> np.ndarray:
@@ -239,11 +210,6 @@ class Subject:
         rows = np.flatnonzero(self.is_known)
         return (self.X if len(rows) == self.n else self.X[rows]), y[self.codes[rows]]
 
-    @cached_property
-    def units(self) -> Units:
-        """The units of the numbers that were scaled, by the names of their features."""
-        return units_of(self.model)
-
     def format_value(self, name: str, value: float) -> str:
         """Return the value of a feature in the unit of the data, if it was scaled."""
         unit = self.units.get(name)
@@ -256,51 +222,6 @@ class Subject:
         if hasattr(self.examples, "fetch"):
             return self.examples.fetch(rows)
         return [str(self.examples[row]) for row in rows]
-
-
-def make_subject(
-    estimator: Any, X: Any, y: Any, *, examples: Any, feature_names: Any, image_shape: Any, lines: Any, origin: Origin,
-    max_seconds: float,
-) -> Subject:  # fmt: skip
-    """Predict the examples, or raise an error that says why there is no report on them."""
-    transformer, model = None, estimator
-    if isinstance(estimator, Pipeline):
-        model = estimator.steps[-1][1]
-        transformer = estimator[:-1] if len(estimator.steps) > 1 else None
-    _check_model(model)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if not n:
-        raise ValueError("There are no examples: give at least one.")
-    if examples is None and isinstance(X.iloc[0] if hasattr(X, "iloc") else X[0], str):
-        examples = X.tolist() if hasattr(X, "tolist") else X
-    for name, values in (("examples", examples), ("lines", lines)):
-        if values is not None and hasattr(values, "__len__") and len(values) != n:
-            raise ValueError(f"There are {len(values):,} {name} for {n:,} rows of X: give one per row.")
-    is_precomputed = isinstance(model, KernelPerceptron) and model.kernel == "precomputed"
-    with columns_matched():
-        features = X if transformer is None else transformer.transform(X)
-        if not is_precomputed:
-            features = check_features(model, features)
-        scores = np.asarray(model.decision_function(features), np.float64)
-        predicted = winners(model, scores)
-    classes, label_quality = model.classes_.tolist(), None
-    if several_labels(model):
-        label_quality = _measure_label_sets(model, y, n, predicted, scores)
-        labels, codes = label_quality.labels, np.zeros(n, np.intp)
-    else:
-        labels, codes = _read_labels(y, n, model.classes_)
-        if (codes >= len(classes)).all():
-            raise ValueError(
-                f"None of the labels ({_list(labels[len(classes) :])}) is a class of the model ({_list(classes)})."
-            )
-    names = FeatureNames(feature_names, transformer, model, features.shape[1])
-    shape = None
-    if examples is None and not is_precomputed:
-        shape = find_image_shape(image_shape, features, names)
-    return Subject(
-        estimator, transformer, model, X, features, labels, len(classes), codes, predicted, scores, names, shape,
-        examples, lines, origin, max_seconds, label_quality,
-    )  # fmt: skip
 
 
 def _check_model(model: Any) -> None:
@@ -335,13 +256,20 @@ def _measure_label_sets(model: Any, y: Any, n: int, is_predicted: np.ndarray, sc
     return quality
 
 
-def _read_labels(y: Any, n: int, classes: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """Return the classes followed by labels that are none, and the number of every example's label among them."""
-    target = read_target(y, n)
+def _measure(
+    model: Model, y: Any, predicted: np.ndarray, scores: np.ndarray, probabilities: np.ndarray | None
+) -> tuple[Quality, np.ndarray]:
+    """Count the predictions as `perceptrons evaluate` does. Return also the index of each label in `quality.labels`."""
+    target = read_target(y, len(predicted))
     if target.several:
         raise ValueError("y has several labels per example, but this model predicts one: give one label per example.")
-    numbering = LabelNumbers(classes)
-    return numbering.labels, numbering.numbers(target.classes)[target.codes]
+    quality = Quality(model.classes_)
+    quality.add(target.classes, target.codes, predicted, scores, probabilities)
+    codes = quality.numbers(target.classes)[target.codes]
+    if (codes >= quality.n_known).all():
+        unknown, known = _list(quality.unknown), _list(model.classes_.tolist())
+        raise ValueError(f"None of the labels ({unknown}) is a class of the model ({known}).")
+    return quality, codes
 
 
 def hashed_columns(model: Any, transformer: Any) -> int | None:
@@ -368,3 +296,45 @@ def describe_columns(n_columns: int) -> str:
     """Return for example 1,024 columns (10 bits)."""
     bits = n_columns.bit_length() - 1
     return f"{n_columns:,} columns" + (f" ({count(bits, 'bit')})" if n_columns == 2**bits else "")
+
+
+# ---- images
+
+
+def find_image_shape(image_shape: Any, X: Any, names: FeatureNames) -> tuple[int, int] | None:
+    """Return rows and columns of the pixels, as given or for "auto" as guessed; None for no images."""
+    n_features = X.shape[1]
+    if image_shape is None:
+        return None
+    if isinstance(image_shape, str) and image_shape == "auto":
+        return _guess_shape(X, names)
+    try:
+        rows, columns = (int(side) for side in image_shape)
+    except (TypeError, ValueError):
+        raise ValueError(f"image_shape={image_shape!r}: give (rows, columns), 'auto' or None.") from None
+    if rows < 1 or columns < 1 or rows * columns != n_features:
+        raise ValueError(
+            f"image_shape={rows}x{columns} has {rows * columns:,} pixels, and there are {n_features:,} features."
+        )
+    return rows, columns
+
+
+def _guess_shape(X: Any, names: FeatureNames) -> tuple[int, int] | None:
+    """Recognise square images: no negative values, no meaningful names, and similar neighbours."""
+    side = round(X.shape[1] ** 0.5)
+    if side * side != X.shape[1] or not MIN_SIDE <= side <= MAX_SIDE:
+        return None
+    if names.are_known and not all(NUMBERED_NAME.fullmatch(name) for name in names.of_columns(range(X.shape[1]))[0]):
+        return None
+    sample = to_dense(X[np.unique(np.linspace(0, X.shape[0] - 1, SAMPLE_SIZE).astype(int))]).astype(np.float64)
+    if sample.min(initial=0) < 0 or not sample.any():
+        return None
+    images = sample.reshape(-1, side, side)
+    neighbours = ((images[:, :, :-1], images[:, :, 1:]), (images[:, :-1], images[:, 1:]))
+    return (side, side) if all(_correlation(*pair) > MIN_CORRELATION for pair in neighbours) else None
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the correlation of two arrays; NaN if one of them is constant."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.corrcoef(a.ravel(), b.ravel())[0, 1])

@@ -1,30 +1,82 @@
 """`SequencePerceptron`, the estimator that labels the tokens of sequences. The rule is in `passes/chain.py`."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.engine.training.base import Estimator, unchanged_on_error
+from perceptrons.engine.training.base import Estimator, learner_of, unchanged_on_error
 from perceptrons.engine.training.epochs import validation_split
 from perceptrons.engine.training.inputs import read_only
 from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, merge, numbered
-from perceptrons.engine.training.parameters import TaggerCombine, TaggerStep
-from perceptrons.sequence.allowed import OnBadLabel, check_allowed, healed
-from perceptrons.sequence.choices import OF_ONE_EXAMPLE, ValidationMetric, check_choices, check_unchanged
+from perceptrons.engine.training.parameters import DOMAINS as LINEAR
+from perceptrons.engine.training.parameters import (
+    LARGEST_DEMAND,
+    NONE,
+    TRAINING_DOMAINS,
+    Domain,
+    Flag,
+    Kind,
+    Number,
+    TaggerCombine,
+    TaggerStep,
+    Words,
+    check_parameters,
+)
+from perceptrons.sequence.allowed import SCHEMES, OnBadLabel, check_allowed, check_way, followers_of, heal
+from perceptrons.sequence.explanation import SequenceExplanation, explain_labelling
 from perceptrons.sequence.learner import (
     ChainFit,
     ChainLearner,
     Validation,
     check_metric,
+    features_for,
     learned_since,
     limits,
+    read_tokens,
     rule_of,
 )
-from perceptrons.sequence.tag_explanation import SequenceExplanation, explained
-from perceptrons.sequence.token_features import features_for, is_matrix, read_tokens
-from perceptrons.sequence.tokens import TokenFeatures, Tokens, cut, read_labels
+from perceptrons.sequence.templates import FeatureTemplates, TemplateFeatures
+from perceptrons.sequence.tokens import (
+    Features,
+    MatrixFeatures,
+    NamedFeatures,
+    ReadSequences,
+    TokenFeatures,
+    Tokens,
+    is_matrix,
+    read_labels,
+    split,
+)
+
+ValidationMetric = Literal["accuracy", "phrase_f1"]
+LABEL_TYPES = (str, bool, int, float, np.generic)
+
+DOMAINS: dict[str, tuple[Domain, ...]] = {
+    "templates": (Kind((FeatureTemplates,), "a FeatureTemplates"), NONE),
+    "transitions": (Flag(),),
+    "start_stop": (Flag(),),
+    "allowed": (Words(SCHEMES), Kind((Mapping,), "a dict of labels and those that may follow each"), NONE),
+    "combine": (Words(get_args(TaggerCombine)),),
+    "step": (Words(get_args(TaggerStep)),),
+    "margin": (Number(0, LARGEST_DEMAND), NONE),
+    "cost": (Words(("hamming",)), NONE),
+    "order": (Number(1, 1, whole=True),),
+    "min_count": (Number(1, 2**30, whole=True),),
+    "hash_bits": (Number(1, 30, whole=True), NONE),
+    "validation_metric": (Words(get_args(ValidationMetric)),),
+    "C": LINEAR["C"],
+    **TRAINING_DOMAINS,
+}
+# parameters that learning from one sequence and labelling it depend on; compared before each, to notice a change
+SINGLE_EXAMPLE_CHOICES = attrgetter(
+    "templates", "transitions", "start_stop", "allowed", "combine", "step", "eta0", "C", "margin", "cost", "order",
+    "min_count", "hash_bits",
+)  # fmt: skip
 
 
 class SequencePerceptron(Estimator[ChainLearner]):
@@ -116,9 +168,10 @@ class SequencePerceptron(Estimator[ChainLearner]):
     """
 
     def __init__(
-        self, *, templates: Any = None, transitions: bool = True, start_stop: bool = True, allowed: Any = None,
-        combine: TaggerCombine = "average", step: TaggerStep = "constant", eta0: float = 1.0, C: float = 1.0,
-        margin: float | None = None, cost: Any = None, order: int = 1, min_count: int = 1, hash_bits: int | None = None,
+        self, *, templates: Any = None, transitions: bool = True, start_stop: bool = True,
+        allowed: Any = None, combine: TaggerCombine = "average",
+        step: TaggerStep = "constant", eta0: float = 1.0, C: float = 1.0, margin: float | None = None,
+        cost: Any = None, order: int = 1, min_count: int = 1, hash_bits: int | None = None,
         max_iter: int = 10, tol: float | None = None, shuffle: bool = True, random_state: Any = 0,
         early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
         max_seconds: float | None = None, warm_start: bool = False, verbose: bool | int = 0,
@@ -181,7 +234,7 @@ class SequencePerceptron(Estimator[ChainLearner]):
         warm = self.warm_start and hasattr(self, "_learner")
         with unchanged_on_error(self, unless=learned_since(self)):
             check_choices(self)
-            has_validation_set = self._given_validation(X_val, y_val, lengths_val)
+            has_validation_set = self._has_validation_set(X_val, y_val, lengths_val)
             features = self._learner.features if warm else features_for(self, X)
             sequences = read_tokens(self, features, X, lengths, reset=not warm)
             sequences, target = self._read_labels(sequences, y, features, on_bad_label)
@@ -209,7 +262,7 @@ class SequencePerceptron(Estimator[ChainLearner]):
             tokens = learner.meet(sequences, target.classes, restart_counts=True)
             self.n_features_in_ = learner.n_features
             bounds = learner.limits(self, stream=False)
-            held_out = self._validation(X_val, y_val, lengths_val) if has_validation_set else None
+            held_out = self._read_validation_set(X_val, y_val, lengths_val) if has_validation_set else None
             if validation is not None:
                 held_out = Validation.of(tokens, target.codes, validation, target.classes, self.validation_metric)
             fit = ChainFit(learner, tokens, target.codes, bounds, rule_of(self), self.combine, held_out)
@@ -281,7 +334,7 @@ class SequencePerceptron(Estimator[ChainLearner]):
         y_hat, tokens, is_flat = self._labels(X, lengths)
         if is_flat:
             return self._learner.classes[y_hat]
-        return cut(self._learner.classes.astype(object)[y_hat].tolist(), tokens.starts)
+        return split(self._learner.classes.astype(object)[y_hat].tolist(), tokens.starts)
 
     def predict_one(self, x: Any) -> Any:
         """Return the labels of one sequence as a list."""
@@ -295,7 +348,7 @@ class SequencePerceptron(Estimator[ChainLearner]):
         infinity means that no allowed labelling has this label.
         """
         tokens, is_flat = self._tokens(X, lengths)
-        return _by_sequence(self._learner.best_through(tokens, self.combine, self._barrier()), tokens, is_flat)
+        return _by_sequence(self._learner.scores_through(tokens, self.combine, self._barrier()), tokens, is_flat)
 
     def token_confidence(self, X: Any, lengths: Any = None) -> Any:
         """Return the lead of every predicted label over the second best label, by the scores of `decision_function`.
@@ -349,12 +402,14 @@ class SequencePerceptron(Estimator[ChainLearner]):
     @property
     def never_updated_(self) -> np.ndarray:
         """For every feature: has no update ever changed one of its weights?"""
-        return ~self._fitted().weights.fired()
+        return ~self._fitted().weights.updated_features()
 
     def known_words(self) -> Any:
-        """The words that training has met, of the first column of tokens; None where words are not remembered."""
+        """Return the words of training, of the first column of tokens; None for models that do not store words."""
         features = self._fitted().features
-        return set(features.values[0]) if features.kind == "templates" and features.hash_bits is None else None
+        if isinstance(features, TemplateFeatures) and features.hash_bits is None:
+            return set(features.values[0])
+        return None
 
     def explain(self, x: Any) -> SequenceExplanation:
         """Explain one labelling: return what the features of each token, and each transition, add to the score.
@@ -370,40 +425,39 @@ class SequencePerceptron(Estimator[ChainLearner]):
         """
         learner = self._fitted()
         y_hat, tokens, _ = self._labels(*((x, [np.shape(x)[0]]) if is_matrix(x) else ([x], None)))
-        scores = learner.best_through(tokens, self.combine, self._barrier())
+        scores = learner.scores_through(tokens, self.combine, self._barrier())
         w, arcs = learner.predicting(self.combine)
-        tall = learner.weights.tall(w, tokens.rows.columns)
-        return explained(learner.classes, learner.features.names(), tokens.rows, tall, arcs, y_hat, scores)
+        weights = learner.weights.matrix(w, tokens.rows.columns)
+        return explain_labelling(learner.classes, learner.features.names(), tokens.rows, weights, arcs, y_hat, scores)
 
-    def _coef(self, combine: str) -> Any:
+    def _coef(self, combine: str) -> np.ndarray:
         learner = self._fitted()
-        return read_only(learner.weights.tall(learner.predicting(combine)[0]).T.copy())
+        return read_only(learner.weights.matrix(learner.predicting(combine)[0]).T.copy())
 
-    def _arcs(self, combine: str) -> Any:
+    def _arcs(self, combine: str) -> np.ndarray:
         return read_only(self._fitted().predicting(combine)[1].copy())
 
     # ---- what scikit-learn asks
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # a list of sequences; a matrix only together with `lengths`
         tags.input_tags.string, tags.input_tags.dict = self.templates is not None, self.templates is None
         tags.target_tags.required, tags.target_tags.single_output = True, False
         return tags
 
-    # ---- the small steps
+    # ---- steps of fit and predict
 
-    def _begin(self, features: Any, classes: np.ndarray, dtype: Any) -> None:
-        if features.kind == "matrix":
+    def _begin(self, features: Features, classes: np.ndarray, dtype: Any) -> None:
+        if isinstance(features, MatrixFeatures):
             features.n_features, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
             features.columns = None if names is None else names.tolist()
+        self._drop("label_column_")
         arcs = (bool(self.transitions), bool(self.start_stop))
-        if hasattr(self, "label_column_"):
-            del self.label_column_
         self._learner = ChainLearner(features, classes, dtype, self._seed(), arcs)
         self._tell(None)
 
-    def _given_validation(self, X_val: Any, y_val: Any, lengths_val: Any) -> bool:
+    def _has_validation_set(self, X_val: Any, y_val: Any, lengths_val: Any) -> bool:
         """Return whether a validation set is given, checked."""
         if X_val is None and y_val is None and lengths_val is None:
             return False
@@ -413,7 +467,7 @@ class SequencePerceptron(Estimator[ChainLearner]):
             raise ValueError("X_val and y_val are for early_stopping=True: set it, or leave them out.")
         return True
 
-    def _validation(self, X_val: Any, y_val: Any, lengths_val: Any) -> Validation:
+    def _read_validation_set(self, X_val: Any, y_val: Any, lengths_val: Any) -> Validation:
         learner = self._learner
         sequences = read_tokens(self, learner.features, X_val, lengths_val, reset=False)
         target = read_labels(y_val, sequences.starts, by_sequence=learner.features.kind != "matrix")
@@ -423,20 +477,23 @@ class SequencePerceptron(Estimator[ChainLearner]):
         labels = target.classes[target.codes]
         return Validation(tokens, learner.codes(target), labels, self.validation_metric == "phrase_f1")
 
-    def _read_labels(self, sequences: Any, y: Any, features: Any, on_bad_label: str) -> tuple[Any, Target]:
+    def _read_labels(
+        self, sequences: ReadSequences, y: Any, features: Features, on_bad_label: OnBadLabel
+    ) -> tuple[ReadSequences, Target]:
         """Return the sequences and labels to learn from, after `on_bad_label` was applied."""
-        by_sequence = features.kind != "matrix"
-        sequences, healing = healed(sequences, y, by_sequence, self.allowed, on_bad_label)
-        self.n_skipped_, self.n_repaired_ = healing.skipped, healing.repaired
-        return sequences, healing.target
+        check_way(on_bad_label, self.allowed)
+        target = read_labels(y, sequences.starts, by_sequence=features.kind != "matrix")
+        healed = heal(target, sequences.starts, self.allowed, on_bad_label)
+        self.n_skipped_, self.n_repaired_ = healed.skipped, healed.repaired
+        return sequences if healed.kept is None else sequences.sequences(healed.kept), healed.target
 
     def _labels(self, X: Any, lengths: Any) -> tuple[np.ndarray, Tokens, bool]:
         """Return the numbers of the best labels, the tokens, and whether they came as one plain matrix."""
         tokens, is_flat = self._tokens(X, lengths)
-        y_hat, stuck = self._learner.label(tokens, self.combine, self._barrier())
-        if stuck >= 0:
-            n = tokens.starts[stuck + 1] - tokens.starts[stuck]
-            raise ValueError(f"Sequence {stuck} has {n} tokens, but `allowed` permits no labelling of that length.")
+        y_hat, i = self._learner.label(tokens, self.combine, self._barrier())
+        if i >= 0:
+            n = tokens.starts[i + 1] - tokens.starts[i]
+            raise ValueError(f"Sequence {i} has {n} tokens, but `allowed` permits no labelling of that length.")
         return y_hat, tokens, is_flat
 
     def _barrier(self) -> np.ndarray:
@@ -450,16 +507,64 @@ class SequencePerceptron(Estimator[ChainLearner]):
         features = self._learner.features
         if not len(self._learner.classes):
             raise ValueError("The model knows no labels yet: train it first.")
-        self._learner.meet_features()  # what a call that failed left to be done
+        self._learner.meet_features()  # an earlier call may have failed before this
         sequences = read_tokens(self, features, X, lengths, reset=False)
-        flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)
-        return features.tokens(sequences, self._learner.dtype, learn=False), flat
+        is_flat = features.kind == "matrix" and not isinstance(X, TokenFeatures)
+        return features.tokens(sequences, self._learner.dtype, learn=False), is_flat
 
-    def _choices_now(self) -> Any:
-        return OF_ONE_EXAMPLE(self)
+    def _choices_now(self) -> tuple[Any, ...]:
+        return SINGLE_EXAMPLE_CHOICES(self)
 
-    _check_choices = check_choices
-    _check_can_go_on = check_unchanged
+    def _check_choices(self) -> None:
+        check_choices(self)
+
+    def _check_can_go_on(self) -> None:
+        check_unchanged(self)
+
+
+def check_choices(estimator: SequencePerceptron) -> None:
+    """Raise ValueError for a parameter outside its domain, or for two that cannot be combined."""
+    check_parameters(estimator, DOMAINS)
+    e = estimator
+    if e.hash_bits is not None and e.min_count > 1:
+        raise ValueError(
+            f"SequencePerceptron(hash_bits={e.hash_bits}, min_count={e.min_count}) does not work: hashed features "
+            "are not counted. Use one of the two."
+        )
+    if e.step != "constant" and e.eta0 != 1:
+        raise ValueError(
+            f"SequencePerceptron(step={e.step!r}, eta0={e.eta0!r}) does not work: this step is computed from the "
+            "loss, without eta0: leave eta0=1, and set C."
+        )
+    if e.step != "constant" and e.margin == 0 and e.cost is None:
+        raise ValueError(
+            f"SequencePerceptron(step={e.step!r}, margin=0) does not work: without a margin or a cost, the loss and "
+            "the step are 0 at the start, so nothing is learned."
+        )
+    if isinstance(e.allowed, Mapping):
+        for label, value in e.allowed.items():
+            followers = followers_of(value)
+            is_collection = isinstance(followers, list | tuple | set | frozenset)
+            if not is_collection or not all(isinstance(follower, LABEL_TYPES) for follower in followers):
+                raise ValueError(f"allowed[{label!r}] is {value!r}: give a list of the labels that may follow it.")
+
+
+def check_unchanged(estimator: SequencePerceptron) -> None:
+    """Raise ValueError if features or arcs are no longer those that the model was first trained with."""
+    learner = learner_of(estimator)
+    features, fitted = learner.features, dict[str, Any](zip(("transitions", "start_stop"), learner.arcs, strict=True))
+    if isinstance(features, NamedFeatures | TemplateFeatures):
+        fitted |= {"min_count": features.min_count, "hash_bits": features.hash_bits}
+    for name, value in fitted.items():
+        if getattr(estimator, name) != value:
+            raise ValueError(
+                f"The model was created with {name}={value!r}, but it is now {getattr(estimator, name)!r}: fit it "
+                "again."
+            )
+    source = None if estimator.templates is None else estimator.templates.source()
+    fitted_source = features.source if isinstance(features, TemplateFeatures) else None
+    if source != fitted_source and not isinstance(features, MatrixFeatures):
+        raise ValueError("The model was created with other templates: fit it again.")
 
 
 def _by_sequence(values: np.ndarray, tokens: Tokens, is_flat: bool) -> Any:

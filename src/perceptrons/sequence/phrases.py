@@ -1,19 +1,17 @@
 """Phrases in sentences of labels, and how well they are found, counted as the CoNLL shared tasks did by `conlleval`.
 
-A label is a tag and a type, "B-NP"; without a hyphen it is a tag of type "". Where phrases start and end depends on two
-neighbouring labels: on their tags, and on whether the type changes. These rules become two small tables, in which all
-tokens are looked up at once.
+A label is a tag and a type, "B-NP"; without a hyphen it is a tag of type "". Two neighbouring labels decide whether a
+phrase starts, continues or may end between them: by their tags, and by whether the type changes. A scheme gives these
+rules as patterns. They become small tables, in which all tokens are looked up at once.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from perceptrons.sequence.strict_phrases import SCHEMES, cases, strict_spans
 
 __all__ = [
     "SCHEMES",
@@ -27,9 +25,34 @@ __all__ = [
 ]
 
 Labels = Sequence[Any] | np.ndarray
-
-TAGS = "OBIES.?"  # ? stands for any other
 PHRASE_LABEL = re.compile(r"O|[BIES](-.*)?", re.DOTALL)
+
+
+class Scheme(NamedTuple):
+    """A scheme of tags, as patterns of two neighbouring labels.
+
+    A pattern is the tag before and the tag here (* is any tag), then = if both must have one type, ! if they must not.
+    """
+
+    tags: str
+    starts: str  # where a phrase may start
+    inside: str  # where it continues
+    ends: str  # where it may end
+
+
+_IOBES_INSIDE = "BI= BE= II= IE="
+# the rules of seqeval's strict mode: what is not labelled as the scheme demands is no phrase
+SCHEMES = {
+    "IOB1": Scheme("IOB", "OI II! BI IB= BB=", "BI= II=", "II! IO IB BO BI! BB="),
+    "IOB2": Scheme("IOB", "*B", "BI= II=", "IO II! IB BO BI! BB"),
+    "IOE1": Scheme("IOE", "OI II! EI EE=", "II= IE=", "II! IO IE! EI= EE="),
+    "IOE2": Scheme("IOE", "OI OE EI EE II! IE!", "IE= II=", "E*"),
+    "IOBES": Scheme("IOBES", "*B *S", _IOBES_INSIDE, "S* E*"),
+    "BILOU": Scheme("BILOU", "*B *U", _IOBES_INSIDE.replace("E", "L"), "U* L*"),
+}
+# conlleval, with rules for S and for B after E; ? is any tag that is not listed. A phrase continues unless one starts
+# or ends, and it may end anywhere.
+_CONLLEVAL = Scheme("OBIES.?", "OB BB IB OI EI OE EE *S EB SB SI SE *B! *I! *E! *?!", "", "BO IO EO S* B*! I*! E*! ?*!")
 
 
 class Phrase(NamedTuple):
@@ -42,7 +65,7 @@ class Phrase(NamedTuple):
 
 @dataclass(frozen=True)
 class PhraseCounts:
-    """How many phrases there are, were found, and were right: with the same start, end and type.
+    """The numbers of true phrases, predicted phrases, and right ones, which have the same start, end and type.
 
     precision, recall and f1 are 0 where there is nothing to divide by, as in conlleval.
     """
@@ -53,12 +76,12 @@ class PhraseCounts:
 
     @property
     def precision(self) -> float:
-        """How many of the phrases found are right."""
+        """Return the share of predicted phrases that are right."""
         return self.n_right / self.n_found if self.n_found else 0.0
 
     @property
     def recall(self) -> float:
-        """How many of the true phrases were found."""
+        """Return the share of true phrases that were predicted."""
         return self.n_right / self.n_true if self.n_true else 0.0
 
     @property
@@ -86,7 +109,7 @@ class PhraseScores(PhraseCounts):
 
     @property
     def accuracy(self) -> float:
-        """How many tokens got the right label."""
+        """Return the share of tokens with the right label."""
         return self.n_tokens_right / self.n_tokens if self.n_tokens else 0.0
 
     def averages(self) -> dict[str, Averages]:
@@ -164,10 +187,10 @@ def phrases(labels: Labels, scheme: str | None = None) -> list[Phrase]:
     PER ['Charles', 'Babbage']
     """
     flat, lengths = _flat(labels, [len(labels)])
-    reading = _reading(flat)
-    starts, ends, types = _finder(reading, scheme)(flat, lengths)
+    reading = _Reading.of(scheme, flat)
+    starts, ends, types = reading.spans(flat, lengths)
     spans = zip(starts.tolist(), ends.tolist(), types.tolist(), strict=True)
-    return [Phrase(reading.kinds[kind], start, end) for start, end, kind in spans]
+    return [Phrase(reading.types[number], start, end) for start, end, number in spans]
 
 
 def phrase_scores(
@@ -211,20 +234,17 @@ def phrase_scores(
     >>> scores.accuracy
     0.6666666666666666
     """
-    matched = _matched(true, predicted, lengths, scheme)
-    counts = np.array([np.bincount(each, minlength=len(matched.kinds)) for _, each in matched.phrases])
+    phrases = _compare(true, predicted, lengths, scheme)
+    counts = np.array([np.bincount(numbers, minlength=len(phrases.types)) for _, numbers in phrases.groups])
+    by_type = zip(phrases.types, counts.T.tolist(), strict=True)
     n_true, n_found, n_right = counts.sum(axis=1).tolist()
     return PhraseScores(
         n_true,
         n_found,
         n_right,
-        by_type={
-            kind: PhraseCounts(*column)
-            for kind, column in zip(matched.kinds, counts.T.tolist(), strict=True)
-            if any(column)
-        },
-        n_tokens=int(matched.lengths.sum()),
-        n_tokens_right=matched.n_tokens_right,
+        by_type={name: PhraseCounts(*column) for name, column in by_type if any(column)},
+        n_tokens=int(phrases.lengths.sum()),
+        n_tokens_right=phrases.n_tokens_right,
     )
 
 
@@ -233,46 +253,45 @@ def counts_by_sentence(true: Labels, predicted: Labels) -> np.ndarray:
 
     Their sums over any sentences give the scores of these: F1 is twice the right ones over those there and found.
     """
-    matched = _matched(true, predicted, None)
-    ends = np.cumsum(matched.lengths)
-    of_sentence = [np.searchsorted(ends, starts, side="right") for starts, _ in matched.phrases]
-    return np.stack([np.bincount(each, minlength=len(ends)) for each in of_sentence], axis=1)
+    phrases = _compare(true, predicted, None)
+    ends = np.cumsum(phrases.lengths)
+    sentences = [np.searchsorted(ends, starts, side="right") for starts, _ in phrases.groups]
+    return np.stack([np.bincount(numbers, minlength=len(ends)) for numbers in sentences], axis=1)
 
 
-class _Matched(NamedTuple):
-    """Phrases that are there, were found, and are right: where each starts, and the number of its type."""
+class _Comparison(NamedTuple):
+    """The true phrases, the predicted ones and the right ones: where each starts, and the number of its type."""
 
-    phrases: tuple[tuple[np.ndarray, np.ndarray], ...]
-    kinds: list[str]
-    lengths: np.ndarray  # of the sentences
+    groups: tuple[tuple[np.ndarray, np.ndarray], ...]
+    types: list[str]
+    lengths: np.ndarray  # (sentences,)
     n_tokens_right: int
 
 
-def _matched(
+def _compare(
     true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarray | None, scheme: str | None = None
-) -> _Matched:
-    true_flat, true_lengths = _flat(true, lengths)
-    found_flat, found_lengths = _flat(predicted, lengths)
-    if len(true_lengths) != len(found_lengths):
+) -> _Comparison:
+    true_labels, true_lengths = _flat(true, lengths)
+    predicted_labels, predicted_lengths = _flat(predicted, lengths)
+    if len(true_lengths) != len(predicted_lengths):
         raise ValueError(
-            f"there are {len(true_lengths)} sentences of true labels, but {len(found_lengths)} of predicted ones: "
+            f"there are {len(true_lengths)} sentences of true labels, but {len(predicted_lengths)} of predicted ones: "
             "give the same sentences for both"
         )
-    if (true_lengths != found_lengths).any():
-        at = int(np.argmax(true_lengths != found_lengths))
+    if (true_lengths != predicted_lengths).any():
+        at = int(np.argmax(true_lengths != predicted_lengths))
         raise ValueError(
-            f"sentence {at} (numbered from 0) has {true_lengths[at]} true labels, but {found_lengths[at]} predicted: "
-            "give one of each per token"
+            f"sentence {at} (numbered from 0) has {true_lengths[at]} true labels, but {predicted_lengths[at]} "
+            "predicted: give one of each per token"
         )
-    reading = _reading(true_flat, found_flat)
-    spans = _finder(reading, scheme)
-    starts, ends, types = spans(true_flat, true_lengths)
-    found_starts, found_ends, found_types = spans(found_flat, true_lengths)
-    _, here, there = np.intersect1d(starts, found_starts, assume_unique=True, return_indices=True)
-    right = here[(ends[here] == found_ends[there]) & (types[here] == found_types[there])]
-    n_right = int((reading.labels(true_flat) == reading.labels(found_flat)).sum())
-    each = (starts, types), (found_starts, found_types), (starts[right], types[right])
-    return _Matched(each, reading.kinds, true_lengths, n_right)
+    reading = _Reading.of(scheme, true_labels, predicted_labels)
+    starts, ends, types = reading.spans(true_labels, true_lengths)
+    starts_hat, ends_hat, types_hat = reading.spans(predicted_labels, true_lengths)
+    _, i, j = np.intersect1d(starts, starts_hat, assume_unique=True, return_indices=True)
+    right = i[(ends[i] == ends_hat[j]) & (types[i] == types_hat[j])]
+    n_right = int((reading.codes(true_labels) == reading.codes(predicted_labels)).sum())
+    groups = (starts, types), (starts_hat, types_hat), (starts[right], types[right])
+    return _Comparison(groups, reading.types, true_lengths, n_right)
 
 
 def are_phrase_labels(labels: Iterable[str]) -> bool:
@@ -290,93 +309,82 @@ def are_phrase_labels(labels: Iterable[str]) -> bool:
     )
 
 
-# ---- Where phrases start and end
+@dataclass(frozen=True)
+class _Reading:
+    """The tags and types of labels, and the rules of a scheme. Equal labels have equal codes; B and B- are equal."""
+
+    code: dict[str, int]
+    types: list[str]  # the first is ""
+    outside: int  # the tag O
+    tag_of: np.ndarray  # (codes,)
+    type_of: np.ndarray  # (codes,)
+    starts: np.ndarray  # [tag before, tag here, is the type another one?]: may a phrase start?
+    inside: np.ndarray  # likewise
+    ends: np.ndarray
+
+    @classmethod
+    def of(cls, scheme: str | None, *flat_labels: list[str]) -> "_Reading":
+        """Return the meaning of these labels. Raise ValueError for an unknown scheme, or a label that it lacks."""
+        distinct = set(chain(*flat_labels))
+        for label in distinct:
+            if not isinstance(label, str):
+                raise ValueError(f"{label!r} is not a label of a phrase: give text such as B-NP, I-NP and O")
+        if scheme is not None and scheme not in SCHEMES:
+            raise ValueError(f"scheme={scheme!r}: choose {', '.join(SCHEMES)}, or None to count as conlleval does.")
+        rules = _CONLLEVAL if scheme is None else SCHEMES[scheme]
+        parts = {label: (label.partition("-")[0], label.partition("-")[2]) for label in distinct}
+        pairs = sorted(set(parts.values()))
+        for tag, name in pairs:
+            if scheme is not None and tag not in set(rules.tags):
+                label = f"{tag}-{name}" if name else tag
+                raise ValueError(
+                    f"{label!r} is not a label of the scheme {scheme}, whose tags are {', '.join(rules.tags)}: use "
+                    "another scheme, or none to count as conlleval does."
+                )
+        types = sorted({"", *(name for _, name in pairs)})
+        starts, inside, ends = (_table(patterns, rules.tags) for patterns in rules[1:])
+        if scheme is None:
+            inside, ends = ~(starts | ends), np.ones_like(ends)
+        return cls(
+            code={label: pairs.index(pair) for label, pair in parts.items()},
+            types=types,
+            outside=rules.tags.index("O"),
+            tag_of=np.array([rules.tags.index(tag if tag in set(rules.tags) else "?") for tag, _ in pairs], np.intp),
+            type_of=np.array([types.index(name) for _, name in pairs], np.intp),
+            starts=starts,
+            inside=inside,
+            ends=ends,
+        )
+
+    def codes(self, labels: list[str]) -> np.ndarray:
+        return np.fromiter(map(self.code.__getitem__, labels), np.intp, len(labels))
+
+    def spans(self, labels: list[str], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return where phrases start, where they end (exclusive), and the numbers of their types."""
+        codes, n = self.codes(labels), len(labels)
+        bounds = np.append(0, np.cumsum(lengths))  # an O without type stands before, between and after the sentences
+        tags = np.insert(self.tag_of[codes], bounds, self.outside)
+        types = np.insert(self.type_of[codes], bounds, 0)
+        token = np.insert(np.arange(n), bounds, -1)
+        pair = tags[:-1], tags[1:], (types[:-1] != types[1:]).astype(np.intp)
+        continues = self.inside[pair] & (token[:-1] >= 0) & (token[1:] >= 0)
+        breaks = np.flatnonzero(~continues) + 1
+        starts = np.flatnonzero(self.starts[pair]) + 1
+        run = np.searchsorted(breaks, starts, side="right")  # labels between two breaks hold one phrase at most
+        is_first = np.diff(run, prepend=-1) > 0
+        starts, ends = starts[is_first], breaks[run[is_first]]
+        is_phrase = self.ends[pair][ends - 1]
+        starts, ends = starts[is_phrase], ends[is_phrase]
+        return token[starts], token[ends - 1] + 1, types[starts]
 
 
-def _starts_phrase(previous: str, tag: str, new_type: bool) -> bool:
-    """Return whether a phrase starts with this tag behind that one."""
-    in_script = previous + tag in {"OB", "BB", "IB", "OI", "EI", "OE", "EE"}
-    in_iobes = tag == "S" or previous + tag in {"EB", "SB", "SI", "SE"}
-    return in_script or in_iobes or (new_type and tag not in "O.")
-
-
-def _ends_phrase(previous: str, tag: str, new_type: bool) -> bool:
-    """Return whether a phrase ends between these tags. It also does where another starts."""
-    return previous + tag in {"BO", "IO", "EO"} or previous == "S" or (new_type and previous not in "O.")
-
-
-CASES = [(before, tag, new_type) for before in TAGS for tag in TAGS for new_type in (False, True)]
-STARTS, ENDS = (
-    np.array([rule(*case) for case in CASES]).reshape(len(TAGS), len(TAGS), 2)
-    for rule in (_starts_phrase, _ends_phrase)
-)
-
-
-class _Reading(NamedTuple):
-    """What the labels mean: the tag and type of each, as numbers; equal labels have equal numbers."""
-
-    number: dict[str, int]
-    tags: np.ndarray
-    types: np.ndarray
-    kinds: list[str]  # the types; the first is ""
-    parts: dict[str, tuple[str, str]]  # tag and type, as text
-
-    def labels(self, flat: list[str]) -> np.ndarray:
-        return np.fromiter(map(self.number.__getitem__, flat), dtype=np.intp, count=len(flat))
-
-
-def _reading(*flats: list[str]) -> _Reading:
-    distinct = set(chain(*flats))
-    others = [label for label in distinct if not isinstance(label, str)]
-    if others:
-        raise ValueError(f"{others[0]!r} is not a label of a phrase: give text such as B-NP, I-NP and O")
-    parts = {label: (label.partition("-")[0], label.partition("-")[2]) for label in distinct}
-    kinds = sorted({"", *(kind for _, kind in parts.values())})
-    pairs = sorted(set(parts.values()))  # B and B- are one
-    return _Reading(
-        {label: pairs.index(pair) for label, pair in parts.items()},
-        np.array([TAGS.index(tag if tag in set(TAGS) else "?") for tag, _ in pairs], dtype=np.intp),
-        np.array([kinds.index(kind) for _, kind in pairs], dtype=np.intp),
-        kinds,
-        parts,
-    )
-
-
-def _finder(reading: _Reading, scheme: str | None) -> Callable[[list[str], np.ndarray], Any]:
-    """Return a function that finds phrases in such labels: as conlleval does, or by the letter of a scheme."""
-    if scheme is None:
-        return lambda flat, lengths: _spans(reading, flat, lengths)
-    if scheme not in SCHEMES:
-        raise ValueError(f"scheme={scheme!r}: choose {', '.join(SCHEMES)}, or None to count as conlleval does.")
-    cases_ = cases(scheme, set(reading.parts.values()))
-    numbers = {kind: number for number, kind in enumerate(reading.kinds)}
-
-    def find(flat: list[str], lengths: np.ndarray) -> tuple[np.ndarray, ...]:
-        spans, first = [], 0
-        for length in lengths.tolist():
-            sentence = [reading.parts[label] for label in flat[first : first + length]]
-            spans += [(first + a, first + b, numbers[kind]) for a, b, kind in strict_spans(sentence, cases_)]
-            first += length
-        columns = np.array(spans, dtype=np.intp).reshape(-1, 3).T
-        return columns[0], columns[1], columns[2]
-
-    return find
-
-
-def _spans(reading: _Reading, flat: list[str], lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where phrases start, where they end, and the numbers of their types."""
-    labels = reading.labels(flat)
-    tags, types = reading.tags[labels], reading.types[labels]
-    first = (np.cumsum(lengths) - lengths)[lengths > 0]
-    tags_before, types_before = np.roll(tags, 1), np.roll(types, 1)
-    tags_before[first], types_before[first] = TAGS.index("O"), 0
-    case = tags_before, tags, (types != types_before).astype(np.intp)
-    begins = STARTS[case]
-    breaks = begins | ENDS[case]
-    breaks[first] = True
-    starts = np.flatnonzero(begins)
-    places = np.append(np.flatnonzero(breaks), len(flat))
-    return starts, places[np.searchsorted(places, starts, side="right")], types[starts]
+def _table(patterns: str, tags: str) -> np.ndarray:
+    """Return by tag before, tag here and whether the type changes (0 or 1) whether one of the patterns fits."""
+    fits = np.zeros((len(tags), len(tags), 2), bool)
+    for pattern in patterns.split():
+        before, here = (range(len(tags)) if tag == "*" else [tags.index(tag)] for tag in pattern[:2])
+        fits[np.ix_(before, here, {"=": [0], "!": [1]}.get(pattern[2:], [0, 1]))] = True
+    return fits
 
 
 def _flat(labels: Labels, lengths: Sequence[int] | np.ndarray | None) -> tuple[list[str], np.ndarray]:

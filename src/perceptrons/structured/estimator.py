@@ -3,10 +3,12 @@
 import copy
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from operator import attrgetter
 from typing import Any, Self, get_args
 
 import numpy as np
+from sklearn.utils import Tags
 
 from perceptrons.engine.training.base import Estimator, unchanged_on_error
 from perceptrons.engine.training.epochs import validation_split
@@ -23,9 +25,9 @@ from perceptrons.engine.training.parameters import (
     Words,
     check_parameters,
 )
-from perceptrons.structured.learner import OutputFit, OutputLearner, Questions, Rule
+from perceptrons.structured.learner import CheckedModel, OutputFit, OutputLearner, Rule
 
-OFFERS = ("size", "decode", "features", "loss")
+MODEL_MEMBERS = ("size", "decode", "features", "loss")
 DOMAINS: dict[str, tuple[Domain, ...]] = {
     "combine": (Words(get_args(TaggerCombine)),),
     "step": (Words(get_args(TaggerStep)),),
@@ -33,10 +35,10 @@ DOMAINS: dict[str, tuple[Domain, ...]] = {
     "C": LINEAR["C"],
     **TRAINING_DOMAINS,
 }
-LEAST_MARGIN = 1e-12  # weights are divided by it
+MIN_MARGIN = 1e-12  # weights are divided by it
 
-# what learning and predicting one example depends on; compared before each, so that a change is noticed
-OF_ONE_EXAMPLE = attrgetter("combine", "step", "margin", "eta0", "C")
+# parameters that learning and predicting one example depend on; compared before each, to notice a change
+SINGLE_EXAMPLE_CHOICES = attrgetter("combine", "step", "margin", "eta0", "C")
 
 
 class StructuredPerceptron(Estimator[OutputLearner]):
@@ -174,13 +176,13 @@ class StructuredPerceptron(Estimator[OutputLearner]):
         with self._unchanged_on_error():
             self._check_choices()
             n, examples = read_examples(X, y)
-            ask = Questions(self.model)
-            self._begin_copy(ask, restart=not self.warm_start)
+            model = CheckedModel(self.model)
+            self._begin_copy(model, restart=not self.warm_start)
             train, held_out = None, None
             if self.early_stopping:
                 codes = np.zeros(n, np.intp)
                 train, held_out = validation_split(codes, None, self.validation_fraction, self._learner.seed)
-            fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine, held_out)
+            fit = OutputFit(self._learner, examples, model, self._rule(), self.combine, held_out)
             self._run(fit, n, train, held_out is not None)
         self._warn_unless_finished()
         return self
@@ -202,10 +204,10 @@ class StructuredPerceptron(Estimator[OutputLearner]):
             self._check_choices()
             self._refuse_early_stopping()
             n, examples = read_examples(X, y)
-            ask = Questions(self.model)
-            self._begin_copy(ask, restart=False)
+            model = CheckedModel(self.model)
+            self._begin_copy(model, restart=False)
             with Uninterrupted() as hold:
-                fit = OutputFit(self._learner, examples, ask, self._rule(), self.combine)
+                fit = OutputFit(self._learner, examples, model, self._rule(), self.combine)
                 for _ in fit.visit(np.arange(n)):
                     hold.let()
         return self
@@ -224,11 +226,11 @@ class StructuredPerceptron(Estimator[OutputLearner]):
         self._check_again()
         self._refuse_early_stopping()
         with self._unchanged_on_error():
-            ask = Questions(self.model)
+            model = CheckedModel(self.model)
             if not hasattr(self, "_learner"):
-                self._begin(ask)
+                self._begin(model)
             with Uninterrupted():
-                self._learner.learn(x, y, ask, self._rule())
+                self._learner.learn(x, y, model, self._rule())
         return self
 
     # ---- predicting
@@ -238,11 +240,11 @@ class StructuredPerceptron(Estimator[OutputLearner]):
         learner = self._fitted()
         self._check_choices()
         n, X = read_sequence(X, "X")
-        ask, outputs = Questions(self.model), []
-        w = learner.predicting(self.combine, ask.size())
+        model, outputs = CheckedModel(self.model), []
+        w = learner.predicting(self.combine, model.size())
         for i in range(n):
-            ask.at = f"X[{i}]"
-            outputs.append(ask.decode(X[i], w))
+            model.example = f"X[{i}]"
+            outputs.append(model.decode(X[i], w))
         return outputs
 
     def predict_one(self, x: Any) -> Any:
@@ -253,15 +255,16 @@ class StructuredPerceptron(Estimator[OutputLearner]):
         """
         learner = self._fitted()
         self._check_again()
-        ask = Questions(self.model)
-        return ask.decode(x, learner.predicting(self.combine, ask.size()))
+        model = CheckedModel(self.model)
+        return model.decode(x, learner.predicting(self.combine, model.size()))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of examples whose best output has a loss of 0."""
         learner = self._fitted()
         self._check_choices()
         n, examples = read_examples(X, y)
-        return OutputFit(learner, examples, Questions(self.model), self._rule(), self.combine).right(np.arange(n))
+        fit = OutputFit(learner, examples, CheckedModel(self.model), self._rule(), self.combine)
+        return fit.accuracy_on(np.arange(n))
 
     # ---- what was learned
 
@@ -279,40 +282,40 @@ class StructuredPerceptron(Estimator[OutputLearner]):
 
     # ---- what scikit-learn asks
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False  # whatever the model understands
         tags.target_tags.required, tags.target_tags.single_output = True, False
         return tags
 
-    # ---- the small steps of learning
+    # ---- steps of learning
 
-    def _begin(self, ask: Questions) -> None:
-        self._learner = OutputLearner(ask.size(), self._seed())
+    def _begin(self, model: CheckedModel) -> None:
+        self._learner = OutputLearner(model.size(), self._seed())
         self._tell(None)
 
-    def _begin_copy(self, ask: Questions, restart: bool) -> None:
-        """Begin with a copy of the learner that can be thrown away if learning fails."""
+    def _begin_copy(self, model: CheckedModel, restart: bool) -> None:
+        """Begin with a copy of the learner, which is dropped if learning fails."""
         if restart or not hasattr(self, "_learner"):
-            self._begin(ask)
+            self._begin(model)
         else:
             self._learner = copy.deepcopy(self._learner)
 
-    def _unchanged_on_error(self) -> Any:
+    def _unchanged_on_error(self) -> AbstractContextManager[None]:
         """Return a context in which an error changes nothing, and Ctrl-C keeps what was learned."""
 
-        def unless() -> bool:
-            learned = hasattr(self, "_learner") and self._learner.t > 0
-            return learned and isinstance(sys.exception(), KeyboardInterrupt)
+        def keeps_model() -> bool:
+            has_examples = hasattr(self, "_learner") and self._learner.t > 0
+            return has_examples and isinstance(sys.exception(), KeyboardInterrupt)
 
-        return unchanged_on_error(self, unless)
+        return unchanged_on_error(self, unless=keeps_model)
 
     def _rule(self) -> Rule:
         margin = float(self.step == "pa1") if self.margin is None else float(self.margin)
         return Rule(self.step, float(self.eta0), float(self.C), margin)
 
-    def _choices_now(self) -> Any:
-        return (*OF_ONE_EXAMPLE(self), id(self.model))
+    def _choices_now(self) -> tuple[Any, ...]:
+        return (*SINGLE_EXAMPLE_CHOICES(self), id(self.model))
 
     def _check_choices(self) -> None:
         check_choices(self)
@@ -321,18 +324,15 @@ class StructuredPerceptron(Estimator[OutputLearner]):
                 "There is no model: a model file holds the weights, not the code that decodes. Set the model that "
                 "was used for training, set_params(model=...)."
             )
-        missing = [name for name in OFFERS if not hasattr(self.model, name)]
+        missing = [name for name in MODEL_MEMBERS if not hasattr(self.model, name)]
         if missing or isinstance(self.model, type):
-            description = (
-                f"a {type(self.model).__name__} without {' and '.join(missing)}"
-                if missing
-                else "a class, not an object"
-            )
+            lack = f"a {type(self.model).__name__} without {' and '.join(missing)}"
+            description = lack if missing else "a class, not an object"
             raise ValueError(f"model must be an object with size, decode, features and loss, but it is {description}.")
 
 
 def check_choices(estimator: StructuredPerceptron) -> None:
-    """Raise ValueError for a parameter outside its domain, or for two that do not go together; all but the model."""
+    """Raise ValueError for a parameter outside its domain, or for two that cannot be combined; not for the model."""
     check_parameters(estimator, DOMAINS)
     e = estimator
     if e.step == "pa1" and e.eta0 != 1:
@@ -345,8 +345,8 @@ def check_choices(estimator: StructuredPerceptron) -> None:
             "StructuredPerceptron(step='pa1', margin=0) does not work: without a margin, the loss and the step are 0 "
             "at the start, so nothing is learned."
         )
-    if e.margin is not None and 0 < e.margin < LEAST_MARGIN:
-        raise ValueError(f"StructuredPerceptron(margin={e.margin}): margin must be 0, or at least {LEAST_MARGIN}.")
+    if e.margin is not None and 0 < e.margin < MIN_MARGIN:
+        raise ValueError(f"StructuredPerceptron(margin={e.margin}): margin must be 0, or at least {MIN_MARGIN}.")
 
 
 def read_examples(X: Any, y: Any) -> tuple[int, tuple[Any, Any]]:
@@ -360,7 +360,7 @@ def read_examples(X: Any, y: Any) -> tuple[int, tuple[Any, Any]]:
 
 
 def read_sequence(X: Any, name: str) -> tuple[int, Any]:
-    """Return how many there are, and the same so that X[i] is the one at place i."""
+    """Return the length of a sequence, and the sequence in a form in which X[i] is its element i."""
     shape = getattr(X, "shape", None)  # sparse matrices have no len
     countable = hasattr(X, "__len__") if shape is None else len(shape) > 0
     if isinstance(X, Mapping) or not (countable and hasattr(X, "__getitem__")):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.preprocessing import PolynomialFeatures
 
-from perceptrons.engine.passes.viterbi import bridges, follow, new_desk, reach
+from perceptrons.engine.passes.viterbi import new_workspace, read_best, search, transposed_arcs
 from perceptrons.engine.training.epochs import Counts, Outcome, Plan, Trainee, run_epochs
 from perceptrons.kernel import KernelPerceptron
 from perceptrons.linear import Perceptron
@@ -258,10 +258,10 @@ def _viterbi(emissions: Any, transitions: Any) -> list[int]:
     n, K = emissions.shape
     arcs = np.zeros((K + 1, K + 1))  # the last row and column are the two ends, which have no weight here
     arcs[:K, :K] = transitions
-    desk, bridge = new_desk(n, K, np.float64), bridges(arcs, np.zeros_like(arcs))
-    reach(np.ascontiguousarray(emissions), bridge, n, desk.v, desk.level)
-    follow(desk.v, bridge, n, desk.y_hat, 0, desk.other, False, desk.y_hat)
-    return desk.y_hat[:n].tolist()
+    workspace, arcs_t = new_workspace(n, K, np.float64), transposed_arcs(arcs, np.zeros_like(arcs))
+    search(np.ascontiguousarray(emissions), arcs_t, n, workspace.v, workspace.level)
+    read_best(workspace.v, arcs_t, n, workspace.y_hat, 0, workspace.v_other, False, workspace.y_hat)
+    return workspace.y_hat[:n].tolist()
 
 
 def _features_cases() -> Cases:

@@ -304,7 +304,7 @@ def _sequence_margins(
     learner, starts = learner_of(model), tokens.starts
     coef, arcs = np.asarray(model.coef_last_, np.float64), np.asarray(learner.predicting("last")[1], np.float64)
     norm = math.sqrt(float((coef**2).sum() + (arcs**2).sum())) or 1.0
-    s = learner.best_through(tokens, "last", learner.limits(model, stream=True).barrier)
+    s = learner.scores_through(tokens, "last", learner.limits(model, stream=True).barrier)
     values = np.asarray(tokens.rows.values, np.float64)
     shape = (len(tokens.rows.starts) - 1, coef.shape[1])
     rows = sp.csr_matrix((values, tokens.rows.columns, tokens.rows.starts), shape=shape)

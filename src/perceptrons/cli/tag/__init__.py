@@ -2,14 +2,13 @@
 
 import typer
 
-from perceptrons.cli.tag.evaluate import evaluate
-from perceptrons.cli.tag.predict import predict
-from perceptrons.cli.tag.train import train
-from perceptrons.cli.tag.tune import tune
+from perceptrons.cli.options import as_function
+from perceptrons.cli.tag import options
 
 group = typer.Typer(name="tag", add_completion=False, rich_markup_mode=None)
-for command in (train, tune, predict, evaluate):
-    group.command()(command)
+for name in ("train", "tune", "predict", "evaluate"):
+    options_class = vars(options)[f"Tag{name.capitalize()}Options"]
+    group.command(name)(as_function(options_class, f"perceptrons.cli.tag.{name}", name))
 
 
 @group.callback(invoke_without_command=True)

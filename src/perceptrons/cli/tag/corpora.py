@@ -3,16 +3,24 @@
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perceptrons.cli.files import refusing, refusing_to_open
-from perceptrons.cli.screen import BadInputError, count, listed, plain
-from perceptrons.cli.tag.options import LabelledFileOptions, OnBadLabel, TaggerMetric, TokenFileOptions
-
-if TYPE_CHECKING:
-    from perceptrons import FeatureTemplates, SequencePerceptron
-    from perceptrons.data.conll import ColumnFile, Corpus
-    from perceptrons.sequence.allowed import Healed
+from perceptrons.cli.messages import BadInputError, plain
+from perceptrons.cli.tag.options import (
+    LabelledFileOptions,
+    OnBadLabel,
+    TaggerMetric,
+    TaggerOptions,
+    TokenFileOptions,
+)
+from perceptrons.data import DataFileError
+from perceptrons.data.conll import CONLLU, ColumnFile, Corpus, column_names, column_places, read_conll
+from perceptrons.engine.wording import count, listed
+from perceptrons.sequence import FeatureTemplates, SequencePerceptron
+from perceptrons.sequence.allowed import Healed, check_way, heal_lists
+from perceptrons.sequence.phrases import are_phrase_labels
+from perceptrons.sequence.templates import parse
 
 MAX_LABELS = 5000  # a chain with more is hopeless
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}  # as people can type them
@@ -26,10 +34,8 @@ UNIVERSAL_TAGS = frozenset((
 # ---- corpora
 
 
-def column_file(path: Path, options: TokenFileOptions) -> "ColumnFile":
+def column_file(path: Path, options: TokenFileOptions) -> ColumnFile:
     """Read a file of columns."""
-    from perceptrons.data.conll import read_conll
-
     separator = None if options.separator is None else SEPARATORS.get(options.separator, options.separator)
     with refusing(ValueError), refusing_to_open(path):
         return read_conll(
@@ -37,17 +43,19 @@ def column_file(path: Path, options: TokenFileOptions) -> "ColumnFile":
         )
 
 
-def corpus_to_begin(path: Path, options: LabelledFileOptions) -> "Corpus":
-    """Return the sentences that a new tagger learns from."""
-    from perceptrons.data.conll import column_names
-
-    file = column_file(path, options)
+def corpus_to_begin(tagger: SequencePerceptron, options: TaggerOptions) -> tuple[Corpus, Healed | None]:
+    """Return the sentences that a new tagger learns from, and what was done about bad labels; set its templates."""
+    file = column_file(options.file, options)
     label = label_index(file, options.label)
     places = input_columns(file, options.columns, label)
-    return _corpus(file, places, column_names(file, places), label)
+    corpus = _corpus(file, places, column_names(file, places), label)
+    check_labels(corpus)
+    corpus, healed = heal_labels(corpus, tagger.allowed, options.on_bad_label)
+    tagger.templates = read_templates(options.templates, corpus.names)
+    return corpus, healed
 
 
-def corpus_for(tagger: "SequencePerceptron", path: Path, options: LabelledFileOptions) -> "Corpus":
+def corpus_for(tagger: SequencePerceptron, path: Path, options: LabelledFileOptions) -> Corpus:
     """Return labelled sentences for an existing tagger."""
     file = column_file(path, options)
     label = learned_column(file, tagger, "--label") if options.label is None else label_index(file, options.label)
@@ -55,7 +63,7 @@ def corpus_for(tagger: "SequencePerceptron", path: Path, options: LabelledFileOp
     return _corpus(file, find_columns(file, names, options.columns), names, label)
 
 
-def corpus_like(corpus: "Corpus", path: Path, options: LabelledFileOptions) -> "Corpus":
+def corpus_like(corpus: Corpus, path: Path, options: LabelledFileOptions) -> Corpus:
     """Return labelled sentences from another file, to test on."""
     file = column_file(path, options)
     same = options.label is None and file.format == corpus.file.format == "conllu"
@@ -63,15 +71,13 @@ def corpus_like(corpus: "Corpus", path: Path, options: LabelledFileOptions) -> "
     return _corpus(file, find_columns(file, corpus.names, options.columns), corpus.names, label)
 
 
-def corpus_to_tag(tagger: "SequencePerceptron", path: Path, options: TokenFileOptions, columns: str | None) -> "Corpus":
+def corpus_to_tag(tagger: SequencePerceptron, path: Path, options: TokenFileOptions, columns: str | None) -> Corpus:
     """Return sentences for a tagger, without labels."""
     file, names = column_file(path, options), tagger.templates.parsed()[1]
     return _corpus(file, find_columns(file, names, columns), names, None)
 
 
-def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int | None) -> "Corpus":
-    from perceptrons.data.conll import Corpus
-
+def _corpus(file: ColumnFile, places: list[int], names: list[str], label: int | None) -> Corpus:
     if label is not None and label in places:
         raise BadInputError(
             f"{file.path}: column {label + 1} is both the label and an input of the tagger, which would give the "
@@ -85,7 +91,7 @@ def _corpus(file: "ColumnFile", places: list[int], names: list[str], label: int 
     return corpus
 
 
-def check_labels(corpus: "Corpus") -> None:
+def check_labels(corpus: Corpus) -> None:
     """Refuse labels that are all the same, or nearly all different."""
     labels = set(chain.from_iterable(corpus.labels))
     about, n = f"{corpus.file.path}: {corpus.label_name}", corpus.n_tokens
@@ -101,10 +107,8 @@ def check_labels(corpus: "Corpus") -> None:
         )
 
 
-def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: OnBadLabel) -> tuple["Corpus", "Healed | None"]:
+def heal_labels(corpus: Corpus, allowed: Any, on_bad_label: OnBadLabel) -> tuple[Corpus, Healed | None]:
     """Return the corpus without label sequences that --allowed forbids, by the method of --on-bad-label."""
-    from perceptrons.sequence.allowed import check_way, heal_lists
-
     with refusing(ValueError):
         check_way(on_bad_label, allowed)
     if allowed is None:
@@ -129,10 +133,8 @@ def heal_labels(corpus: "Corpus", allowed: Any, on_bad_label: OnBadLabel) -> tup
     return replace(retained, labels=labels), healed
 
 
-def choose_metric(corpus: "Corpus", metric: TaggerMetric | None) -> TaggerMetric:
+def choose_metric(corpus: Corpus, metric: TaggerMetric | None) -> TaggerMetric:
     """Return the metric of --metric, or one that fits the labels."""
-    from perceptrons.sequence.phrases import are_phrase_labels
-
     phrases = are_phrase_labels(set(chain.from_iterable(corpus.labels)))
     if metric is None:
         return "phrase_f1" if phrases else "accuracy"
@@ -147,22 +149,20 @@ def choose_metric(corpus: "Corpus", metric: TaggerMetric | None) -> TaggerMetric
 # ---- columns
 
 
-def column_index(file: "ColumnFile", option: str, column: str) -> int:
+def column_index(file: ColumnFile, option: str, column: str) -> int:
     """Return the index, from 0, of the column that an option names."""
-    from perceptrons.data import DataFileError
-
     with refusing(DataFileError, about=f"{option} {plain(column)}"):
         return file.column_number(column)
 
 
-def label_index(file: "ColumnFile", column: str | None) -> int:
+def label_index(file: ColumnFile, column: str | None) -> int:
     """Return the column of the label: the last one, or that of universal parts of speech in CoNLL-U."""
     if column is None:
         column = "upos" if file.format == "conllu" else "-1"
     return column_index(file, "--label", column)
 
 
-def input_columns(file: "ColumnFile", columns: str | None, label: int) -> list[int]:
+def input_columns(file: ColumnFile, columns: str | None, label: int) -> list[int]:
     """Return the columns that a new tagger learns from."""
     if columns is not None:
         places = _parse_columns(file, columns)
@@ -181,10 +181,8 @@ def input_columns(file: "ColumnFile", columns: str | None, label: int) -> list[i
     return places
 
 
-def find_columns(file: "ColumnFile", names: list[str], columns: str | None) -> list[int]:
+def find_columns(file: ColumnFile, names: list[str], columns: str | None) -> list[int]:
     """Return the columns that a tagger knows by these names."""
-    from perceptrons.data.conll import column_places
-
     if columns is not None:
         places = _parse_columns(file, columns)
         if len(places) != len(names):
@@ -207,7 +205,7 @@ def find_columns(file: "ColumnFile", names: list[str], columns: str | None) -> l
     return places
 
 
-def output_column(file: "ColumnFile", tagger: "SequencePerceptron", column: str | None) -> int | None:
+def output_column(file: ColumnFile, tagger: SequencePerceptron, column: str | None) -> int | None:
     """Return the column for predictions, or None for a new last column."""
     if column is not None:
         is_new = file.format == "columns" and column.strip() == str(file.n_columns + 1)
@@ -217,10 +215,8 @@ def output_column(file: "ColumnFile", tagger: "SequencePerceptron", column: str 
     return learned_column(file, tagger, "--into")
 
 
-def learned_column(file: "ColumnFile", tagger: "SequencePerceptron", option: str) -> int:
+def learned_column(file: ColumnFile, tagger: SequencePerceptron, option: str) -> int:
     """Return the column that a tagger predicts. Old model files do not name it, so its labels decide then."""
-    from perceptrons.data.conll import CONLLU
-
     learned = getattr(tagger, "label_column_", None)
     if file.format == "columns":
         number = int(learned) if learned is not None and learned.lstrip("-").isdecimal() else -1
@@ -236,7 +232,7 @@ def learned_column(file: "ColumnFile", tagger: "SequencePerceptron", option: str
     )
 
 
-def _parse_columns(file: "ColumnFile", columns: str) -> list[int]:
+def _parse_columns(file: ColumnFile, columns: str) -> list[int]:
     if not all(name.strip() for name in columns.split(",")):
         raise BadInputError(f"--columns {plain(columns)}: a column is missing: write 1,2 or form,xpos.")
     places = [column_index(file, "--columns", name) for name in columns.split(",")]
@@ -254,10 +250,8 @@ def templates_file(templates: str | None) -> Path | None:
     return None if templates is None or templates in TEMPLATE_SETS else Path(templates)
 
 
-def read_templates(text: str | None, columns: list[str]) -> "FeatureTemplates":
+def read_templates(text: str | None, columns: list[str]) -> FeatureTemplates:
     """Return the templates for these columns; by default the rich set."""
-    from perceptrons import FeatureTemplates
-
     path = templates_file(text)
     source = text if path is None else _read_template_file(path, columns)
     templates = FeatureTemplates(source, columns=columns)
@@ -267,8 +261,6 @@ def read_templates(text: str | None, columns: list[str]) -> "FeatureTemplates":
 
 
 def _read_template_file(path: Path, columns: list[str]) -> list[str]:
-    from perceptrons.sequence.template_grammar import parse
-
     try:
         lines = path.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -1,6 +1,5 @@
 """The options that the commands for taggers share, one per line: see `perceptrons.cli.options`."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +10,7 @@ from perceptrons.cli.options import (
     STOP,
     ClusterOptions,
     JsonOption,
+    Options,
     SearchOptions,
     SplitOptions,
     argument,
@@ -30,8 +30,7 @@ OnBadLabel = Literal["raise", "skip", "repair"]
 # fmt: off
 
 
-@dataclass(frozen=True, kw_only=True)
-class TokenFileOptions:
+class TokenFileOptions(Options):
     """How FILE, with one token per line, is read."""
 
     file: Path = argument("File with one token per line, its columns side by side, and blank lines between sentences; also .gz, .xz, .bz2; - for standard input.", metavar="FILE", required=True)
@@ -41,7 +40,6 @@ class TokenFileOptions:
     comments: bool = flag("--comments", "Treat lines that start with # as comments, as in CoNLL-U.", COLUMNS)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabelledFileOptions(TokenFileOptions):
     """How FILE with labels is read."""
 
@@ -49,7 +47,6 @@ class LabelledFileOptions(TokenFileOptions):
     columns: str | None = option("--columns", help="Columns to learn from, such as 1,2 or form,xpos (default: those left of the label; form in CoNLL-U).", panel=COLUMNS, metavar="COLUMNS")
 
 
-@dataclass(frozen=True, kw_only=True)
 class TaggerOptions(LabelledFileOptions):
     """What `tag train` and `tag tune` share."""
 
@@ -63,8 +60,7 @@ class TaggerOptions(LabelledFileOptions):
     hash_bits: int | None = option("--hash-bits", help="Hash features to 2^B columns, which bounds memory but loses feature names (default: no hashing).", panel=LEARN, metavar="B")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaggerTrainingOptions:
+class TaggerTrainingOptions(Options):
     """What `tag train` alone has."""
 
     resume: Path | None = option("--resume", help="Keep training this tagger, on the same FILE or another.", metavar="MODEL")
@@ -82,15 +78,13 @@ class TaggerTrainingOptions:
     max_seconds: float | None = option("--max-seconds", help="Stop after this many seconds (default: no limit).", panel=STOP, metavar="S")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaggerArgument:
+class TaggerArgument(Options):
     """The model file of a tagger."""
 
     model: Path = argument("Model file of a tagger, as written by tag train -o.", metavar="MODEL", required=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MatchingColumnsOption:
+class MatchingColumnsOption(Options):
     """The columns that a tagger reads, in another file."""
 
     columns: str | None = option("--columns", help="Columns of FILE that correspond to those the tagger was trained on, such as 1,2 or form,xpos (default: the same columns).", panel=COLUMNS, metavar="COLUMNS")
@@ -99,14 +93,24 @@ class MatchingColumnsOption:
 # ---- the options of each command
 
 
-@dataclass(frozen=True, kw_only=True)
 class TagTrainOptions(TaggerOptions, TaggerTrainingOptions, ClusterOptions):
-    """The options of `perceptrons tag train`."""
+    """Train a tagger, test it on sentences it has not seen, and show the results.
+
+    FILE has a format like CoNLL-2000, CoNLL-2003, CoNLL-U or WNUT. The label is in the last column, unless you give
+    --label.
+
+    With --workers or --dask, it trains on shards of the sentences in several processes or machines, and averages their
+    weights.
+    """
 
 
-@dataclass(frozen=True, kw_only=True)
 class TagTuneOptions(TaggerOptions, SearchOptions, SplitOptions):
-    """The options of `perceptrons tag tune`."""
+    """Tune the hyperparameters of a tagger on a validation set, train it with the best ones, and test it once.
+
+    The sentences are split into a training set, a validation set to choose hyperparameters by, and a test set that is
+    used once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
+    unless you give --force; the results and the tagger then say so.
+    """
 
     time_order: bool = flag("--time-order", "Split in the given order: the last sentences are the test set, those before them the validation set.", SPLIT)
     metric: TaggerMetric | None = option("--metric", help="Metric to choose and test by: phrase_f1, or accuracy of tokens (default: phrase_f1 if labels mark phrases, such as B-NP, else accuracy).", panel=SPLIT, metavar="NAME")
@@ -114,18 +118,24 @@ class TagTuneOptions(TaggerOptions, SearchOptions, SplitOptions):
     max_iter: int = option("--max-iter", help="Maximum number of epochs; smaller numbers are evaluated in the same run (default: 20).", panel=STOP, metavar="N", default=20, min=1)
 
 
-@dataclass(frozen=True, kw_only=True)
 class TagPredictOptions(TaggerArgument, MatchingColumnsOption, TokenFileOptions, JsonOption):
-    """The options of `perceptrons tag predict`."""
+    """Write FILE again with a label for every token. FILE needs only the columns that the tagger was trained on.
+
+    With --confidence, another last column holds the lead of each label over the second best label. Everything else
+    stays as it is, byte for byte. OUTPUT is compressed if its name ends in .gz, .xz or .bz2.
+    """
 
     into: str | None = option("--into", help="Write labels into this column, by number or name (default: a new last column; in CoNLL-U the column that the tagger was trained on).", metavar="COLUMN")
     output: Path | None = option("-o", "--output", help="Write to this file instead of standard output.", metavar="OUTPUT")
     confidence: bool = flag("--confidence", "Add the lead of each label over the second best label; with --json also the lead of each sentence's labelling over the second best. Leads are not probabilities.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class TagEvaluateOptions(TaggerArgument, MatchingColumnsOption, LabelledFileOptions, JsonOption):
-    """The options of `perceptrons tag evaluate`."""
+    """Compare a tagger's labels with those of FILE: accuracy, also on new words, precision, recall, F1, confusions.
+
+    Chunks and names, labelled as B-NP, I-NP and O, are counted as phrases: as conlleval does, or strictly with
+    --scheme.
+    """
 
     scheme: StrictScheme | None = option("--scheme", help="Count only phrases labelled exactly by this scheme, as seqeval's strict mode does: IOB1, IOB2, IOE1, IOE2, IOBES or BILOU (default: count as conlleval does).", panel=COLUMNS, metavar="SCHEME")
 

@@ -1,30 +1,24 @@
 """`perceptrons tag predict`: writes the file again, with the labels of a tagger; suitable for pipes."""
 
+import json
 import sys
 from typing import Any
 
 from perceptrons.cli.files import check_output, load_tagger, refusing, save_bytes
-from perceptrons.cli.options import command
-from perceptrons.cli.screen import BadInputError, as_json
+from perceptrons.cli.messages import BadInputError
 from perceptrons.cli.tag.corpora import corpus_to_tag, output_column
 from perceptrons.cli.tag.options import TagPredictOptions
+from perceptrons.data import DataFileError
+from perceptrons.data.source import compression_of
+from perceptrons.inspection.taggers import tagged
 
 
-@command
 def predict(options: TagPredictOptions) -> None:
-    """Write FILE again with a label for every token. FILE needs only the columns that the tagger was trained on.
-
-    With --confidence, another last column holds the lead of each label over the second best label. Everything else
-    stays as it is, byte for byte. OUTPUT is compressed if its name ends in .gz, .xz or .bz2.
-    """
+    """Run `perceptrons tag predict`."""
     output = options.output
     check_output(output, options.model, options.file)
     tagger = load_tagger(options.model, instead="predict")
     corpus = corpus_to_tag(tagger, options.file, options, options.columns)
-    from perceptrons.data import DataFileError
-    from perceptrons.data.source import compression_of
-    from perceptrons.inspection.taggers import tagged
-
     if options.confidence and not options.json and corpus.file.format == "conllu":
         raise BadInputError(f"{corpus.file.path}: CoNLL-U has no column for --confidence: add --json, or leave it out.")
     place = None if options.json else output_column(corpus.file, tagger, options.into)
@@ -38,7 +32,7 @@ def predict(options: TagPredictOptions) -> None:
             sentence["confidence"] = _number(lead.min(initial=float("inf")))
             sentence["token_confidence"] = [_number(each) for each in lead.tolist()]
         about = {"model": str(options.model), "data": str(options.file), "columns": corpus.names}
-        content = as_json(about | {"sentences": sentences}).encode()
+        content = (json.dumps(about | {"sentences": sentences}, allow_nan=False) + "\n").encode()
     else:
         with refusing(DataFileError):
             lead_column = None if leads is None else [[f"{each:.6g}" for each in lead.tolist()] for lead in leads]

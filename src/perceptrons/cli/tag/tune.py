@@ -1,45 +1,37 @@
 """`perceptrons tag tune`: tunes the hyperparameters of a tagger on a validation set, trains it and tests it once."""
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from perceptrons.cli.files import check_folder, check_output, refusing, save_model
 from perceptrons.cli.hold_out import check_split, find_ledger, make_parts
+from perceptrons.cli.messages import BadInputError, plain
 from perceptrons.cli.models import read_grid
-from perceptrons.cli.options import command, given
-from perceptrons.cli.screen import BadInputError, count, plain, print_result
+from perceptrons.cli.options import given
+from perceptrons.cli.screen import print_result
 from perceptrons.cli.tag import corpora
 from perceptrons.cli.tag.options import TagTuneOptions
 from perceptrons.cli.tune import find_best, show
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from perceptrons import SequencePerceptron
-    from perceptrons.data.conll import Corpus
+from perceptrons.data.conll import Corpus
+from perceptrons.engine.wording import count
+from perceptrons.inspection.summary import tagger_facts
+from perceptrons.sequence import SequencePerceptron
+from perceptrons.sequence.estimator import check_choices
 
 FIXED = ("allowed", "combine", "cost", "min_count", "hash_bits")  # the same for all settings
 
 
-@command
 def tune(options: TagTuneOptions) -> None:
-    """Tune the hyperparameters of a tagger on a validation set, train it with the best ones, and test it once.
-
-    The sentences are split into a training set, a validation set to choose hyperparameters by, and a test set that is
-    used once, at the end. One run per setting finds the number of epochs. A second use of the same test set is refused
-    unless you give --force; the results and the tagger then say so.
-    """
+    """Run `perceptrons tag tune`."""
     check_split(options)
     check_output(options.output, options.file, options.dev, options.test, corpora.templates_file(options.templates))
     check_folder(options.output)
     ledger = find_ledger(options)
-    tagger = tagger_to_tune(options)
+    tagger = SequencePerceptron(**given(options, (*FIXED, "max_iter")), random_state=options.seed)
+    with refusing(ValueError):
+        check_choices(tagger)
     settings = read_grid(options.grid, tagger)
-    from perceptrons.inspection.summary import tagger_facts
-
-    corpus = corpora.corpus_to_begin(options.file, options)
-    corpora.check_labels(corpus)
-    corpus, healed = corpora.heal_labels(corpus, tagger.allowed, options.on_bad_label)
-    tagger.templates = corpora.read_templates(options.templates, corpus.names)
+    corpus, healed = corpora.corpus_to_begin(tagger, options)
     parts = make_parts(options, lambda path: sentences_like(corpus, path, options))
     result = find_best(
         options, str(corpus.file.path), tagger, corpus.sentences, corpus.labels,
@@ -58,17 +50,6 @@ def tune(options: TagTuneOptions) -> None:
     )
 
 
-def tagger_to_tune(options: TagTuneOptions) -> "SequencePerceptron":
-    """Return the tagger whose hyperparameters are tuned; refuse parameters that it cannot have."""
-    from perceptrons import SequencePerceptron
-    from perceptrons.sequence.choices import check_choices
-
-    tagger = SequencePerceptron(**given(options, (*FIXED, "max_iter")), random_state=options.seed)
-    with refusing(ValueError):
-        check_choices(tagger)
-    return tagger
-
-
 def with_templates(settings: Any, columns: list[str]) -> Any:
     """Return the settings with templates instead of their names."""
     if isinstance(settings, str):
@@ -77,13 +58,13 @@ def with_templates(settings: Any, columns: list[str]) -> Any:
     for setting in settings:
         for name in setting.get("templates", []):
             if not isinstance(name, str):
-                raise BadInputError(f"--grid: templates {plain(str(name), 40)}: give names, as for --templates.")
+                raise BadInputError(f"--grid: templates {plain(name, 40)}: give names, as for --templates.")
         if "templates" in setting:
             setting["templates"] = [corpora.read_templates(name, columns) for name in setting["templates"]]
     return settings
 
 
-def sentences_like(corpus: "Corpus", path: "Path", options: TagTuneOptions) -> tuple[Any, Any]:
+def sentences_like(corpus: Corpus, path: Path, options: TagTuneOptions) -> tuple[Any, Any]:
     """Return the sentences and labels of another file."""
     more = corpora.corpus_like(corpus, path, options)
     return more.sentences, more.labels

@@ -1,95 +1,102 @@
-"""The structured perceptron for sequences, a first-order chain. The search for labels: `viterbi.py`."""
+"""The structured perceptron for sequences, a first-order chain (Collins 2002).
+
+    y_hat = argmax_y' w·f(x, y') + D(y');    if y_hat != y:  w += step (f(x, y) - f(x, y_hat))
+
+Given: sequences, the order to visit them in, the rule. D(y') = margin + cost * (wrong tokens of y') for y' != y: by so
+much the true labelling must lead every other one. The step is eta, or passive-aggressive: loss / |f - f_hat|², at most
+C. Changed: the chain and the counts. The search is in `viterbi.py`, the layout of weights in `weight_pool.py`.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inner
-from perceptrons.engine.passes.shortlists import Table, emit, make_room, place_of, shift
 from perceptrons.engine.passes.steps import CONSTANT
-from perceptrons.engine.passes.viterbi import add_cost, follow, lead, precedes, reach, reach_others
+from perceptrons.engine.passes.viterbi import add_cost, lead, precedes, read_best, search, search_others
+from perceptrons.engine.passes.weight_pool import Table, add, add_weights, find, score_tokens
+from perceptrons.engine.rows import Sparse
+
+
+class Sequences(NamedTuple):
+    """Labelled sequences: sequence i has the tokens starts[i]:starts[i + 1] of rows and y."""
+
+    rows: Sparse
+    starts: np.ndarray
+    y: np.ndarray
 
 
 class Chain(NamedTuple):
-    """The weights of a chain and their late sums (`average.py` says what these are), as the pass changes them."""
+    """The weights of a chain and the lazy sums of their average (`average.py`), as the pass changes them."""
 
-    table: Table  # where the weights of features are (`shortlists.py`)
+    table: Table  # says where the weights of features are
     w: np.ndarray  # (pool,)
     arcs: np.ndarray  # (K + 1, K + 1), from and to
-    late_w: np.ndarray
-    late_arcs: np.ndarray
+    lazy_sum_w: np.ndarray  # (pool,)
+    lazy_sum_arcs: np.ndarray  # (K + 1, K + 1)
     t: np.ndarray  # (1,): sequences seen
-
-
-class Spare(NamedTuple):
-    """All 0 between two sequences; for passive-aggressive steps as large as the weights, else empty."""
-
-    w: np.ndarray  # (pool,)
-    arcs: np.ndarray
-
-
-class Limits(NamedTuple):
-    """What no learning changes, (K + 1, K + 1) as the arcs."""
-
-    barrier: np.ndarray  # 0, or minus infinity where one label may not follow another
-    taught: np.ndarray  # 1, or 0 for arcs that have no weight
+    arcs_t: np.ndarray  # (K + 1, K + 1), to and from: the arcs and what is forbidden, see transposed_arcs
+    has_weight: np.ndarray  # (K + 1, K + 1): 1, or 0 for arcs that have no weight
 
 
 class ChainRule(NamedTuple):
     kind: int  # CONSTANT or PASSIVE
     eta: float
     cap: float  # PASSIVE: the largest step, C
-    margin: float  # by how much the true labelling has to lead every other
-    cost: float  # and by how much more for every token that the other has wrong: 1 is the Hamming cost
+    margin: float
+    cost: float  # per wrong token; 1 is the Hamming cost
+
+
+class Difference(NamedTuple):
+    """Buffers for f(x, y) - f(x, y_hat), all 0 between two sequences; empty for constant steps."""
+
+    w: np.ndarray  # (pool,)
+    arcs: np.ndarray
 
 
 @compiled
-def chain_pass(rows, starts, y, order, begin, model, bridge, taught, rule, desk, spare, counts):
-    """One pass of the structured perceptron over sequences (Collins 2002).
+def chain_pass(sequences, order, begin, model, rule, workspace, difference, counts):
+    """Visit the sequences of the order, from place `begin` on, and learn from each.
 
-        y_hat = argmax_y' w·f(x, y') + D(y');    if y_hat != y:  w += eta (f(x, y) - f(x, y_hat))
-
-    with D(y') = margin + cost * (tokens that y' has wrong) for y' != y. Sequence i has the tokens
-    starts[i]:starts[i + 1] of rows and y, which must be an allowed labelling. bridge: see bridges; taught: 0 for arcs
-    that have no weight, else 1. spare: None where the rule has neither margin nor cost and its step is constant; numba
-    then leaves out what else there is. Changes model, bridge, desk and counts: mistakes, updates, and the sum of the
-    losses D(y_hat) + w·f(x, y_hat) - w·f(x, y). Begins at this place of the order, and returns the place before which
-    the pool of weights has to grow, or the end.
+    difference: None for a constant step without margin and cost; numba then leaves out everything else. Changes model,
+    and counts: mistakes, updates, and the sum of the losses D(y_hat) + w·f(x, y_hat) - w·f(x, y). Returns the place
+    before which the pool must grow, or the end.
     """
-    number = model.w.dtype.type
-    y_hat, plain = desk.y_hat, desk.plain
+    (rows, starts, y), arcs_t, number = sequences, model.arcs_t, model.w.dtype.type
+    y_hat, y_hat_plain = workspace.y_hat, workspace.y_hat_plain
+    v, level, v_other = workspace.v, workspace.level, workspace.v_other
     for p in range(begin, len(order)):
         a, n = starts[order[p]], starts[order[p] + 1] - starts[order[p]]
-        emit(rows, a, n, model.table, model.w, desk.row, desk.e)
-        e = desk.e
-        if spare is not None and rule.cost > 0.0:
-            e = desk.costly
-            add_cost(desk.e, y, a, n, number(rule.cost), e)
-        reach(e, bridge, n, desk.v, desk.level)
-        if spare is not None and rule.margin > 0.0 and n > 0:
-            reach_others(e, bridge, n, y, a, desk.v, desk.level, desk.other)
-        found = follow(desk.v, bridge, n, y, a, desk.other, rule.margin > 0.0, y_hat)
-        if found and differ(y, a, n, y_hat):
-            loss = rule.margin + lead(e, bridge, y, a, n, y_hat)
-            asks = loss > 0.0
-            if rule.kind == CONSTANT:  # at a loss of 0 the first labelling in the order of the dictionary wins
-                asks = asks or rule.margin == 0.0 or (loss == 0.0 and precedes(y_hat, n, y, a))
-            if asks and not make_room_for(rows, y, a, n, y_hat, model):
+        score_tokens(rows, a, n, model.table, model.w, workspace.row, workspace.e)
+        e = workspace.e
+        if difference is not None and rule.cost > 0.0:
+            e = workspace.e_with_cost
+            add_cost(workspace.e, y, a, n, number(rule.cost), e)
+        search(e, arcs_t, n, v, level)
+        if difference is not None and rule.margin > 0.0 and n > 0:
+            search_others(e, arcs_t, n, y, a, v, level, v_other)
+        has_labelling = read_best(v, arcs_t, n, y, a, v_other, rule.margin > 0.0, y_hat)
+        if has_labelling and differ(y, a, n, y_hat):
+            loss = rule.margin + lead(e, arcs_t, y, a, n, y_hat)
+            triggered = loss > 0.0
+            if rule.kind == CONSTANT:  # at a loss of 0 the first labelling in lexicographic order wins
+                triggered = triggered or rule.margin == 0.0 or (loss == 0.0 and precedes(y_hat, n, y, a))
+            if triggered and not make_room(rows, y, a, n, y_hat, model):
                 return p
             step = rule.eta
-            if spare is not None and asks and rule.kind != CONSTANT:
-                norm = sqdistance(rows, y, a, n, y_hat, taught, model.table, spare)
+            if difference is not None and triggered and rule.kind != CONSTANT:
+                norm = squared_difference(rows, y, a, n, y_hat, model, difference)
                 step = min(rule.cap, loss / norm) if norm > 0.0 else 0.0
-            if asks:
+            if triggered:
                 counts[2] += max(loss, 0.0)
-                mistaken = True
-                if spare is not None and (rule.margin > 0.0 or rule.cost > 0.0):
-                    reach(desk.e, bridge, n, desk.v, desk.level)
-                    follow(desk.v, bridge, n, y, a, desk.other, False, plain)
-                    mistaken = differ(y, a, n, plain)
-                counts[0] += mistaken
-            if asks and step > 0.0:
-                learn_chain(rows, y, a, n, y_hat, number(step), taught, model, bridge)
+                is_mistake = True
+                if difference is not None and (rule.margin > 0.0 or rule.cost > 0.0):
+                    search(workspace.e, arcs_t, n, v, level)
+                    read_best(v, arcs_t, n, y, a, v_other, False, y_hat_plain)
+                    is_mistake = differ(y, a, n, y_hat_plain)
+                counts[0] += is_mistake
+            if triggered and step > 0.0:
+                update(rows, y, a, n, y_hat, number(step), model)
                 counts[1] += 1
         model.t[0] += 1.0
     return len(order)
@@ -97,72 +104,72 @@ def chain_pass(rows, starts, y, order, begin, model, bridge, taught, rule, desk,
 
 @inner
 def differ(y, a, n, y_hat):
-    wrong = 0
+    n_wrong = 0
     for t in range(n):
-        wrong += y_hat[t] != y[a + t]
-    return wrong > 0
+        n_wrong += y_hat[t] != y[a + t]
+    return n_wrong > 0
 
 
 @inner
-def make_room_for(rows, y, a, n, y_hat, model):
-    """Give weights to all features and labels that y and y_hat differ in. Returns False where the pool is too small."""
+def make_room(rows, y, a, n, y_hat, model):
+    """Give weights to all features and labels in which y and y_hat differ. Returns False if the pool is too small."""
     K = model.arcs.shape[0] - 1
     for t in range(n):
         if y[a + t] != y_hat[t]:
-            if not make_room(rows, a + t, model.table, model.w, model.late_w, y[a + t], K):
+            if not add_weights(rows, a + t, model.table, model.w, model.lazy_sum_w, y[a + t], K):
                 return False
-            lists = len(model.table.labels) > 0  # else a feature that has one weight has all
-            if lists and not make_room(rows, a + t, model.table, model.w, model.late_w, y_hat[t], K):
+            has_lists = len(model.table.labels) > 0  # else a feature that has one weight has all
+            if has_lists and not add_weights(rows, a + t, model.table, model.w, model.lazy_sum_w, y_hat[t], K):
                 return False
     return True
 
 
 @inner
-def learn_chain(rows, y, a, n, y_hat, step, taught, model, bridge):
-    """w += step (f(x, y) - f(x, y_hat)), and as much times t into the late sums.  Changes model and bridge."""
-    K, late = model.arcs.shape[0] - 1, model.t[0] * step
+def update(rows, y, a, n, y_hat, step, model):
+    """w += step (f(x, y) - f(x, y_hat)), and t times as much into the lazy sums."""
+    K, lazy_step = model.arcs.shape[0] - 1, model.t[0] * step
     for t in range(n + 1):
-        here, there = (y[a + t], y_hat[t]) if t < n else (K, K)
-        was, had = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
-        if t < n and here != there:
-            shift(rows, a + t, step, model.table, model.w, here, there, K)
-            shift(rows, a + t, late, model.table, model.late_w, here, there, K)
-        if here != there or was != had:
-            for i, j, sign in ((was, here, 1), (had, there, -1)):
-                model.arcs[i, j] += sign * step * taught[i, j]
-                model.late_arcs[i, j] += sign * late * taught[i, j]
-                bridge[j, i] += sign * step * taught[i, j]
+        k, k_hat = (y[a + t], y_hat[t]) if t < n else (K, K)
+        before, before_hat = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
+        if t < n and k != k_hat:
+            add(rows, a + t, step, model.table, model.w, k, k_hat, K)
+            add(rows, a + t, lazy_step, model.table, model.lazy_sum_w, k, k_hat, K)
+        if k != k_hat or before != before_hat:
+            for i, j, sign in ((before, k, 1), (before_hat, k_hat, -1)):
+                model.arcs[i, j] += sign * step * model.has_weight[i, j]
+                model.lazy_sum_arcs[i, j] += sign * lazy_step * model.has_weight[i, j]
+                model.arcs_t[j, i] += sign * step * model.has_weight[i, j]
 
 
 @inner
-def sqdistance(rows, y, a, n, y_hat, taught, table, spare):
-    """|f(x, y) - f(x, y_hat)|²: a feature may stand in several tokens, so it is summed up in the spare room first."""
-    K, w, arcs, total = taught.shape[0] - 1, spare.w, spare.arcs, 0.0
-    for counting in (False, True):
+def squared_difference(rows, y, a, n, y_hat, model, difference):
+    """|f(x, y) - f(x, y_hat)|². A feature may be in several tokens, so it is first summed up in the buffers."""
+    K, table, w, arcs, total = model.arcs.shape[0] - 1, model.table, difference.w, difference.arcs, 0.0
+    for is_reading in (False, True):
         for t in range(n + 1):
-            here, there = (y[a + t], y_hat[t]) if t < n else (K, K)
-            was, had = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
-            if t < n and here != there:
-                if counting:
-                    total += take(rows, a + t, table, w, here, K) + take(rows, a + t, table, w, there, K)
+            k, k_hat = (y[a + t], y_hat[t]) if t < n else (K, K)
+            before, before_hat = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
+            if t < n and k != k_hat:
+                if is_reading:
+                    total += take_squares(rows, a + t, table, w, k, K) + take_squares(rows, a + t, table, w, k_hat, K)
                 else:
-                    shift(rows, a + t, 1.0, table, w, here, there, K)
-            if here != there or was != had:
-                for i, j, sign in ((was, here, 1), (had, there, -1)):
-                    if counting:
+                    add(rows, a + t, 1.0, table, w, k, k_hat, K)
+            if k != k_hat or before != before_hat:
+                for i, j, sign in ((before, k, 1), (before_hat, k_hat, -1)):
+                    if is_reading:
                         total += arcs[i, j] ** 2
                         arcs[i, j] = 0.0
                     else:
-                        arcs[i, j] += sign * taught[i, j]
+                        arcs[i, j] += sign * model.has_weight[i, j]
     return total
 
 
 @inner
-def take(rows, i, table, w, k, K):
-    """The sum of squares of the weights of label k for the features of x_i, which are set to 0."""
+def take_squares(rows, i, table, w, k, K):
+    """The sum of the squares of w for label k and the features of x_i, which are then set to 0."""
     total = 0.0
     for p in range(rows.starts[i], rows.starts[i + 1]):
-        at = np.uint64(place_of(table, np.uint64(rows.columns[p]), k, K))
-        total += w[at] ** 2
-        w[at] = 0.0
+        q = np.uint64(find(table, np.uint64(rows.columns[p]), k, K))
+        total += w[q] ** 2
+        w[q] = 0.0
     return total

@@ -1,4 +1,7 @@
-"""Linear algebra modulo a prime: where exact rational solutions start from. `theory/exact.py` lifts them."""
+"""Linear algebra modulo a prime, from which `theory/exact.py` lifts exact rational solutions (Dixon 1982).
+
+Given: matrices of remainders, int64 from 0 to PRIME - 1. Changed: the matrix. Returned: pivots, or the inverse.
+"""
 
 import numpy as np
 
@@ -10,21 +13,22 @@ PRIME = 67108859  # the largest below 2^26: sums of 2,047 products of two remain
 @inner
 def inverse_of(a):
     """1 / a modulo PRIME, by Euclid."""
-    old, new, before, after = PRIME, a, 0, 1
-    while new:
-        quotient = old // new
-        old, new = new, old - quotient * new
-        before, after = after, before - quotient * after
-    return before % PRIME
+    r, next_r, t, next_t = PRIME, a, 0, 1  # t a = r modulo PRIME, in every step
+    while next_r:
+        quotient = r // next_r
+        r, next_r = next_r, r - quotient * next_r
+        t, next_t = next_t, t - quotient * next_t
+    return t % PRIME
 
 
 @compiled
 def eliminate(M):
     """Gaussian elimination of M modulo PRIME, column by column.
 
-    Changes M. Returns for every column the row that its pivot stood in, or -1 where it depends on columns before."""
+    Changes M. Returns the row of the pivot of every column, -1 for a column that depends on previous ones.
+    """
     n_rows, n_columns = M.shape
-    at = np.arange(n_rows)
+    row_of = np.arange(n_rows)  # the original row in each place
     pivots = np.full(n_columns, -1)
     rank = 0
     for c in range(n_columns):
@@ -35,8 +39,8 @@ def eliminate(M):
             continue
         for j in range(n_columns):
             M[r, j], M[rank, j] = M[rank, j], M[r, j]
-        at[r], at[rank] = at[rank], at[r]
-        pivots[c] = at[rank]
+        row_of[r], row_of[rank] = row_of[rank], row_of[r]
+        pivots[c] = row_of[rank]
         unit = inverse_of(M[rank, c])
         for r in range(rank + 1, n_rows):
             if M[r, c]:

@@ -1,8 +1,11 @@
-"""The best labelling of a sequence, by exact Viterbi. What learns from it: `chain.py`.
+"""The best labelling of a sequence, by exact Viterbi. `chain.py` learns from it.
 
-Labels are numbers 0 to K - 1, and K stands for both ends of a sequence: arcs[K, k] is the weight of beginning with
-label k, arcs[k, K] that of ending with it. The best labelling is searched from the last token to the first, so that
-of equal ones it is the first in the order of the dictionary.
+    y_hat = argmax_y  sum_t e[t, y_t] + sum_t arcs[y_t-1, y_t]
+
+Given: e, the score of every label for every token, and the weights of arcs, by (from, to). Labels are 0 to K - 1, and K
+stands for both ends of a sequence: arcs[K, k] is the weight of beginning with label k, arcs[k, K] that of ending with
+it. Changed: a workspace. The search goes from the last token to the first, so that of equal labellings the result is
+the first in lexicographic order.
 """
 
 from typing import NamedTuple
@@ -10,159 +13,161 @@ from typing import NamedTuple
 import numpy as np
 
 from perceptrons.engine.compiling import compiled, inner
-from perceptrons.engine.passes.shortlists import emit, width_of
+from perceptrons.engine.passes.weight_pool import score_tokens, width_of
 
-HIGH = 1024.0  # scores beyond are brought down, see reach
+MAX_SCORE = 1024.0  # scores beyond are lowered, see search
+
+
+class Workspace(NamedTuple):
+    """Buffers for the longest sequence."""
+
+    e: np.ndarray  # (n, K): score of every label for every token
+    e_with_cost: np.ndarray  # (n, K)
+    v: np.ndarray  # (n, K): see search
+    level: np.ndarray  # (n,)
+    v_other: np.ndarray  # (n,): see search_others
+    y_hat: np.ndarray  # (n,)
+    y_hat_plain: np.ndarray  # (n,): y_hat without costs and margin
+    row: np.ndarray  # (width_of(K),): see score_tokens
+
+
+def new_workspace(longest, K, dtype):
+    e, e_with_cost, v = (np.empty((longest, K), dtype) for _ in range(3))
+    level, v_other = (np.empty(longest, dtype) for _ in range(2))
+    y_hat, y_hat_plain = (np.empty(longest, np.int32) for _ in range(2))
+    return Workspace(e, e_with_cost, v, level, v_other, y_hat, y_hat_plain, np.empty(width_of(K), dtype))
+
+
+def transposed_arcs(arcs, barrier):
+    """The weights of arcs by (to, from), as loops read them; minus infinity for forbidden ones."""
+    return np.ascontiguousarray((arcs + barrier).T)
 
 
 @compiled
-def tag(rows, starts, table, w, bridge, desk, y_hat):
-    """Write the best allowed labelling of every sequence into y_hat, and return the first that has none, or -1."""
+def label_sequences(rows, starts, table, w, arcs_t, workspace, y_hat):
+    """Write the best allowed labelling of every sequence into y_hat. Returns the first sequence without one, or -1."""
+    e, v = workspace.e, workspace.v
     for i in range(len(starts) - 1):
         a, n = starts[i], starts[i + 1] - starts[i]
-        emit(rows, a, n, table, w, desk.row, desk.e)
-        reach(desk.e, bridge, n, desk.v, desk.level)
-        if not follow(desk.v, bridge, n, y_hat, 0, desk.other, False, y_hat[a:]):
+        score_tokens(rows, a, n, table, w, workspace.row, e)
+        search(e, arcs_t, n, v, workspace.level)
+        if not read_best(v, arcs_t, n, y_hat, 0, workspace.v_other, False, y_hat[a:]):
             return i
     return -1
 
 
 @compiled
-def best_through(rows, starts, table, w, bridge, s):
-    """s[token, k]: the score of the best allowed labelling of the sequence that gives the token label k."""
+def scores_through(rows, starts, table, w, arcs_t, s):
+    """s[token, k] = the score of the best allowed labelling of the sequence that gives the token label k."""
     K = s.shape[1]
     one, row = np.empty((1, K), w.dtype), np.empty(width_of(K), w.dtype)
     e = one[0]
-    before, ahead = np.empty(K), np.empty(K)
+    before, here = np.empty(K), np.empty(K)
     for i in range(len(starts) - 1):
         a, n = starts[i], starts[i + 1] - starts[i]
         for t in range(a, a + n):
-            emit(rows, t, 1, table, w, row, one)
+            score_tokens(rows, t, 1, table, w, row, one)
             for k in range(K):
                 s[t, k] = e[k]
         for t in range(a + n - 1, a - 1, -1):  # the best from here to the end
             for k in range(K):
-                best = np.float64(bridge[K, k]) if t == a + n - 1 else -np.inf
+                best = np.float64(arcs_t[K, k]) if t == a + n - 1 else -np.inf
                 if t < a + n - 1:
                     for j in range(K):
-                        best = max(best, bridge[j, k] + s[t + 1, j])
+                        best = max(best, arcs_t[j, k] + s[t + 1, j])
                 s[t, k] += best
         for k in range(K):
-            before[k] = bridge[k, K]
+            before[k] = arcs_t[k, K]
         for t in range(a, a + n):  # and from the beginning to before it
-            emit(rows, t, 1, table, w, row, one)
+            score_tokens(rows, t, 1, table, w, row, one)
             for k in range(K):
-                ahead[k] = -np.inf
+                here[k] = -np.inf
             for k in range(K):
                 s[t, k] += before[k]
                 for j in range(K):
-                    ahead[j] = max(ahead[j], before[k] + e[k] + bridge[j, k])
-            before, ahead = ahead, before
-
-
-class Desk(NamedTuple):
-    """Room for one sequence while it is labelled: no more is ever needed."""
-
-    e: np.ndarray  # (n, K): score of every label by the token's features
-    costly: np.ndarray  # (n, K): the same with costs
-    v: np.ndarray  # (n, K): see reach
-    level: np.ndarray  # (n,)
-    other: np.ndarray  # (n,): see reach_others
-    y_hat: np.ndarray  # (n,)
-    plain: np.ndarray  # (n,): y_hat without costs and margin
-    row: np.ndarray  # (width_of(K),): see emit
-
-
-def new_desk(longest, K, kind):
-    e, costly, v = (np.empty((longest, K), kind) for _ in range(3))
-    level, other = (np.empty(longest, kind) for _ in range(2))
-    y_hat, plain = (np.empty(longest, np.int32) for _ in range(2))
-    return Desk(e, costly, v, level, other, y_hat, plain, np.empty(width_of(K), kind))
-
-
-def bridges(arcs, barrier):
-    """The weights of the arcs by (to, from), minus infinity for the forbidden: the loops run along `from`."""
-    return np.ascontiguousarray((arcs + barrier).T)
+                    here[j] = max(here[j], before[k] + e[k] + arcs_t[j, k])
+            before, here = here, before
 
 
 @inner
-def add_cost(e, y, a, n, cost, costly):
+def add_cost(e, y, a, n, cost, e_with_cost):
+    """e_with_cost = e + cost for every label but the true one."""
     for t in range(n):
         for k in range(e.shape[1]):
-            costly[t, k] = e[t, k] + cost
-        costly[t, y[a + t]] = e[t, y[a + t]]
+            e_with_cost[t, k] = e[t, k] + cost
+        e_with_cost[t, y[a + t]] = e[t, y[a + t]]
 
 
 @inner
-def reach(e, bridge, n, v, level):
-    """v[t, k]: the best score of the tokens from t on if token t has label k, less a constant for every t.
+def search(e, arcs_t, n, v, level):
+    """v[t, k] = the best score of the tokens from t on if token t has label k, less a constant for every t.
 
-        v[t, k] = e[t, k] + max_j bridge(k to j) + v[t + 1, j] - level[t]
+        v[t, k] = e[t, k] + max_j arcs[k, j] + v[t + 1, j] - level[t]
 
-    The constant keeps numbers small, and a long sequence as exact as a short one.
+    The constant keeps numbers small, so that a long sequence is as exact as a short one.
     """
     K = e.shape[1]
     for t in range(n - 1, -1, -1):
-        now = v[t]
+        here = v[t]
         if t == n - 1:
-            row = bridge[K]
+            row = arcs_t[K]
             for k in range(K):
-                now[k] = row[k]
+                here[k] = row[k]
         else:
             ahead = v[t + 1]
             for k in range(K):
-                now[k] = -np.inf
+                here[k] = -np.inf
             j = 0
-            while j + 4 <= K:  # four labels at a time: now is loaded and stored a quarter as often
-                b, c, d, f = bridge[j], bridge[j + 1], bridge[j + 2], bridge[j + 3]
+            while j + 4 <= K:  # four labels at a time: here is loaded and stored a quarter as often
+                b, c, d, f = arcs_t[j], arcs_t[j + 1], arcs_t[j + 2], arcs_t[j + 3]
                 p, q, r, s = ahead[j], ahead[j + 1], ahead[j + 2], ahead[j + 3]
                 for k in range(K):
-                    now[k] = max(now[k], max(max(b[k] + p, c[k] + q), max(d[k] + r, f[k] + s)))
+                    here[k] = max(here[k], max(max(b[k] + p, c[k] + q), max(d[k] + r, f[k] + s)))
                 j += 4
             while j < K:
-                b, p = bridge[j], ahead[j]
+                b, p = arcs_t[j], ahead[j]
                 for k in range(K):
-                    now[k] = max(now[k], b[k] + p)
+                    here[k] = max(here[k], b[k] + p)
                 j += 1
         for k in range(K):
-            now[k] += e[t, k]
+            here[k] += e[t, k]
         level[t] = 0
-        if not abs(now[0]) < HIGH:
-            top = now[0]
+        if not abs(here[0]) < MAX_SCORE:
+            top = here[0]
             for k in range(1, K):
-                top = max(top, now[k])
+                top = max(top, here[k])
             if top > -np.inf:
                 level[t] = top
                 for k in range(K):
-                    now[k] -= top
+                    here[k] -= top
 
 
 @inner
-def reach_others(e, bridge, n, y, a, v, level, other):
-    """other[t]: as v[t, y_t], but of labellings of the tokens from t on that are not y all along."""
-    other[n - 1] = -np.inf
+def search_others(e, arcs_t, n, y, a, v, level, v_other):
+    """v_other[t] = v[t, y_t] among those labellings of the tokens from t on that differ from y somewhere."""
+    v_other[n - 1] = -np.inf
     for t in range(n - 2, -1, -1):
-        here, there = y[a + t], y[a + t + 1]
-        best = bridge[there, here] + other[t + 1]
+        k, next_k = y[a + t], y[a + t + 1]
+        best = arcs_t[next_k, k] + v_other[t + 1]
         for j in range(e.shape[1]):
-            if j != there:
-                best = max(best, bridge[j, here] + v[t + 1, j])
-        other[t] = e[t, here] + best - level[t]
+            if j != next_k:
+                best = max(best, arcs_t[j, k] + v[t + 1, j])
+        v_other[t] = e[t, k] + best - level[t]
 
 
 @inner
-def follow(v, bridge, n, y, a, other, apart, y_hat):
-    """Write the best labelling into y_hat; apart: the best of those that are not y. Returns whether there is one."""
-    previous, apart_yet = v.shape[1], not apart
+def read_best(v, arcs_t, n, y, a, v_other, must_differ, y_hat):
+    """Write the best labelling into y_hat; with must_differ the best but y. Returns False if there is none."""
+    previous, differs = v.shape[1], not must_differ
     for t in range(n):
         best, highest = 0, -np.inf
         for j in range(v.shape[1]):
-            s = bridge[j, previous] + (v[t, j] if apart_yet or j != y[a + t] else other[t])
+            s = arcs_t[j, previous] + (v[t, j] if differs or j != y[a + t] else v_other[t])
             if s > highest:
                 best, highest = j, s
         if highest == -np.inf:
             return False
-        apart_yet = apart_yet or best != y[a + t]
+        differs = differs or best != y[a + t]
         y_hat[t] = best
         previous = best
     return True
@@ -170,7 +175,7 @@ def follow(v, bridge, n, y, a, other, apart, y_hat):
 
 @inner
 def precedes(y_hat, n, y, a):
-    """Is y_hat before y in the order of the dictionary?"""
+    """Is y_hat before y in lexicographic order?"""
     for t in range(n):
         if y_hat[t] != y[a + t]:
             return y_hat[t] < y[a + t]
@@ -178,14 +183,14 @@ def precedes(y_hat, n, y, a):
 
 
 @inner
-def lead(e, bridge, y, a, n, y_hat):
+def lead(e, arcs_t, y, a, n, y_hat):
     """The score of y_hat less that of y."""
     K, total = e.shape[1], 0.0
     for t in range(n + 1):
-        here, there = (y[a + t], y_hat[t]) if t < n else (K, K)
-        was, had = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
-        if t < n and here != there:
-            total += np.float64(e[t, there]) - np.float64(e[t, here])
-        if here != there or was != had:
-            total += np.float64(bridge[there, had]) - np.float64(bridge[here, was])
+        k, k_hat = (y[a + t], y_hat[t]) if t < n else (K, K)
+        before, before_hat = (y[a + t - 1], y_hat[t - 1]) if t > 0 else (K, K)
+        if t < n and k != k_hat:
+            total += np.float64(e[t, k_hat]) - np.float64(e[t, k])
+        if k != k_hat or before != before_hat:
+            total += np.float64(arcs_t[k_hat, before_hat]) - np.float64(arcs_t[k, before])
     return total

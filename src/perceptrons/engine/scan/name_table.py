@@ -14,7 +14,7 @@ import numpy as np
 
 from perceptrons.engine.compiling import compiled, inlined
 from perceptrons.engine.hashing import SECRET, stirred
-from perceptrons.engine.rows import AHEAD, touch
+from perceptrons.engine.rows import PREFETCH_AHEAD, touch
 from perceptrons.engine.scan.bytes import load
 
 U0, U1, U7, U8, U32 = (np.uint64(n) for n in (0, 1, 7, 8, 32))
@@ -144,7 +144,7 @@ def remember_names(text, text_ends, new_keys, counts, table, totals, limit, numb
     slots, keys, ends, arena, used = table
     n, secret, learning = np.uint64(len(numbers)), np.uint64(used[1]), limit >= 0
     for k in range(n):
-        touch(slots, home_of(slots, new_keys[min(k + np.uint64(AHEAD), n - U1)], secret))
+        touch(slots, home_of(slots, new_keys[min(k + np.uint64(PREFETCH_AHEAD), n - U1)], secret))
         a, b = np.uint64(text_ends[k]), np.uint64(text_ends[k + U1])
         slot = slot_of(slots, new_keys[k], ends, arena, text, a, b, secret)
         if slots[slot, U0] == U0 and learning and used[0] < limit:

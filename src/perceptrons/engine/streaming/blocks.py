@@ -1,4 +1,4 @@
-"""Blocks of examples on their way to the learner, from any reader, and which rows of them are held out."""
+"""Blocks of examples from any reader, in the form in which the learner takes them, and which rows are held out."""
 
 import hashlib
 from collections.abc import Generator, Iterable
@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from perceptrons.engine.hashing import mixed
 from perceptrons.engine.training.labels import Target, read_target
 
-FILES = "list"  # the form in which a model that learned several labels from files answers
-CELLS = 2**28  # bytes of an indicator matrix that is made at once
-ODD = np.uint64(0x9E3779B97F4A7C15)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+FILES = "list"  # the form of labels of a model that learned several labels from files
+MAX_INDICATOR_BYTES = 2**28  # the largest indicator matrix that is created at once
+GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)  # times 2**64, odd: the increment of splitmix64
 
 
 class TrainingBlock(NamedTuple):
@@ -21,12 +21,12 @@ class TrainingBlock(NamedTuple):
     X: Any
     target: Target
     weight: np.ndarray | None
-    checked: bool = False  # is X known to be valid?
+    is_checked: bool = False  # is X known to be valid?
 
     def part(self, rows: np.ndarray) -> "TrainingBlock":
         """Return only these rows."""
         weight = None if self.weight is None else self.weight[rows]
-        return TrainingBlock(self.X[rows], self.target.part(rows), weight, self.checked)
+        return TrainingBlock(self.X[rows], self.target.part(rows), weight, self.is_checked)
 
 
 def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None, None]:
@@ -58,9 +58,9 @@ def blocks_of(source: Iterable[Any], form: str) -> Generator[TrainingBlock, None
 
 
 def _blocks_of_label_sets(item: Any, n_labels: int) -> Generator[TrainingBlock, None, None]:
-    """Yield a block in parts whose indicator matrix of all labels so far takes at most CELLS bytes."""
+    """Yield a block in parts whose indicator matrix of all labels so far takes at most MAX_INDICATOR_BYTES."""
     n = len(item.codes)
-    size = max(1, min(n, CELLS // max(1, n_labels)))
+    size = max(1, min(n, MAX_INDICATOR_BYTES // max(1, n_labels)))
     for begin in range(0, n, size):
         rows = slice(begin, begin + size)
         y = item.sets[item.codes[rows]].astype(bool).toarray()
@@ -72,18 +72,10 @@ def _blocks_of_label_sets(item: Any, n_labels: int) -> Generator[TrainingBlock, 
 def _single_labels(codes: np.ndarray, classes: np.ndarray) -> Target:
     """Return a target for labels in order of appearance, some of which may be equal or never used."""
     used = np.flatnonzero(np.bincount(codes, minlength=len(classes)))
-    known, places = np.unique(classes[used], return_inverse=True)
+    sorted_classes, ranks = np.unique(classes[used], return_inverse=True)
     code_of = np.zeros(len(classes), np.int32)
-    code_of[used] = places
-    return Target("single", known, code_of[codes])
-
-
-def mixed(numbers: np.ndarray) -> np.ndarray:
-    """Return hashes of 64 bits by the finalizer of splitmix64: every bit depends on every bit of the number."""
-    with np.errstate(over="ignore"):
-        numbers = (numbers ^ (numbers >> np.uint64(30))) * FIRST
-        numbers = (numbers ^ (numbers >> np.uint64(27))) * SECOND
-        return numbers ^ (numbers >> np.uint64(31))
+    code_of[used] = ranks
+    return Target("single", sorted_classes, code_of[codes])
 
 
 def row_hashes(X: Any) -> np.ndarray:
@@ -103,15 +95,15 @@ def row_hashes(X: Any) -> np.ndarray:
 
 def _value_hashes(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
     bits = values.astype(np.float64).view(np.uint64)
-    hashes = mixed(bits + mixed((columns.astype(np.uint64) + np.uint64(1)) * ODD))
+    hashes = mixed(bits + mixed((columns.astype(np.uint64) + np.uint64(1)) * GOLDEN_RATIO))
     hashes[values == 0] = 0
     return hashes
 
 
-def held_out_rows(X: Any, target: Target, share: float, seed: int, keys: np.ndarray | None = None) -> np.ndarray:
-    """Return which examples are in the fraction that is held out. Equal examples are on the same side.
+def held_out_rows(X: Any, target: Target, fraction: float, seed: int, keys: np.ndarray | None = None) -> np.ndarray:
+    """Return whether each example belongs to the held-out fraction. Equal examples are on the same side.
 
-    keys: hashes of the examples, for an X that does not hold all that they are.
+    keys: hashes of the examples, for an X that does not contain all of their values.
     """
     label_hashes = np.array([_text_hash(str(label)) for label in target.classes.tolist()], np.uint64)
     labels = np.zeros(len(target.codes), np.uint64)
@@ -121,8 +113,8 @@ def held_out_rows(X: Any, target: Target, share: float, seed: int, keys: np.ndar
     elif len(target.classes):
         labels = label_hashes[target.codes]
     with np.errstate(over="ignore"):
-        hashes = mixed((row_hashes(X) if keys is None else keys) + mixed(labels + np.uint64(seed) * ODD))
-    return hashes < np.uint64(min(int(share * 2**64), 2**64 - 1))
+        hashes = mixed((row_hashes(X) if keys is None else keys) + mixed(labels + np.uint64(seed) * GOLDEN_RATIO))
+    return hashes < np.uint64(min(int(fraction * 2**64), 2**64 - 1))
 
 
 def _text_hash(text: str) -> int:

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from perceptrons.engine.streaming.blocks import TrainingBlock
 from perceptrons.engine.streaming.locks import create
-from perceptrons.engine.streaming.threads import DEPTH, ahead
+from perceptrons.engine.streaming.threads import DEPTH, prefetched
 from perceptrons.engine.training.inputs import Growth, check_sound
 from perceptrons.engine.training.labels import FORMS, Target, check_labels
 from perceptrons.engine.training.matrices import sound_csr
@@ -28,8 +28,8 @@ MAGIC = b"perceptrons cache 1\n"
 ALIGNMENT = 64  # bytes
 TAIL = 24  # bytes: where the index begins, how long it is, its checksum
 KINDS = frozenset("biufU")
-MAPPED: dict[str, int] = (
-    {"flags": mmap.MAP_SHARED | mmap.MAP_POPULATE, "prot": mmap.PROT_READ}  # all of it now, by the thread that maps
+MMAP_OPTIONS: dict[str, int] = (
+    {"flags": mmap.MAP_SHARED | mmap.MAP_POPULATE, "prot": mmap.PROT_READ}  # the thread that maps also reads
     if hasattr(mmap, "MAP_POPULATE")
     else {"access": mmap.ACCESS_READ}
 )
@@ -40,8 +40,8 @@ class ArrayFileError(ValueError):
 
 
 @contextmanager
-def sound(name: str) -> Iterator[None]:
-    """Turn errors of the block into ArrayFileError: it reads what a kept file says, which anybody may have written."""
+def refusing_damage(name: str) -> Iterator[None]:
+    """Turn errors of reading a kept file into ArrayFileError, because anybody may have written it."""
     try:
         yield
     except ArrayFileError:
@@ -90,7 +90,7 @@ class ArrayFile:
             text = _read_at(file, begin, length)
             if zlib.crc32(text) != checksum:
                 raise ArrayFileError(f"{path}: the index of the cache is damaged: remove the file.")
-            with sound(str(path)):
+            with refusing_damage(str(path)):
                 content = json.loads(text)
                 self = cls(file, path, None, content["records"], begin)
                 for record in self._index:
@@ -107,7 +107,7 @@ class ArrayFile:
         """Write a record. facts: plain values for JSON, which `facts` returns without reading the record."""
         with self._naming_the_file():
             begin = self._pad()
-            places, checksum = {}, 0
+            positions, checksum = {}, 0
             for name, array in sorted(arrays.items()):  # in the order of the index, for the checksum
                 array = np.ascontiguousarray(array)
                 offset = self._pad() - begin
@@ -115,10 +115,10 @@ class ArrayFile:
                 self._file.write(content)
                 self._size += array.nbytes
                 checksum = zlib.crc32(content, checksum)
-                places[name] = [offset, array.dtype.str, list(array.shape)]
+                positions[name] = [offset, array.dtype.str, list(array.shape)]
             size = self._size - begin
             self._index.append(
-                {"begin": begin, "size": size, "arrays": places, "checksum": checksum, "facts": facts or {}}
+                {"begin": begin, "size": size, "arrays": positions, "checksum": checksum, "facts": facts or {}}
             )
             self._file.flush()
 
@@ -127,7 +127,7 @@ class ArrayFile:
 
     def read(self, number: int) -> dict[str, np.ndarray]:
         """Return the arrays of a record, mapped into memory as long as they are used; checked the first time."""
-        with sound(self.name):
+        with refusing_damage(self.name):
             record = self._index[number]
             if not record["size"]:
                 return {name: np.empty(shape, dtype) for name, (_, dtype, shape) in record["arrays"].items()}
@@ -135,7 +135,7 @@ class ArrayFile:
             end = record["begin"] + record["size"]
             if os.fstat(self._file.fileno()).st_size < end:
                 raise ArrayFileError(f"{self.name}: the cache was truncated while it was in use.")
-            content = mmap.mmap(self._file.fileno(), end - begin, offset=begin, **MAPPED)
+            content = mmap.mmap(self._file.fileno(), end - begin, offset=begin, **MMAP_OPTIONS)
             arrays, checksum = {}, 0
             for name, (offset, dtype, shape) in record["arrays"].items():
                 place = record["begin"] - begin + offset
@@ -162,7 +162,7 @@ class ArrayFile:
 
     def close(self) -> None:
         """Close the file. A new one that was not kept is removed."""
-        with suppress(OSError):  # of writing the last bytes of a file that is not kept
+        with suppress(OSError):  # the last bytes of a file that is not kept do not matter
             self._file.close()
         if self._temporary is not None:
             Path(self._temporary).unlink(missing_ok=True)
@@ -226,7 +226,7 @@ class Cache:
             file.close()
             return None
         try:
-            with sound(file.name):
+            with refusing_damage(file.name):
                 return cls(file, len(file) - 1), dict(notes["learned"]), file.read(len(file) - 1)
         except ArrayFileError:
             file.close()
@@ -244,18 +244,18 @@ class Cache:
         self.n_blocks += 1
 
     def reading(self, order: np.ndarray) -> Generator[TrainingBlock, None, None]:
-        """Return the blocks in this order, each mapped and checked while the last one is learned."""
-        return ahead(self._mapped(order))
+        """Return the blocks in this order, each mapped and checked while the previous one is learned."""
+        return prefetched(self._mapped(order))
 
     def _mapped(self, order: np.ndarray) -> Generator[TrainingBlock, None, None]:
-        used = deque[TrainingBlock](maxlen=DEPTH + 3)  # so that this thread gives memory back, and not the learner
+        blocks = deque[TrainingBlock](maxlen=DEPTH + 3)  # so that this thread frees memory, and not the learner
         for number in order.tolist():
-            used.append(self._read(number))
-            yield used[-1]
+            blocks.append(self._read_block(number))
+            yield blocks[-1]
 
-    def _read(self, number: int) -> TrainingBlock:
+    def _read_block(self, number: int) -> TrainingBlock:
         """Return a block. Its content is checked the first time, because anybody may have written a kept file."""
-        with sound(self.file.name):
+        with refusing_damage(self.file.name):
             block = _block_of(self.file.read(number), self.file.facts(number))
             if number not in self._checked:
                 _check(block)
@@ -299,8 +299,8 @@ def _record_of(block: TrainingBlock) -> tuple[dict[str, np.ndarray], dict[str, A
         values = np.asarray(X)
     if values.dtype == np.float64:
         with np.errstate(over="ignore"):
-            small = values.astype(np.float32)
-        values = small if np.array_equal(small, values) else values
+            as_float32 = values.astype(np.float32)
+        values = as_float32 if np.array_equal(as_float32, values) else values
     return arrays | {"values": values}, facts
 
 
@@ -311,11 +311,11 @@ def _block_of(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> TrainingB
     if columns is not None:
         values = np.ones(len(columns), dtype) if X is None else X
         X = sp.csr_matrix((values, columns, arrays["starts"]), shape=tuple(facts["shape"]), copy=False)
-    return TrainingBlock(X, target, arrays.get("weight"), checked=True)
+    return TrainingBlock(X, target, arrays.get("weight"), is_checked=True)
 
 
 def _check(block: TrainingBlock) -> None:
-    """Raise ValueError for a block that would lead the learner astray."""
+    """Raise ValueError for a block whose parts do not fit together."""
     X, target, weight = block.X, block.target, block.weight
     n, k = X.shape[0], len(target.classes)
     is_valid = (

@@ -45,7 +45,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def _locked(lock: Path) -> BinaryIO | None:
-    """Return the lock file, held. None if there can be none: writing itself will then say what is wrong."""
+    """Return the lock file, locked. None if it cannot be created; writing the file itself will then raise the error."""
     while fcntl is not None:
         try:
             file = open(lock, "a+b")  # noqa: SIM115 (held until the end of the block)

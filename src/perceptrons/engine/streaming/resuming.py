@@ -1,16 +1,45 @@
-"""Where a run stopped, as its checkpoint says it. It is checked before use, because anybody may have written it."""
+"""The place in a stream where a run stopped. It is checked before use, because anybody may have written the file."""
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-COUNTED = 2**62  # larger than any count; adding this much still fits in 64 bits
+MAX_COUNT = 2**62  # larger than any count; adding this much still fits in 64 bits
 Mixing = Literal["mistakes", "uniform"]
 MIXINGS = get_args(Mixing)  # how shards of a cluster are mixed
 
 
-class Keeper(Protocol):
+@dataclass
+class StreamPosition:
+    """Where a run is in its stream."""
+
+    epoch: int = 0
+    n_blocks: int = 0  # learned in this epoch
+    order: list[int] | None = None  # the order of the blocks in this epoch
+    marks: list[tuple[int, int]] = field(default_factory=list)  # examples and mistakes after 1, 2, 4, ... examples
+    is_done: bool = False
+    has_mistakes: bool = False  # did weights that were never updated in this epoch predict an example wrongly?
+    average: np.ndarray | None = None  # at the end of the last epoch
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the position as a checkpoint stores it."""
+        return {
+            "epoch": self.epoch, "blocks": self.n_blocks, "order": self.order, "marks": self.marks,
+            "done": self.is_done, "wrong": self.has_mistakes, "average": self.average,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, place: dict[str, Any]) -> "StreamPosition":
+        """Return the position that a checkpoint stores; see `check_place`."""
+        marks = [(int(examples), int(mistakes)) for examples, mistakes in place["marks"]]
+        has_mistakes = bool(place.get("wrong"))  # not in every old checkpoint
+        average = place.get("average")
+        return cls(place["epoch"], place["blocks"], place["order"], marks, place["done"], has_mistakes, average)
+
+
+class CheckpointWriter(Protocol):
     """The interface of `perceptrons.Checkpoint`."""
 
     def alone(self) -> AbstractContextManager[None]:
@@ -48,10 +77,10 @@ def check_place(place: dict[str, Any], history: list[dict[str, Any]]) -> None:
 
 
 def _are_counts(numbers: Any, length: int | None) -> bool:
-    """Return whether this is a list of whole numbers that can count something; length: of the list, if it matters."""
-    if not isinstance(numbers, list) or len(numbers) != (len(numbers) if length is None else length):
+    """Return whether this is a list of counts: whole numbers that are not negative. length: None for any."""
+    if not isinstance(numbers, list) or length not in (None, len(numbers)):
         return False
-    return all(type(number) is int and 0 <= number < COUNTED for number in numbers)
+    return all(type(number) is int and 0 <= number < MAX_COUNT for number in numbers)
 
 
 def difference(old: Any, new: Any) -> str:

@@ -1,4 +1,4 @@
-"""Reading while learning: work in several threads whose results come in order, and a thread that reads ahead."""
+"""Reading while learning: work in several threads with results in order, and a thread that prefetches."""
 
 import os
 import queue
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-DEPTH = 4  # results that wait for their use; memory is bounded by it
+DEPTH = 4  # results that are prefetched at most
 
 
 def cores() -> int:
@@ -46,16 +46,16 @@ def in_order(items: Iterable[Item], work: Callable[[Item], Result]) -> Iterator[
         raise error_of_items
 
 
-def ahead(results: Generator[Result, None, None]) -> Generator[Result, None, None]:
-    """Yield the same results, made in a thread of their own while the last one is used. Errors keep their place."""
-    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(DEPTH)
+def prefetched(results: Generator[Result, None, None]) -> Generator[Result, None, None]:
+    """Yield the same results, each computed in a thread while the previous one is used. Errors come in order, too."""
+    results_queue: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(DEPTH)
     is_stopped = threading.Event()
     end = StopIteration()
 
     def put(result: Any, error: BaseException | None) -> bool:
         while not is_stopped.is_set():
             try:
-                ready.put((result, error), timeout=0.1)
+                results_queue.put((result, error), timeout=0.1)
                 return True
             except queue.Full:
                 continue
@@ -77,7 +77,7 @@ def ahead(results: Generator[Result, None, None]) -> Generator[Result, None, Non
     thread.start()
     try:
         while True:
-            result, error = ready.get()
+            result, error = results_queue.get()
             if error is end:
                 return
             if error is not None:

@@ -19,7 +19,7 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 if TYPE_CHECKING:
     from perceptrons.engine.training.protocols import Learner
 
-AT_REST = ("converged", "stuck")  # reasons to stop after which more epochs change nothing
+FINAL_STOP_REASONS = ("converged", "stuck")  # reasons to stop after which more epochs change nothing
 
 
 class Counts(NamedTuple):

@@ -40,7 +40,13 @@ from perceptrons.engine.training.one_pass import (
     mistakes_of,
     piece_size,
 )
-from perceptrons.engine.training.parameters import OF_ONE_EXAMPLE, ZERO_WHEN_PREDICTING, Method, scaling_of
+from perceptrons.engine.training.parameters import (
+    OF_ONE_EXAMPLE,
+    ZERO_WHEN_PREDICTING,
+    LinearParameters,
+    Method,
+    scaling_of,
+)
 from perceptrons.engine.training.schemes import (
     class_problems,
     class_scores,
@@ -96,8 +102,8 @@ class LinearLearner:
 
     @classmethod
     def begin(
-        cls, estimator: Any, target: Target, rows: Rows, n_features: int, units: Units, seed: int, coef: Any = None,
-        bias: Any = None,
+        cls, estimator: LinearParameters, target: Target, rows: Rows, n_features: int, units: Units, seed: int,
+        coef: Any = None, bias: Any = None,
     ) -> "LinearLearner":  # fmt: skip
         """Return a model that has seen no example, by the estimator's parameters, and by coef and bias if given."""
         e, dtype = estimator, rows.values.dtype
@@ -398,6 +404,25 @@ class LinearLearner:
         several = self.scheme == "labels"
         return winners(scores, len(self.classes), several, zero_score == "positive", self.threshold)
 
+    def never_updated(self) -> np.ndarray:
+        """Return a flag for every feature: are all its weights what they were at the start?
+
+        The average remembers updates that the last weights took back, so both are compared. Updates that cancel in both
+        cannot be found. A weight that the user gave to start from (`coef_init`) counts as updated. So does one that was
+        drawn after training had started, or that an L2 penalty has changed.
+        """
+        w, _, lazy_sum, *_ = self.weights.linear()
+        if self.votes is not None:
+            start = self.weights.start()[0]
+        elif self.init == "zeros":
+            start = np.zeros(1, w.dtype)
+        else:
+            start, _ = first_weights(w.shape, w.dtype, self.init, self.seed, self.weights.one > 0)
+        is_updated = ((w != start) | (lazy_sum != 0)).any(axis=0)
+        if self.weights.has_sigma:  # AROW: certainty of a weight never comes back
+            is_updated |= (self.weights.arrays["sigma_w"][:, : self.n_features] != 1).any(axis=0)
+        return ~is_updated
+
     def snapshot(self) -> tuple[Any, Any]:
         """Return the weights and votes, to go back to."""
         return self.weights.snapshot(), None if self.votes is None else self.votes.snapshot()
@@ -476,7 +501,7 @@ class LinearFit(LinearTrainee):
 
 
 def initial_weights(
-    estimator: Any, shape: tuple[int, int], dtype: Any, seed: int, coef: Any = None, bias: Any = None,
+    estimator: LinearParameters, shape: tuple[int, int], dtype: Any, seed: int, coef: Any = None, bias: Any = None,
     order: Literal["C", "F"] = "C",
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return the weights and biases that training starts from: those given, or by the parameter `init`."""
@@ -519,7 +544,7 @@ class FastPath:
     """
 
     def __init__(
-        self, estimator: Any, learner: LinearLearner, columns: dict[str, int] | None, growth: Growth,
+        self, estimator: LinearParameters, learner: LinearLearner, columns: dict[str, int] | None, growth: Growth,
         method: Method | None = None,
     ):  # fmt: skip
         self.params, self.cost, self.columns = OF_ONE_EXAMPLE(estimator), estimator.cost, columns
@@ -544,7 +569,7 @@ class FastPath:
             self._pass: Any = binary_one if weights.n_rows == 1 else multiclass_one
             self._no_sigma = np.empty((weights.n_rows, 0), self.dtype), np.empty(0, self.dtype)
 
-    def fits(self, estimator: Any, learner: LinearLearner, columns: dict[str, int] | None) -> bool:
+    def fits(self, estimator: LinearParameters, learner: LinearLearner, columns: dict[str, int] | None) -> bool:
         """Return whether parameters, classes and feature names are those that this was prepared for."""
         return (
             learner is self.learner

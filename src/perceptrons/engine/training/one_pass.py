@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ from perceptrons.engine.training.weights import Weights
 PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
 A_VISIT = 20  # multiplications that a visit takes as much time as, beside those with the example
 MANY_EXAMPLES = 1024  # from here on it pays to bring one-vs-one weights into the order of their pairs
-MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions.md
+MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions/engine.md
 
 
 def learn(
@@ -51,24 +50,17 @@ def learn(
 
     record: of predictions of new examples after a fit, see passes/following.py.
     """
-    problems = examples.problems
-    weights.arrange(
-        examples.rows, by_row=problems is not None and problems.is_one_vs_one and len(order) >= MANY_EXAMPLES
-    )
+    problems, rule = examples.problems, method.rule(weights.dtype)
+    is_one_vs_one = problems is not None and problems.is_one_vs_one
+    weights.arrange(examples.rows, by_row=is_one_vs_one and len(order) >= MANY_EXAMPLES)
     if method.l1:
         weights.keep_payments()
-    rule = method.rule(weights.dtype)
-    training = Training(
-        weights.linear(),
-        l1=no_truncations(weights.n_features) if method.l1 else None,
-        pocket=weights.pocket(judged_on),
-        log=np.empty((0, LOG_COLUMNS)) if votes is not None else None,
-        record=record,
-        general=None if method.is_plain else True,
-    )
-    if training.pocket is not None and not training.pocket.tally[0].best_mistakes < np.inf:
-        pocketed = training.pocket.w, training.pocket.b
-        training.pocket.tally[0].best_mistakes = mistakes_of(pocketed, examples, judged_on, rule.zero)
+    l1 = no_truncations(weights.n_features) if method.l1 else None
+    pocket = weights.pocket(judged_on)
+    log = np.empty((0, LOG_COLUMNS)) if votes is not None else None
+    training = Training(weights.linear(), l1, pocket, log, record, None if method.is_plain else True)
+    if pocket is not None and not pocket.tally[0].best_mistakes < np.inf:
+        pocket.tally[0].best_mistakes = mistakes_of((pocket.w, pocket.b), examples, judged_on, rule.zero)
     if method.batch != 1:
         size = method.batch or np.iinfo(np.int64).max
         if record is not None:  # repetitions count in a batch
@@ -77,9 +69,12 @@ def learn(
         if problems is None and weights.n_rows == 1:
             examples = examples._replace(problems=TWO_CLASSES)
     run_pass = choose_pass(weights, examples, training, method)
-    if run_pass in (labels_pass, following_labels_pass) and examples.by_label is None:
-        examples = examples._replace(by_label=np.ones((weights.n_rows, 2)))
-    with one_blas_thread if run_pass is block_pass else nullcontext():
+    if run_pass is block_pass:
+        with one_blas_thread:
+            mistakes, updates, loss, log = block_pass(examples, order, training, rule, method.cost)
+    else:
+        if problems is not None and run_pass in (labels_pass, following_labels_pass) and examples.by_label is None:
+            examples = examples._replace(by_label=np.ones((weights.n_rows, 2)))
         mistakes, updates, loss, log = run_pass(examples, order, training, rule, method.cost)
     if votes is not None and log is not None and updates:
         votes.record(
@@ -90,20 +85,25 @@ def learn(
     return Counts(len(order), int(mistakes), int(updates), 0.0 if overflowed else float(loss), overflowed)
 
 
+def is_unscaled(state: np.ndarray) -> bool:
+    """Return whether no L2 penalty has scaled the weights, and the average counts from 0."""
+    return bool(state["scale"][0] == 1.0 and state["anchor"][0] == 0.0)
+
+
 def choose_pass(weights: Weights, examples: Examples, training: Training, method: Method) -> Any:
     """Return the pass for these examples and this way of learning. All passes have the same arguments and results."""
-    problems, follows, state = examples.problems, training.record is not None, weights.arrays["state"]
+    problems, follows = examples.problems, training.record is not None
     if method.batch != 1:
         return following_batch_pass if follows else batch_pass
     if problems is not None and problems.is_one_vs_one:
         return following_one_vs_one_pass if follows else one_vs_one_pass
-    if problems is not None and (examples.by_label is not None or len(state) > 1):
+    if problems is not None and (examples.by_label is not None or len(training.model.state) > 1):
         return following_labels_pass if follows else labels_pass
     if problems is not None:
         return shared_clock_pass
-    has_extras = examples.weight is not None or any(extra is not None for extra in training[1:])
-    is_plain = not (has_extras or len(method.cost) or method.window)
-    is_plain = is_plain and state["scale"][0] == 1.0 and state["anchor"][0] == 0.0  # no L2 penalty yet
+    has_extras = not method.is_plain or bool(method.window) or examples.weight is not None or len(method.cost) > 0
+    has_parts = follows or training.log is not None or training.pocket is not None or training.l1 is not None
+    is_plain = not has_extras and not has_parts and is_unscaled(training.model.state)
     if weights.n_rows == 1:
         return perceptron if is_plain else binary_pass
     if not follows and _by_blocks(weights, examples.rows, method):

@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -118,6 +118,31 @@ ZeroScore = Literal["mistake", "correct", "positive", "negative"]
 ClassWeight = Mapping[Any, float] | Literal["balanced"]
 TaggerCombine = Literal["average", "last"]  # also of structured models
 TaggerStep = Literal["constant", "pa1"]
+
+
+class LinearParameters(Protocol):
+    """The parameters of a linear model that learning depends on; `Perceptron` documents them."""
+
+    combine: Combine
+    window: float
+    step: Step
+    eta0: float
+    C: float
+    margin: float | Literal["auto"] | None
+    cost: Any
+    penalty: Penalty | None
+    alpha: float
+    l1_ratio: float | None
+    batch_size: int | Literal["all"]
+    multiclass: Multiclass
+    fit_intercept: bool
+    intercept_scaling: float | Literal["auto"]
+    init: Init
+    zero_score: ZeroScore
+    class_weight: ClassWeight | None
+    keep_learning: KeepLearning
+
+
 LIMITLESS = float("inf")
 ALPHA, L1_RATIO = 0.0001, 0.15  # scikit-learn's defaults
 WINDOW = 500  # examples: a compromise over made-up streams of several speeds and widths, see docs/streams.md
@@ -170,7 +195,7 @@ OF_ONE_EXAMPLE = attrgetter(
 )  # fmt: skip
 
 
-def check_choices(estimator: Any) -> None:
+def check_choices(estimator: LinearParameters) -> None:
     """Raise ValueError for a parameter outside its domain, or for two that do not go together."""
     check_parameters(estimator, DOMAINS)
     e, wrapped = estimator, estimator.multiclass != "joint"
@@ -248,7 +273,7 @@ def check_choices(estimator: Any) -> None:
             raise ValueError(f"{type(estimator).__name__}({values}) does not work: {reason}.")
 
 
-def check_several(estimator: Any) -> None:
+def check_several(estimator: LinearParameters) -> None:
     """Raise ValueError for parameters that do not go with several labels per example."""
     if estimator.cost is not None:
         raise ValueError(
@@ -306,7 +331,7 @@ def check_same_order(estimator: Any, target: Target) -> None:
         raise ValueError("classes was changed after the model was created: fit it again.")
 
 
-def check_start(estimator: Any, target: Target, intercept_init: Any) -> None:
+def check_start(estimator: LinearParameters, target: Target, intercept_init: Any) -> None:
     """Raise ValueError if no model can be created with these labels."""
     e, classes = estimator, target.classes
     if not len(classes):
@@ -454,12 +479,12 @@ def _check_cost(value: Any, entry: str, same: bool) -> None:
         raise ValueError(f"{entry} = {value!r}: the right prediction must cost 0 (the diagonal of the matrix).")
 
 
-def scaling_of(estimator: Any) -> float | None:
+def scaling_of(estimator: LinearParameters) -> float | None:
     """Return the constant feature of the bias, None where the data decide."""
     return None if estimator.intercept_scaling == "auto" else float(estimator.intercept_scaling)
 
 
-def penalty_of(estimator: Any) -> tuple[float, float]:
+def penalty_of(estimator: LinearParameters) -> tuple[float, float]:
     """Return what the penalty takes at every example: a part of all weights (L2), an amount of each (L1)."""
     if estimator.penalty is None:
         return 0.0, 0.0
@@ -468,17 +493,17 @@ def penalty_of(estimator: Any) -> tuple[float, float]:
     return (1.0 - l1_ratio) * strength, l1_ratio * strength
 
 
-def by_units(estimator: Any) -> bool:
+def by_units(estimator: LinearParameters) -> bool:
     """Return whether the margin is in the units of the data."""
     return bool(estimator.margin == "auto" and estimator.step == "constant")
 
 
-def at_first(estimator: Any) -> float:
+def at_first(estimator: LinearParameters) -> float:
     """Return the part of the margin that the first epoch demands."""
     return FIRST_MARGIN / MARGIN if by_units(estimator) else 1.0
 
 
-def margin_of(estimator: Any, spread: float) -> float:
+def margin_of(estimator: LinearParameters, spread: float) -> float:
     """Return the margin in units of scores, for examples of this spread, when it is fully grown.
 
     Steps other than the constant one follow from the loss, and a margin of 1 is their unit.
@@ -490,12 +515,12 @@ def margin_of(estimator: Any, spread: float) -> float:
     return MARGIN * float(estimator.eta0) * spread if by_units(estimator) else 0.0
 
 
-def method_of(estimator: Any, learner: Any, classes: np.ndarray, stream: bool) -> Method:
+def method_of(estimator: LinearParameters, spread: float, classes: np.ndarray, stream: bool) -> Method:
     """Return how to learn these classes, by the parameters and the units of the data.
 
     With margin="auto" and constant steps, costs are multiples of the margin and take its place.
     """
-    e, margin, relative = estimator, margin_of(estimator, learner.spread), by_units(estimator)
+    e, margin, relative = estimator, margin_of(estimator, spread), by_units(estimator)
     decay, l1 = penalty_of(e)
     cost = cost_matrix(e.cost, classes, stream, unnamed=float(relative))
     if e.cost is not None and relative:

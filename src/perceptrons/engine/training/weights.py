@@ -38,6 +38,7 @@ NEW_STATE = np.array([(0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)], STATE)  # nothi
 
 
 NO_PAYMENTS = np.empty((0, 0))
+NO_SIGMA = {name: (np.empty((0, 0), name), np.empty(0, name)) for name in ("f4", "f8")}
 
 
 class Weights(Owning):
@@ -116,7 +117,7 @@ class Weights(Owning):
     def linear(self) -> LinearModel:
         """Return the arrays that a pass changes."""
         a, d = self.arrays, self.n_features
-        sigma = (a["sigma_w"][:, :d], a["sigma_b"]) if self.has_sigma else (a["w"][:, :0], a["b"][:0])
+        sigma = (a["sigma_w"][:, :d], a["sigma_b"]) if self.has_sigma else NO_SIGMA[a["w"].dtype.str[1:]]
         paid = a["paid_w"][:, :d] if "paid_w" in a else NO_PAYMENTS
         return LinearModel(
             a["w"][:, :d], a["b"], a["lazy_sum_w"][:, :d], a["lazy_sum_b"], a["state"], a["t"], *sigma, self.one, paid
@@ -352,10 +353,11 @@ class SettlingAverage:
     def __init__(self, weights: Weights):
         w, b, lazy_sum_w, lazy_sum_b, state, *_ = weights.linear()
         if len(state) == 1:
-            parts = [(state[0], w.ravel("K"), lazy_sum_w.ravel("K")), (state[0], b, lazy_sum_b)]
+            parts = [(0, w.ravel("K"), lazy_sum_w.ravel("K")), (0, b, lazy_sum_b)]
         else:
-            parts = [(state[k], w[k], lazy_sum_w[k]) for k in range(len(b))]
-            parts += [(state[k], b[k : k + 1], lazy_sum_b[k : k + 1]) for k in range(len(b))]
+            parts = [(k, w[k], lazy_sum_w[k]) for k in range(len(b))]
+            parts += [(k, b[k : k + 1], lazy_sum_b[k : k + 1]) for k in range(len(b))]
+        self._state = state
         self._parts = [(*part, np.zeros(part[1].size)) for part in parts]
         self._weights = len(parts) // 2  # parts; the others are biases, each its weight times the constant feature
         self._one = weights.one or 1.0
@@ -377,10 +379,12 @@ class SettlingAverage:
     def change(self) -> float:
         """Return by how much the average changed since the last call, relative to its norm."""
         change = norm = 0.0
-        for number, (state, now, lazy_sum, mean) in enumerate(self._parts):
-            if state["total"] > 0:
-                mass = state["mass"] if number < self._weights else state["total"]
-                moved, length = move_average(now, lazy_sum, mass, state["total"], mean)
+        masses, totals = self._state["mass"], self._state["total"]
+        for number, (k, now, lazy_sum, mean) in enumerate(self._parts):
+            total = totals[k]
+            if total > 0:
+                mass = masses[k] if number < self._weights else total
+                moved, length = move_average(now, lazy_sum, mass, total, mean)
                 unit = 1.0 if number < self._weights else self._one
                 change, norm = change + moved / unit, norm + length / unit
         return math.sqrt(change / norm) if norm else math.inf
@@ -407,25 +411,3 @@ def first_weights(
     if not intercept:
         b[:] = 0
     return w, b
-
-
-def untouched(learner: Any) -> np.ndarray:
-    """For every feature of a linear model: are all its weights what they were at the start?
-
-    The average remembers updates that the last weights took back, so both are asked; updates that cancel in both, which
-    takes an accident of times and values, cannot be told from none. A weight that the user gave to
-    start from (`coef_init`) is not known here, and its feature counts as reached; so does one whose random start was
-    drawn after the model had started to train, or that an L2 penalty has moved.
-    """
-    weights = learner.weights
-    w, _, lazy_sum, *_ = weights.linear()
-    if learner.votes is not None:
-        start = weights.start()[0]
-    elif learner.init == "zeros":
-        start = np.zeros(1, w.dtype)
-    else:
-        start, _ = first_weights(w.shape, w.dtype, learner.init, learner.seed, weights.one > 0)
-    reached = ((w != start) | (lazy_sum != 0)).any(axis=0)
-    if weights.has_sigma:  # AROW: certainty of a weight never comes back
-        reached |= (weights.arrays["sigma_w"][:, : weights.n_features] != 1).any(axis=0)
-    return ~reached

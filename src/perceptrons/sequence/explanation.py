@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from perceptrons.engine.html import block, note, table
+from perceptrons.engine.rows import Sparse
 from perceptrons.explanation import Contribution, largest, short
 
-SHOWN_TOKENS, SHOWN = 50, 3
+MAX_SHOWN_TOKENS = 50
+SHOWN_FEATURES = 3  # per token
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +44,12 @@ class TokenExplanation:
 
     @property
     def contributions(self) -> np.ndarray:
-        """Of the features to the score of the label."""
+        """Return what each feature adds to the score of the label."""
         return self.weights * self.values
 
     @property
     def score(self) -> float:
-        """What the token adds to the score of the labelling."""
+        """Return what the token adds to the score of the labelling."""
         return float(self.contributions.sum()) + self.transition
 
     def top(self, n: int = 10) -> list[Contribution]:
@@ -103,43 +105,46 @@ class SequenceExplanation:
         return {"labels": self.labels, "score": self.score, "stop": self.stop, "tokens": tokens}
 
     def __str__(self) -> str:
-        header, *lines = self._lines()
-        wide = [max(len(line[k]) for line in (header, *lines)) for k in range(len(header))]
-        laid = ["  ".join(cell.ljust(size) for cell, size in zip(line, wide, strict=True)) for line in (header, *lines)]
-        return "\n".join([*(line.rstrip() for line in laid), "", *self._said()])
+        lines = self._lines()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        texts = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        return "\n".join([*texts, "", *self._notes()])
 
     def _repr_html_(self) -> str:
         header, *lines = self._lines()
-        return block(table(lines, header), *map(note, self._said()))
+        return block(table(lines, header), *map(note, self._notes()))
 
     def _lines(self) -> list[tuple[str, ...]]:
         lines: list[tuple[str, ...]] = [
             ("token", "label", "not", "lead", "step", "strongest evidence for the label, or (-) for the other")
         ]
-        for place, token in enumerate(self.tokens[:SHOWN_TOKENS]):
-            parts = ", ".join(f"{short(part.feature, 20)} {part.contribution:+.3g}" for part in token.top(SHOWN))
+        for place, token in enumerate(self.tokens[:MAX_SHOWN_TOKENS]):
+            parts = ", ".join(
+                f"{short(part.feature, 20)} {part.contribution:+.3g}" for part in token.top(SHOWN_FEATURES)
+            )
             runner_up = "" if token.runner_up is None else short(str(token.runner_up), 12)
             numbers = (f"{token.lead:.3g}", f"{token.transition:+.3g}")
             lines.append((str(place), short(str(token.label), 12), runner_up, *numbers, parts))
         return lines
 
-    def _said(self) -> list[str]:
-        more = len(self.tokens) - SHOWN_TOKENS
-        said = [f"And {more:,} more tokens."] if more > 0 else []
-        return [*said, f"Score of the labelling: {self.score:.4g}. Scores are not probabilities."]
+    def _notes(self) -> list[str]:
+        n_hidden = len(self.tokens) - MAX_SHOWN_TOKENS
+        notes = [f"And {n_hidden:,} more tokens."] if n_hidden > 0 else []
+        return [*notes, f"Score of the labelling: {self.score:.4g}. Scores are not probabilities."]
 
 
-def explained(
-    classes: np.ndarray, names: Any, rows: Any, w: np.ndarray, arcs: np.ndarray, y_hat: np.ndarray, scores: np.ndarray
-) -> SequenceExplanation:
-    """Return the parts of the best labelling y_hat.
+def explain_labelling(
+    classes: np.ndarray, names: list[str], rows: Sparse, w: np.ndarray, arcs: np.ndarray, y_hat: np.ndarray,
+    scores: np.ndarray,
+) -> SequenceExplanation:  # fmt: skip
+    """Return what features and transitions add to the score of the best labelling y_hat.
 
     w: the weights of the features in rows, by label. scores: those of the best labelling through each label.
     """
     labels, tokens, previous = classes.tolist(), [], -1
     for t, y in enumerate(y_hat.tolist()):
-        mine = slice(rows.starts[t], rows.starts[t + 1])
-        columns, values = rows.columns[mine].astype(np.int64), rows.values[mine].astype(np.float64)
+        features = slice(rows.starts[t], rows.starts[t + 1])
+        columns, values = rows.columns[features].astype(np.int64), rows.values[features].astype(np.float64)
         rival_scores = scores[t].copy()
         rival_scores[y] = -np.inf
         rival = int(rival_scores.argmax()) if np.isfinite(rival_scores).any() else None
@@ -151,8 +156,8 @@ def explained(
                 columns=columns,
                 features=tuple(str(names[column]) for column in columns.tolist()),
                 values=values,
-                weights=w[mine, y].astype(np.float64),
-                rival=np.zeros(len(columns)) if rival is None else w[mine, rival].astype(np.float64),
+                weights=w[features, y].astype(np.float64),
+                rival=np.zeros(len(columns)) if rival is None else w[features, rival].astype(np.float64),
                 transition=float(arcs[previous, y]),
             )
         )
