@@ -149,7 +149,10 @@ def select_columns(
     if len(left_out) == len(facts) and not roles.texts:
         texts = [column.name for column in left_out if column.kind != "empty" and column.name in roles.categories]
         empty = [column for column in left_out if column.kind == "empty"]
-        left_out = empty if texts or len(empty) < len(left_out) else []
+        if texts:
+            left_out = [column for column in left_out if column.name not in texts]
+        else:
+            left_out = empty if len(empty) < len(left_out) else []
     removed = {*texts, *(column.name for column in left_out)}
     dates = tuple(column.name for column in free if column.kind == "date")
     timed = tuple(column.name for column in free if column.kind == "date" and column.timed)
