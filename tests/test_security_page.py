@@ -8,18 +8,18 @@ from tests.conftest import ROOT
 
 STATED = {
     "Memory that a model file may ask for": (
-        f"{memory.FACTOR:,} times its size, but at least {memory.LEAST // 2**30} GiB; "
-        f"never more than {memory.SHARE:.0%} of memory"
+        f"{memory.ALLOWED_BYTES_PER_FILE_BYTE:,} times its size, but at least {memory.MIN_ALLOWED_BYTES // 2**30} GiB; "
+        f"never more than {memory.MAX_MEMORY_SHARE:.0%} of memory"
     ),
-    "Weights of a model in training": f"{memory.SHARE:.0%} of the memory of the machine or container",
+    "Weights of a model in training": f"{memory.MAX_MEMORY_SHARE:.0%} of the memory of the machine or container",
     "Data that are read as one table": f"{reader.TABLE_SHARE:.0%} of memory, parsed",
     "Column files": f"{source.WHOLE_SHARE:.0%} of memory, uncompressed",
     "Length of a line": f"{source.LONGEST_LINE:,} bytes",
     "Length of a quoted CSV record": f"{csv.MAX_RECORD_BYTES:,} bytes",
-    "Length of a label": f"{labels.LONGEST_LABEL:,} characters",
+    "Length of a label": f"{labels.MAX_LABEL_CHARACTERS:,} characters",
     "Feature index in svmlight files": f"{svmlight.MAX_INDEX:,}",
     "Absolute value of a feature": f"{values.LARGEST:g}".replace("+", ""),
-    "Sample weight": f"{labels.LARGEST_WEIGHT:,.0f}",
+    "Sample weight": f"{labels.MAX_WEIGHT:,.0f}",
     "Margin and cost": f"{parameters.LARGEST_DEMAND:g}".replace("+", ""),
     "Feature templates of a tagger": (
         f"{grammar.MAX_TEMPLATES:,} templates of {grammar.MAX_CHARACTERS:,} characters, "
@@ -32,4 +32,4 @@ def test_the_page_states_the_limits_of_the_code():
     lines = [line for line in (ROOT / "docs/security.md").read_text().splitlines() if line.startswith("| ")]
     rows = dict(tuple(cell.strip() for cell in line.strip("|").split("|"))[:2] for line in lines)
     assert {name: rows[name] for name in STATED} == STATED
-    assert memory.VARIABLE in "".join(lines)
+    assert memory.LIMIT_VARIABLE in "".join(lines)

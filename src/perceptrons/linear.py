@@ -417,7 +417,7 @@ class Perceptron(Classifier[LinearLearner]):
                 self._forget_files()
                 start = {"coef": coef_init, "bias": intercept_init}
                 self._begin(target, as_rows(X), X.shape[1], self._units(as_rows(X), sample_weight), **start)
-            self._measure(as_rows(X), sample_weight)
+            self._set_spread(as_rows(X), sample_weight)
             learner, train, held_out = self._learner, None, None
             method = method_of(self, learner.spread, target.classes, stream=False)
             if self.early_stopping or self.probability is not None:
@@ -425,7 +425,7 @@ class Perceptron(Classifier[LinearLearner]):
         learner.meet_classes(target.classes)
         learner.weights.forget_judgement()
         learner.weights.drop_record()
-        examples = learner.examples(self._once(as_rows(X)), target, weight, by_label)
+        examples = learner.examples(self._merge_repeated_columns(as_rows(X)), target, weight, by_label)
         fit = LinearFit(learner, examples, method, self.combine, train, held_out)
         self._run(fit, X.shape[0], train, bool(self.early_stopping))
         if self.probability is not None:
@@ -500,10 +500,10 @@ class Perceptron(Classifier[LinearLearner]):
             row = None if label is None else fast.read(x, learning=True)
             if row is None and label is not None and isinstance(x, Mapping) and columns is not None:
                 rows, new = self._one_row(x)
-                row = None if new else entries(self._once(rows))
+                row = None if new else entries(self._merge_repeated_columns(rows))
             if label is not None and row is not None and fast.learn(*row, label):
                 return self
-        self._learn_any(x, y)
+        self._learn_one_general(x, y)
         return self
 
     def fit_stream(
@@ -585,7 +585,7 @@ class Perceptron(Classifier[LinearLearner]):
         if not hasattr(self, "_learner") and self.classes is not None:
             model = clone(self)
             model._check_again()
-            model._meet_example(x, Target("single", check_order(self.classes), NO_CODES))
+            model._prepare_example(x, Target("single", check_order(self.classes), NO_CODES))
             return model.predict_one(x)
         fast, columns = self._fast, getattr(self, "_columns", None)
         if fast is not None and (fits := fast.fits(self, self._learner, columns)) and fast.predicts:
@@ -622,7 +622,7 @@ class Perceptron(Classifier[LinearLearner]):
     @property
     def combine_(self) -> str:
         """The weights that predict now: `combine`, or "last" while these follow new examples better."""
-        return self._fitted().deciding(self.combine)
+        return self._fitted().combine_now(self.combine)
 
     @property
     def coef_(self) -> Any:
@@ -631,7 +631,7 @@ class Perceptron(Classifier[LinearLearner]):
 
     @coef_.setter
     def coef_(self, coef: Any) -> None:
-        self._settable("coef_").set_last(coef=coef)
+        self._learner_to_set("coef_").set_last(coef=coef)
 
     @property
     def intercept_(self) -> Any:
@@ -640,14 +640,14 @@ class Perceptron(Classifier[LinearLearner]):
 
     @intercept_.setter
     def intercept_(self, intercept: Any) -> None:
-        learner = self._settable("intercept_")
+        learner = self._learner_to_set("intercept_")
         if not self.fit_intercept and np.any(intercept):
             raise ValueError(
                 "fit_intercept=False means an intercept of 0: set intercept_ to 0, or use fit_intercept=True."
             )
         learner.set_last(intercept=intercept)
 
-    def _settable(self, name: str) -> LinearLearner:
+    def _learner_to_set(self, name: str) -> LinearLearner:
         """Return the learner if its last weights predict and can be set. Raise an error that says what to do if not."""
         start = f"fit(X, y, {'coef' if name == 'coef_' else 'intercept'}_init=...)"
         try:
@@ -808,7 +808,7 @@ class Perceptron(Classifier[LinearLearner]):
 
     # ---- the small steps of learning
 
-    def _learn_any(self, x: Any, y: Any) -> None:
+    def _learn_one_general(self, x: Any, y: Any) -> None:
         """Learn from one example of any kind, and prepare the fast path for the next."""
         self._check_again()
         self._refuse_balanced()
@@ -819,18 +819,18 @@ class Perceptron(Classifier[LinearLearner]):
             )
         target = self._one_target(y)
         weight, by_label = target.weights(None, self.class_weight, stream=True)
-        rows = self._meet_example(x, target)
+        rows = self._prepare_example(x, target)
         learner = self._learner
-        self._measure(rows)
+        self._set_spread(rows)
         method = self._method_for(target.classes).in_epoch(learner.epoch)
         learner.meet_classes(target.classes)
-        learner.learn_block(learner.examples(self._once(rows), target, weight, by_label), method)
+        learner.learn_block(learner.examples(self._merge_repeated_columns(rows), target, weight, by_label), method)
         fast, columns = self._fast, getattr(self, "_columns", None)
         if fast is None or fast.method is None or not fast.fits(self, learner, columns):
             method = self._method_for(learner.classes).in_epoch(learner.epoch)
             self._fast = FastPath(self, learner, columns, self._growth(), method)
 
-    def _meet_example(self, x: Any, target: Target) -> Rows:
+    def _prepare_example(self, x: Any, target: Target) -> Rows:
         """Return the rows of one example, after creating the model or making room for what is new in the example."""
         x = self._as_dict(x)
         first = not hasattr(self, "_learner")
@@ -870,17 +870,17 @@ class Perceptron(Classifier[LinearLearner]):
             if first:
                 units = self._units(as_rows(X), sample_weight)
                 self._begin(target, as_rows(X), X.shape[1], units, **(start or {}))
-            self._measure(as_rows(X), sample_weight)
+            self._set_spread(as_rows(X), sample_weight)
             method = self._method_for(target.classes)
         self._learner.meet_classes(target.classes)
         self._learner.meet_features(X.shape[1])
         self.n_features_in_ = self._learner.n_features
-        return self._learner.examples(self._once(as_rows(X)), target, weight, by_label), method
+        return self._learner.examples(self._merge_repeated_columns(as_rows(X)), target, weight, by_label), method
 
     def _growth(self) -> Growth:
         return Growth(float(self.eta0), self.penalty in ("l2", "elasticnet"))
 
-    def _once(self, rows: Rows) -> Rows:
+    def _merge_repeated_columns(self, rows: Rows) -> Rows:
         return rows if self.step == "constant" else once_each(rows)
 
     def _method_for(self, classes: np.ndarray) -> Method:
@@ -902,7 +902,7 @@ class Perceptron(Classifier[LinearLearner]):
             return Units(1.0, 1.0)
         return moments(rows, weight).units()
 
-    def _measure(self, rows: Rows, weight: Any = None) -> None:
+    def _set_spread(self, rows: Rows, weight: Any = None) -> None:
         """Set the spread by the first examples that are not all 0."""
         if not self._learner.spread:
             self._learner.spread = self._units(rows, weight).spread

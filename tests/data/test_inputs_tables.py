@@ -53,7 +53,7 @@ def test_the_same_table_is_read_alike_from_every_format(tmp_path, rows, piece):
 # ---- whitespace
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.text('a1," \t\t\n\n\r', max_size=40))
 @example('"a b" "c""d" "e"f g"h "i j\n')
 @example(" \t \n")

@@ -9,7 +9,7 @@ import pytest
 
 from perceptrons import KernelPerceptron, Perceptron, SequencePerceptron
 from perceptrons.data import read, stream
-from perceptrons.engine.training.labels import LONGEST_LABEL
+from perceptrons.engine.training.labels import MAX_LABEL_CHARACTERS
 
 LONG = "x" * 1_000_000
 LABELS = [*(f"class {k}" for k in range(300)), LONG]
@@ -65,6 +65,6 @@ def test_readers_refuse_it_with_its_line(tmp_path):
 
 
 def test_a_label_of_the_longest_length_is_learned():
-    y = ["a" * LONGEST_LABEL, "b"]
+    y = ["a" * MAX_LABEL_CHARACTERS, "b"]
     model = Perceptron().fit([[0.0], [1.0]], y)
     assert model.predict([[0.0], [1.0]]).tolist() == y

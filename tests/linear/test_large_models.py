@@ -64,7 +64,7 @@ def test_other_large_models_name_their_classes_and_features(monkeypatch):
 
 
 def test_a_model_that_grows_warns_once(monkeypatch):
-    monkeypatch.setattr(memory, "LARGE", 1000)
+    monkeypatch.setattr(memory, "LARGE_MODEL_BYTES", 1000)
     X, y = np.random.default_rng(0).normal(size=(60, 7)), np.arange(60)
     model = Perceptron()
     model.partial_fit(X[:5], y[:5])
@@ -78,7 +78,7 @@ def test_a_model_that_grows_warns_once(monkeypatch):
 
 @pytest.mark.filterwarnings("default")
 def test_the_command_says_it_on_one_line_of_stderr(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "LARGE", 100)
+    monkeypatch.setattr(memory, "LARGE_MODEL_BYTES", 100)
     rows = [f"{a:.3f},{b:.3f},{'xyz'[k % 3]}" for k, (a, b) in enumerate(np.random.default_rng(0).normal(size=(40, 2)))]
     (tmp_path / "data.csv").write_text("a,b,kind\n" + "\n".join(rows) + "\n")
     for options in (["--multiclass", "ovo"], ["--multiclass", "ovo", "--epochs", 2]):
@@ -90,7 +90,7 @@ def test_the_command_says_it_on_one_line_of_stderr(run, tmp_path, monkeypatch):
 
 
 def test_the_warning_names_the_line_that_called_fit(monkeypatch):
-    monkeypatch.setattr(memory, "LARGE", 1000)
+    monkeypatch.setattr(memory, "LARGE_MODEL_BYTES", 1000)
     X, y = np.random.default_rng(0).normal(size=(60, 7)), np.arange(60)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

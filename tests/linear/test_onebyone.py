@@ -42,7 +42,7 @@ class General(Perceptron):
     """Always goes the general way."""
 
     def learn_one(self, x, y):
-        self._learn_any(x, y)
+        self._learn_one_general(x, y)
         return self
 
     def predict_one(self, x):
@@ -163,7 +163,7 @@ def test_known_examples_do_not_go_the_general_way(monkeypatch, rng, shape, k):
     for x, label in stream[:20]:
         general.learn_one(x, label)
         model.learn_one(x, label).predict_one(x)
-    monkeypatch.setattr(Perceptron, "_learn_any", None)
+    monkeypatch.setattr(Perceptron, "_learn_one_general", None)
     monkeypatch.setattr(LinearLearner, "score_one", None)
     for x, label in stream[20:]:
         model.learn_one(x, label).predict_one(x)
@@ -447,7 +447,7 @@ def test_progressive_validation_goes_the_short_way(monkeypatch, rng):
     model, general = Perceptron(), General()
     expected = progressive(general, stream)
     first = progressive(model, stream[:20])
-    monkeypatch.setattr(Perceptron, "_learn_any", None)
+    monkeypatch.setattr(Perceptron, "_learn_one_general", None)
     monkeypatch.setattr(LinearLearner, "score_one", None)
     rest = progressive(model, stream[20:])
     assert first.mistakes + rest.mistakes == expected.mistakes
@@ -473,7 +473,7 @@ def test_voting_keeps_of_each_example_little_more_than_the_example(as_dict, monk
 
     model, grown = taught()
     assert grown < 600  # an update is 48 bytes, an example 40 or 100; the rest waits to be joined
-    monkeypatch.setattr("perceptrons.engine.training.votes.MANY", 10**9)
+    monkeypatch.setattr("perceptrons.engine.training.votes.MAX_SINGLE_ROWS", 10**9)
     apart, _ = taught()
     asked = rows if as_dict else X
     np.testing.assert_array_equal(model.decision_function(asked), apart.decision_function(asked))
@@ -487,7 +487,7 @@ def test_a_feature_that_has_always_been_0_is_no_reason_for_the_general_way(rule,
         label = ("no", "yes")[x["a"] > x["b"]]
         general.learn_one(x, label)
         if i > 10:
-            monkeypatch.setattr(Perceptron, "_learn_any", None)
+            monkeypatch.setattr(Perceptron, "_learn_one_general", None)
             monkeypatch.setattr(Perceptron, "_one_row", None)
         short.learn_one(x, label)
         if i >= 10:

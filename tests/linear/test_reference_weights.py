@@ -202,7 +202,7 @@ def test_blocks_by_matrix_products_make_the_same_updates_as_one_by_one(monkeypat
     X, y = whole_numbers(rng, 700, 9, 12)
     X, weights = X.astype(dtype), rng.choice([0, 1, 2.5], 700) if weighted else None
     one_by_one = rosenblatt(combine=combine, max_iter=3, tol=None).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr(one_pass, "MANY_CLASSES", 3)
+    monkeypatch.setattr(one_pass, "MIN_CLASSES_FOR_BLOCKS", 3)
     blocks = rosenblatt(combine=combine, max_iter=3, tol=None).fit(X, y, sample_weight=weights)
     assert blocks.mistakes_.tolist() == one_by_one.mistakes_.tolist()
     for name, array in one_by_one._learner.weights.arrays.items():

@@ -156,7 +156,7 @@ def test_history_counts_what_happened(rng):
 
 def test_max_seconds_stops_within_an_epoch(monkeypatch, rng):
     X, y = gaussian(rng, 5000, 4, 2)
-    monkeypatch.setattr(learner, "PIECE", 1)
+    monkeypatch.setattr(learner, "PIECE_OPERATIONS", 1)
     model = rosenblatt(max_seconds=1e-9).fit(X, y)
     assert model.stop_reason_ == "max_seconds"
     assert model.history_[0]["examples"] == 1024
@@ -168,7 +168,7 @@ def test_max_seconds_stops_within_an_epoch(monkeypatch, rng):
 def test_the_size_of_the_pieces_does_not_matter(monkeypatch, piece, k, rng):
     X, y = gaussian(rng, 3000, 4, k)
     expected = rosenblatt(max_iter=3, tol=None).fit(X, y)
-    monkeypatch.setattr(learner, "PIECE", piece)
+    monkeypatch.setattr(learner, "PIECE_OPERATIONS", piece)
     model = rosenblatt(max_iter=3, tol=None).fit(X, y)
     assert np.array_equal(model.coef_, expected.coef_)
     assert [row["loss"] for row in model.history_] == pytest.approx([row["loss"] for row in expected.history_])

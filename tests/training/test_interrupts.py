@@ -43,7 +43,7 @@ def replayed(model):
 @pytest.mark.parametrize("combine", ["vote", "average", "pocket"])
 def test_an_interrupted_fit_is_consistent(monkeypatch, rng, combine, at):
     X, y = gaussian(rng, 3000, 5, 2)
-    monkeypatch.setattr(learner, "PIECE", 1)  # pieces of 1,024 examples
+    monkeypatch.setattr(learner, "PIECE_OPERATIONS", 1)  # pieces of 1,024 examples
     monkeypatch.setattr(learner, "learn", interrupting(one_pass.learn, at))
     model = Perceptron(combine=combine, max_iter=50, tol=None)
     with pytest.raises(KeyboardInterrupt):
@@ -62,7 +62,7 @@ def test_an_interrupted_partial_fit_is_consistent(monkeypatch, rng, combine):
     X, y = gaussian(rng, 3000, 5, 2)
     model = Perceptron(combine=combine).partial_fit(X[:100], y[:100])
     _ = model.coef_average_
-    monkeypatch.setattr(learner, "PIECE", 1)
+    monkeypatch.setattr(learner, "PIECE_OPERATIONS", 1)
     monkeypatch.setattr(learner, "learn", interrupting(one_pass.learn, 2))
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X, y)
@@ -162,7 +162,7 @@ def test_all_signals_that_came_are_answered_even_if_the_handler_of_one_raises():
 def test_a_program_that_ignores_ctrl_c_as_under_nohup_learns_to_the_end(monkeypatch, rng):
     X, y = gaussian(rng, 3000, 5, 2)
     expected = Perceptron(combine="vote", max_iter=5, tol=None).fit(X, y)
-    monkeypatch.setattr(learner, "PIECE", 1)
+    monkeypatch.setattr(learner, "PIECE_OPERATIONS", 1)
     monkeypatch.setattr(learner, "learn", interrupting(one_pass.learn, 2))
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

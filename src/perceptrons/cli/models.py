@@ -149,7 +149,8 @@ def read_grid(text: str | None, model: Any) -> Any:
     grids, parameters = content if isinstance(content, list) else [content], model.get_params()
     for item in grids or [None]:
         if not isinstance(item, dict) or not all(isinstance(values, list) and values for values in item.values()):
-            raise _json_error("--grid", text, "not a list of values per parameter")
+            example = JSON_EXAMPLES["--grid"]
+            raise BadInputError(f"--grid {plain(text, 60)}: give a list of values per parameter, {example}.")
         for name in item:
             if name not in parameters:
                 raise BadInputError(f"--grid: {plain(name)} is not a parameter of {type(model).__name__}.")

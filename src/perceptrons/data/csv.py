@@ -349,7 +349,7 @@ class CsvTable(TableFormat):
             self.decimal = ","
         form = self._forms[piece.path] = form._replace(decimal=self.decimal or ".")
         if roles is None:
-            if options.numbers is None and not rows.n:
+            if options.numbers is None and not rows.n and all(record.message != BEHIND for record in rows.bad):
                 return all_texts._replace(roles=None, form=form)
             origin = Origin(piece.path, form.line, form.header)
             roles = assign_roles(
@@ -476,9 +476,6 @@ def _is_number(text: str) -> bool:
     return bool(NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text))
 
 
-BLANK_SEPARATED_CELL = re.compile(rb'(\r\n|\r|\n)|("(?:[^"\r\n]|"")*")(?=[ \t\r\n])|([^ \t\r\n]+)')
-
-
 class WhitespaceTable(CsvTable):
     """A table of cells between runs of spaces and tabs. A cell with blanks in it has quotes around it."""
 
@@ -492,36 +489,8 @@ class WhitespaceTable(CsvTable):
 
 def _separate_by_tabs(piece: Piece) -> np.ndarray:
     """Return the text with one tab for every run of blanks, and none at the ends of a line."""
-    content = piece.content[: piece.size]
-    if QUOTE in content:
-        return np.frombuffer(_separate_quoted_by_tabs(content.tobytes()), np.uint8)
-    blank = (content == SPACE) | (content == TAB)
-    content, blank = (part[~blank | ~_previous(blank)] for part in (content, blank))
-    ends = (content == NEWLINE) | (content == RETURN)
-    between = blank & _previous(content == RETURN) & _next(content == NEWLINE)  # without it they were one end of line
-    keep = ~blank | between | ~(_previous(ends, first=True) | _next(ends))
-    return np.where(between, SPACE, np.where(blank, TAB, content))[keep].astype(np.uint8)
-
-
-def _previous(flags: np.ndarray, first: bool = False) -> np.ndarray:
-    """For every place, what holds of that before it."""
-    return np.concatenate([[first], flags[:-1]])
-
-
-def _next(flags: np.ndarray) -> np.ndarray:
-    return np.concatenate([flags[1:], [False]])
-
-
-def _separate_quoted_by_tabs(content: bytes) -> bytes:
-    """Return the same of a text with quotes. Those that are not closed on their line are letters like others."""
-    parts, line_end = list[bytes](), b"\n"
-    for end, quoted, plain in BLANK_SEPARATED_CELL.findall(content):
-        if not end:
-            parts += [b"" if line_end else b"\t", quoted or (quoted_cell(plain) if plain.startswith(b'"') else plain)]
-        else:
-            parts += [b" " * (line_end == b"\r" and end == b"\n"), end]  # without it they were one end of line
-        line_end = end
-    return b"".join(parts)
+    tabbed = np.empty((4 if QUOTE in piece.content[: piece.size] else 1) * piece.size + 1, np.uint8)
+    return tabbed[: separate_by_tabs(piece.content, piece.size, tabbed)]
 
 
 # ---- what other formats that become CSV need, too
@@ -746,6 +715,57 @@ def count_numbers(
             n_filled += 1
             n_numbers += (status != BAD and p == last) or is_missing_number(content, first, last)
     return n_numbers, n_filled
+
+
+@compiled
+def separate_by_tabs(content: np.ndarray, n_bytes: int, tabbed: np.ndarray) -> np.int64:
+    """Write the text with one tab for every run of blanks, and none at the ends of a line. Returns its size.
+
+    A cell in quotes may have blanks. If its quotes are not closed on its line, they are letters. Between a return and a
+    newline one blank stays, as they would else be one end of line. Changes tabbed.
+    """
+    p, end, n = np.uint64(0), np.uint64(n_bytes), np.uint64(0)
+    is_first = True
+    while p < end:
+        byte = content[p]
+        if is_blank(byte):
+            p += U1
+            continue
+        if byte in (NEWLINE, RETURN):
+            if byte == NEWLINE and n > 0 and tabbed[n - U1] == RETURN and content[p - U1] != RETURN:
+                tabbed[n] = SPACE
+                n += U1
+            tabbed[n] = byte
+            n, p, is_first = n + U1, p + U1, True
+            continue
+        if not is_first:
+            tabbed[n] = TAB
+            n += U1
+        is_first, is_quoted = False, byte == QUOTE
+        q, is_closed = p + U1, False
+        while is_quoted and not is_closed and content[q] != NEWLINE and content[q] != RETURN:
+            follows = content[q + U1]
+            if content[q] == QUOTE and follows == QUOTE:
+                q += U1
+            elif content[q] == QUOTE:
+                is_closed = is_blank(follows) or follows in (NEWLINE, RETURN)
+                if not is_closed:
+                    break
+            q += U1
+        if is_quoted and not is_closed:
+            tabbed[n] = QUOTE
+            n += U1
+        while p < q if is_closed else not (is_blank(content[p]) or content[p] == NEWLINE or content[p] == RETURN):
+            tabbed[n] = content[p]
+            n += U1
+            if content[p] == QUOTE and is_quoted and not is_closed:
+                tabbed[n] = QUOTE
+                n += U1
+            p += U1
+        if is_quoted and not is_closed:
+            tabbed[n] = QUOTE
+            n += U1
+    return np.int64(n)
 
 
 class RecordPlaces(NamedTuple):

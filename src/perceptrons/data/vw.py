@@ -45,7 +45,7 @@ from perceptrons.engine.scan.interactions import (
     place_of,
     spaces_of,
 )  # fmt: skip
-from perceptrons.engine.training.labels import LARGEST_WEIGHT, SMALLEST_WEIGHT
+from perceptrons.engine.training.labels import MAX_WEIGHT, MIN_WEIGHT
 from perceptrons.features import Columns
 from perceptrons.features.cells import CodedColumn
 from perceptrons.features.columns import NamedRows, Names, assemble, local_names
@@ -174,7 +174,7 @@ def scan_head(
             value = plain_number(content, begin, end)
             if words == 1:
                 weights[row] = abs(value)
-                is_valid = is_valid and (value == 0 or SMALLEST_WEIGHT <= value <= LARGEST_WEIGHT)
+                is_valid = is_valid and (value == 0 or MIN_WEIGHT <= value <= MAX_WEIGHT)
             else:
                 is_valid = is_valid and words == 2 and value == 0.0
         words += 1
@@ -628,8 +628,8 @@ def _head_faults(head: str) -> Iterator[Fault]:
             message = f"{shown(word[0])} is in the place of the {name} but is not a number: begin a tag with '"
         elif name == "base" and not _is_zero(word[0]):
             message = f"base {shown(word[0])} is not 0: initial predictions are not supported, so remove it"
-        elif name == "importance" and not (_is_zero(word[0]) or SMALLEST_WEIGHT <= float(word[0]) <= LARGEST_WEIGHT):
-            message = f"importance {shown(word[0])} is not 0 or from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+        elif name == "importance" and not (_is_zero(word[0]) or MIN_WEIGHT <= float(word[0]) <= MAX_WEIGHT):
+            message = f"importance {shown(word[0])} is not 0 or from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}"
             message += ": correct it, or remove the line"
         else:
             continue

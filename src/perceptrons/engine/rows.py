@@ -12,9 +12,7 @@ from numba.extending import intrinsic
 
 from perceptrons.engine.compiling import overload_inlined
 
-PREFETCH_AHEAD = (
-    8  # rows between the one being learned and the one being fetched: measured, see docs/decisions/engine.md
-)
+PREFETCH_AHEAD = 8  # rows between the one being learned and the one being fetched; see docs/decisions/engine.md
 CACHE_LINES = 4  # cache lines fetched of it; the hardware streams the rest of a longer row
 
 

@@ -9,7 +9,7 @@ from perceptrons.features.hashed import HashedText
 from perceptrons.features.preparation import ON_MISSING, SCALES, Preparation
 from perceptrons.features.values import Missing
 
-LISTS = ("categories", "ignore", "numbers", "optional", "names", "missing", "keep")  # of names, or None
+LISTS = ("categories", "ignore", "missing", "keep")  # of names
 
 
 class ModelColumns(NamedTuple):
@@ -114,22 +114,20 @@ class ColumnOptions:
 
     def __post_init__(self) -> None:
         labels = self.label_column if isinstance(self.label_column, list) else [self.label_column]
-        labels = [str(name) for name in labels if name]
+        labels, products = [str(name) for name in labels if name], self.interactions
         checked: dict[str, Any] = {
             "label_column": labels[0] if len(labels) == 1 else labels or None,
             "text_column": self.text_column or None,
             "scale": self.scale or ("auto" if self.prepare else "none"),
             "on_missing": self.on_missing or ("fill" if self.prepare else "raise"),
-            "interactions": [self.interactions]
-            if isinstance(self.interactions, str)
-            else list(self.interactions or ()),
+            "interactions": [products] if isinstance(products, str) else list(products or ()),
             "powers": 1 if self.powers is None else self.powers,
             "text": self._checked_text(),
         }
         for name in LISTS:
-            value = getattr(self, name)
-            if value is not None or name not in ("numbers", "optional", "names"):
-                checked[name] = listed(value)
+            checked[name] = listed(getattr(self, name))
+        for name in ("numbers", "optional", "names"):  # None is not the same as an empty list
+            checked[name] = None if getattr(self, name) is None else listed(getattr(self, name))
         if isinstance(self.preparation, dict):
             checked["preparation"] = Preparation.from_dict(self.preparation)
         for name, value in checked.items():
@@ -174,15 +172,9 @@ class ColumnOptions:
 
     def for_new_columns(self, preparation: Preparation) -> "ColumnOptions":
         """Return the options that prepare new columns as this preparation prepares those that it knows."""
-        on_missing = "fill" if preparation.missing_values.texts else "raise"
-        return replace(
-            self,
-            scale=preparation.scale,
-            on_missing=on_missing,
-            missing=preparation.missing_values.named,
-            interactions=(),
-            powers=1,
-        )
+        missing_values = preparation.missing_values
+        on_missing, missing = "fill" if missing_values.texts else "raise", missing_values.named
+        return replace(self, scale=preparation.scale, on_missing=on_missing, missing=missing, interactions=(), powers=1)
 
     def ignoring(self, names: Sequence[str]) -> "ColumnOptions":
         """Return the same options, with more columns left out."""

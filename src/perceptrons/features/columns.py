@@ -366,11 +366,10 @@ class Columns:
                     f"weights have the shape {np.shape(weights)}: there must be one weight for each of the "
                     f"{self.n_columns} columns."
                 )
-            table = table[:, shared]
-            largest = np.abs(table).max(axis=0, initial=0)
-            for k in np.argsort(-largest, kind="stable")[:top]:
-                if largest[k] > 0:
-                    column, weight = int(shared[k]), float(table[np.abs(table[:, k]).argmax(), k])
+            largest = np.abs(table[:, shared]).max(axis=0, initial=0)
+            for column in shared[np.argsort(-largest, kind="stable")[:top]].tolist():
+                weight = float(table[np.abs(table[:, column]).argmax(), column])
+                if weight:
                     heaviest.append({"column": column, "weight": weight, "names": self.name_of(column)})
         return {
             "features": self.n_names,

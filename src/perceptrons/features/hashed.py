@@ -6,6 +6,7 @@ Texts come as lists, arrays, or columns of pandas, polars and pyarrow. The compi
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
@@ -478,42 +479,42 @@ def _read_rows(rows: list[object], first: int) -> NamedRows:
     return NamedRows(np.array(starts), numbers, np.array(amounts, np.float64), distinct)
 
 
-def _features(row: object, at: int) -> Iterable[tuple[object, object]]:
+def _features(row: object, number: int) -> Iterable[tuple[object, object]]:
     """Return the names and values of a row, as they come."""
     if isinstance(row, Mapping):
         return row.items()
     if isinstance(row, str | bytes) or not isinstance(row, Iterable):
         raise TypeError(
-            f"Row {at} is {row!r} ({type(row).__name__}): a row must be a dict, or a list of names or of pairs."
+            f"Row {number} is {row!r} ({type(row).__name__}): a row must be a dict, or a list of names or of pairs."
         )
-    return (_pair(item, at) for item in row)
+    return (_pair(item, number) for item in row)
 
 
-def _pair(item: object, at: int) -> tuple[object, object]:
+def _pair(item: object, number: int) -> tuple[object, object]:
     if isinstance(item, str):
         return item, 1
     if isinstance(item, tuple | list) and len(item) == 2:
         return item[0], item[1]
-    raise TypeError(f"Row {at} has {item!r} ({type(item).__name__}): give a name, or a pair of a name and a value.")
+    raise TypeError(f"Row {number} has {item!r} ({type(item).__name__}): give a name, or a pair of a name and a value.")
 
 
-def _feature(name: object, value: object, at: int) -> tuple[bytes, float]:
+def _feature(name: object, value: object, number: int) -> tuple[bytes, float]:
     """Return a name as it is hashed, and its value."""
     if not isinstance(name, str):
-        raise TypeError(f"Row {at} has a feature {name!r} ({type(name).__name__}): names must be strings.")
+        raise TypeError(f"Row {number} has a feature {name!r} ({type(name).__name__}): names must be strings.")
     if isinstance(value, str):
         name, value = f"{name}={value}", 1.0
     if not isinstance(value, Real | np.bool_):
-        raise TypeError(f"Row {at}: feature {name!r} is {value!r}, which is neither a number nor a string.")
-    try:
+        raise TypeError(f"Row {number}: feature {name!r} is {value!r}, which is neither a number nor a string.")
+    amount = math.inf
+    with suppress(OverflowError):  # a whole number beyond all floats
         amount = float(value)
-    except OverflowError:  # a whole number beyond all floats
-        amount = math.inf
     if not abs(amount) <= LARGEST:
-        raise ValueError(f"Row {at}: feature {name!r} is {amount!r}: values must be finite and at most {LARGEST:.0e}.")
+        message = f"values must be finite and at most {LARGEST:.0e}."
+        raise ValueError(f"Row {number}: feature {name!r} is {amount!r}: {message}")
     try:
         return name.encode(), amount
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"Row {at}: the name {name!r} contains half a surrogate pair, which is not a character."
+            f"Row {number}: the name {name!r} contains half a surrogate pair, which is not a character."
         ) from error

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perceptrons.engine.scan.bytes import Words
-from perceptrons.engine.training.labels import LONGEST_LABEL, too_long
+from perceptrons.engine.training.labels import MAX_LABEL_CHARACTERS, too_long
 
 LARGEST = 1e100  # above it, scores could overflow while learning
 NO_LABEL = {"nan", "inf", "infinity"}
@@ -84,14 +84,14 @@ def what_is_wrong(text: str) -> str:
 
 def is_label(text: str) -> bool:
     """Not empty, not a word for a missing number, and not too long."""
-    return bool(text) and len(text) <= LONGEST_LABEL and text.lower().lstrip("+-") not in NO_LABEL
+    return bool(text) and len(text) <= MAX_LABEL_CHARACTERS and text.lower().lstrip("+-") not in NO_LABEL
 
 
 def no_label(text: str) -> str:
     """Return why a text is not a label."""
     if not text:
         return "there is no label here"
-    return f"this is {too_long(text)}" if len(text) > LONGEST_LABEL else f"{shown(text)} is not a label"
+    return f"this is {too_long(text)}" if len(text) > MAX_LABEL_CHARACTERS else f"{shown(text)} is not a label"
 
 
 def shown(text: str) -> str:

@@ -90,6 +90,7 @@ class Kernel:
             return self._named_values(A, B)
 
     def _named_values(self, A: Points, B: Points) -> Array:
+        """Return the values of a kernel with a name, computed in place as far as possible."""
         if self.name == "laplacian":
             return self._laplacian(A, B)
         K = _dot(A, B, wide=A.needs_float64 or B.needs_float64)

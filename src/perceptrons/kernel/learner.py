@@ -62,6 +62,7 @@ class Support:
         return 0 if self._points is None else len(self._points)
 
     def append(self, points: Points) -> None:
+        """Add support vectors at the end."""
         if not len(points):
             return
         if points.index is not None:  # the matrix of a precomputed kernel belongs to the user

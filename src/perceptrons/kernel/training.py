@@ -338,6 +338,7 @@ class BudgetedFit(KernelFit):
             yield counts
 
     def _learn(self, rows: np.ndarray) -> Counts:
+        """Learn from one block."""
         learner, kernel = self.learner, self.learner.kernel
         assert learner.budget is not None
         block = self.points.take(rows)

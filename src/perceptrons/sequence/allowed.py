@@ -66,6 +66,8 @@ def _broken_steps(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray) -> tup
 
 def check_allowed(barrier: np.ndarray, y: np.ndarray, starts: np.ndarray, classes: np.ndarray, allowed: Any) -> None:
     """Raise ValueError for labels that break the rule, saying where."""
+    if allowed is None:
+        return
     steps, ends, previous = _broken_steps(barrier, y, starts)
     if len(steps):
         at = int(steps[0])

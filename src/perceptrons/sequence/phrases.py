@@ -271,6 +271,7 @@ class _Comparison(NamedTuple):
 def _compare(
     true: Labels, predicted: Labels, lengths: Sequence[int] | np.ndarray | None, scheme: str | None = None
 ) -> _Comparison:
+    """Find the phrases of true and predicted labels. Raise ValueError if sentences or tokens do not match."""
     true_labels, true_lengths = _flat(true, lengths)
     predicted_labels, predicted_lengths = _flat(predicted, lengths)
     if len(true_lengths) != len(predicted_lengths):

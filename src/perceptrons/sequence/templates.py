@@ -120,6 +120,7 @@ def parse(text: str, columns: Sequence[str]) -> list[Template]:
 
 
 def name_of(template: Template) -> str:
+    """Return a template as text."""
     return "|".join(map(str, template)) if template else BIAS
 
 
@@ -152,6 +153,7 @@ class _Reader:
             self.fail(f"stands for {n:,} templates, but at most {MAX_TEMPLATES:,} are possible")
 
     def part(self) -> Iterator[Part]:
+        """Read a view and its offsets: several parts where it has ranges."""
         views = list(self.view())
         offsets = [0]
         if self.next == "[":
@@ -162,6 +164,7 @@ class _Reader:
         return (Part(view, offset) for offset in offsets for view in views)
 
     def view(self) -> Iterator[View]:
+        """Read a column or a function of a view: several views where it has a range of lengths."""
         name = self.symbols.pop(0) if self.next else ""
         if name in FUNCTIONS and self.next == "(":
             self.take("(")
@@ -177,6 +180,7 @@ class _Reader:
         return iter([View(name)])
 
     def numbers(self, low: int, high: int) -> list[int]:
+        """Read a number or a range of numbers."""
         text = self.symbols.pop(0)
         if not re.fullmatch(r"-?[0-9]+(\.\.-?[0-9]+)?", text):
             self.fail(f"has {text!r} where a number or a range should be")

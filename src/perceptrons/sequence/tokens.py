@@ -17,7 +17,7 @@ from sklearn.utils import murmurhash3_32
 
 from perceptrons.engine.rows import Sparse
 from perceptrons.engine.training.inputs import Growth, check_matrix, largest
-from perceptrons.engine.training.labels import LONGEST_LABEL, Target, check_labels, too_long
+from perceptrons.engine.training.labels import MAX_LABEL_CHARACTERS, Target, check_labels, too_long
 from perceptrons.engine.wording import short
 
 NUMBERS = (bool, int, float, np.number, np.bool_)
@@ -246,8 +246,8 @@ def _distinct_labels(labels: list[Any], starts: np.ndarray) -> np.ndarray:
             f"The label of {position(starts, at)} is {_describe(labels[at])}, the first one {_describe(labels[0])}: "
             "labels must be all strings or all numbers."
         )
-    if are_strings and max(map(len, distinct)) > LONGEST_LABEL:
-        at = next(at for at, label in enumerate(labels) if len(label) > LONGEST_LABEL)
+    if are_strings and max(map(len, distinct)) > MAX_LABEL_CHARACTERS:
+        at = next(at for at, label in enumerate(labels) if len(label) > MAX_LABEL_CHARACTERS)
         raise ValueError(f"The label of {position(starts, at)} is {too_long(labels[at])}: use shorter class names.")
     classes = np.unique(check_labels(np.array(list(distinct))))
     if len(classes) < len(distinct) or set(classes.tolist()) != set(distinct):
@@ -456,6 +456,7 @@ class _DictReader:
         self.has_numbers = False
 
     def add(self, features: Mapping[Any, Any], prefix: str = "") -> None:
+        """Add the features of a dict: strings as "name=value", numbers with their values, items of lists one by one."""
         for name, value in features.items():
             if not isinstance(name, str):
                 raise TypeError(f"Feature name {name!r} is {type(name).__name__}: feature names must be strings")
@@ -474,6 +475,7 @@ class _DictReader:
                 self._add_number(name, value)
 
     def _add_number(self, name: str, value: Any) -> None:
+        """Add a feature with a value, unless that is 0. Raise TypeError or ValueError for what is no finite number."""
         try:
             if isinstance(value, bytes | bytearray):
                 raise TypeError

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from perceptrons.engine.training.base import has_learned, learner_of
-from perceptrons.engine.training.one_pass import MANY_CLASSES
+from perceptrons.engine.training.one_pass import MIN_CLASSES_FOR_BLOCKS
 from perceptrons.inspection.evaluation import probabilities, several_labels, winners
 from perceptrons.linear import Perceptron
 from perceptrons.serve import example_kinds as examples_of
@@ -134,7 +134,7 @@ class State:
         if model.penalty in ("l1", "elasticnet"):
             return False
         learner = learner_of(model)
-        if learner.form != "single" or not learner.spread or len(learner.classes) >= MANY_CLASSES:
+        if learner.form != "single" or not learner.spread or len(learner.classes) >= MIN_CLASSES_FOR_BLOCKS:
             return False
         if learner.weights.has_pocket or (learner.scheme == "ovo" and len(learner.classes) > 2):
             return False

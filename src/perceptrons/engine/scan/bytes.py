@@ -37,11 +37,6 @@ def trailing_zeros(x: np.uint64) -> np.uint64:
     return np.uint64((int(x) & -int(x)).bit_length() - 1)
 
 
-def as_float(bits: np.uint64) -> np.float64:
-    """The float64 of these bits."""
-    return np.uint64(bits).view(np.float64)
-
-
 @intrinsic
 def _load(typingctx, content, p):
     def codegen(context, builder, signature, args):
@@ -60,19 +55,6 @@ def _trailing_zeros(typingctx, x):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), codegen
-
-
-@intrinsic
-def _as_float(typingctx, bits):
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.uint64), codegen
-
-
-@overload_inlined(as_float)
-def _bits_as_float(bits):
-    return lambda bits: _as_float(bits)  # type: ignore[call-arg]
 
 
 @overload_inlined(load)
@@ -276,7 +258,7 @@ def long_number(content, p, decimal_point):
     if certain and cut:  # what was cut off lies between: does it matter?
         above, certain = nearest(digits + np.uint64(1), exponent)
         certain = certain and above == bits
-    return as_float(bits), p, READ if certain else OPEN
+    return np.uint64(bits).view(np.float64), p, READ if certain else OPEN
 
 
 @inlined

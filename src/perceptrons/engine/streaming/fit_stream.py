@@ -22,7 +22,7 @@ from perceptrons.engine.training.interrupts import Uninterrupted, interruptible
 from perceptrons.engine.training.learner import LinearLearner, LinearTrainee
 from perceptrons.engine.training.matrices import widened
 from perceptrons.engine.training.memory import MOST_SCORES
-from perceptrons.engine.training.one_pass import PIECE, at_rest, piece_size
+from perceptrons.engine.training.one_pass import PIECE_OPERATIONS, at_rest, piece_size
 from perceptrons.engine.training.parameters import method_of
 
 Watch = Callable[[dict[str, Any]], None]
@@ -85,6 +85,7 @@ class StreamFit(LinearTrainee):
     # ---- the run
 
     def run(self) -> None:
+        """Train from the beginning, or from the checkpoint. If nothing was learned, the model stays as it was."""
         before = dict(vars(self.model))
         place = None if self.checkpoint is None else self.checkpoint.begin(self.model)
         try:
@@ -102,6 +103,7 @@ class StreamFit(LinearTrainee):
                 self._end()
 
     def _train(self) -> None:
+        """Run the remaining epochs, and calibrate the scores if that is asked for."""
         plan = self.model._plan()
         n_complete = self.position.epoch - self.resumes_epoch
         plan = plan._replace(max_iter=self.max_epochs - n_complete, tol=plan.tol if self.uses_tol else None)
@@ -117,6 +119,7 @@ class StreamFit(LinearTrainee):
             self._calibrate()
 
     def _end(self) -> None:
+        """Close the files, complete the attributes of the model, and write the last checkpoint."""
         for cache in (self.cache, self.held_out):
             if cache is not None:
                 cache.file.close()
@@ -131,6 +134,7 @@ class StreamFit(LinearTrainee):
     # ---- an epoch
 
     def visit(self, order: np.ndarray) -> Iterator[Counts]:
+        """Learn from the blocks of one epoch, or from the rest of them. The stream has an order of its own."""
         if not self.resumes_epoch:
             position = self.position
             position.epoch, position.n_blocks, position.order = position.epoch + 1, 0, None
@@ -161,7 +165,7 @@ class StreamFit(LinearTrainee):
         rows = self._rows_to_learn(block, len(examples.y))
         order = shuffled(len(rows), learner.rng) if self.model.shuffle else np.arange(len(rows))
         order = order if len(rows) == len(examples.y) else rows[order]
-        size = piece_size(examples, learner.weights, PIECE, method.batch)
+        size = piece_size(examples, learner.weights, PIECE_OPERATIONS, method.batch)
         parts = pieces(order, size)
         if is_first and method.batch > 0:
             parts = _cut_at_marks(parts, row["examples"], method.batch)
@@ -292,6 +296,7 @@ class StreamFit(LinearTrainee):
             self.cache.keep(self.about, *self.reader.learned_state())  # type: ignore[attr-defined]
 
     def _open_cache(self) -> None:
+        """Open the cache if several epochs need one: a kept one, or a new one."""
         if not self.needs_cache:
             return
         reopened = None if self.cache_path is None else Cache.reopen(self.cache_path, self.about)
@@ -334,6 +339,7 @@ class StreamFit(LinearTrainee):
         return self.position.is_done and is_over
 
     def _write(self) -> None:
+        """Write a checkpoint in the middle of training."""
         assert self.checkpoint is not None
         self._describe()
         self.model.stop_reason_ = None
@@ -352,6 +358,7 @@ class StreamFit(LinearTrainee):
             self.watch(state | {"blocks": self.position.n_blocks, "decisions": self.learner.decisions, "mark": mark})
 
     def _describe(self) -> None:
+        """Set the attributes of the model that describe its training."""
         model = self.model
         model._tell(self.outcome)
         model.progress_ = list(self.position.marks)

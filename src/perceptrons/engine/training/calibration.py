@@ -14,7 +14,7 @@ import numpy as np
 
 CalibrationMethod = Literal["sigmoid", "temperature", "isotonic"]
 METHODS = get_args(CalibrationMethod)
-STEPS = 100  # of Newton's method, which needs about ten
+MAX_NEWTON_STEPS = 100  # of Newton's method, which needs about ten
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _sigmoid(s: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float,
 
     at = np.array([0.0, np.log((n_positive + 1) / (n_negative + 1))])
     now = loss(at)
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         p = expit(at[0] * x + at[1])
         off, curve = w * (p - target), w * p * (1 - p)
         gradient = np.array([off @ x, off.sum()])

@@ -16,12 +16,12 @@ from perceptrons.engine.rows import Dense, Rows, Sparse
 from perceptrons.engine.training.matrices import check_csr, sound_csr
 
 # types of values that NumPy turns into real numbers without an error
-NOT_REAL = frozenset({np.complex64, np.complex128, np.clongdouble, np.datetime64, np.timedelta64})
-IN_CACHE = 2**20  # up to this many numbers, two passes are faster than waiting for several threads
+NOT_REAL_TYPES = frozenset({np.complex64, np.complex128, np.clongdouble, np.datetime64, np.timedelta64})
+MAX_CACHED_NUMBERS = 2**20  # up to this many numbers, two passes are faster than waiting for several threads
 ROW_TYPES = frozenset((list, tuple, np.ndarray))  # that may be one row of numbers
 # types of values that are numbers beyond doubt; NumPy would also read strings
 NUMBER_TYPES = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))
-FEW_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
+MAX_DENSE_FEATURES = 4096  # of dicts, up to which rows are made as wide as there are features
 
 
 class Growth(NamedTuple):
@@ -113,7 +113,7 @@ def _dict_rows(X: Any, names: Mapping[str, int], dtype: Any) -> Any:
     starts = np.cumsum([0, *(len(row.values) for row in rows)])
     parts = [np.concatenate(part) for part in zip(*((row.values, row.columns) for row in rows), strict=True)]
     matrix = sp.csr_matrix((*parts, starts), shape=(len(rows), len(names)))
-    return matrix.toarray() if len(names) <= FEW_FEATURES else matrix
+    return matrix.toarray() if len(names) <= MAX_DENSE_FEATURES else matrix
 
 
 def is_raw(X: Any) -> bool:
@@ -194,7 +194,7 @@ def _number_kinds(X: Any) -> set[str]:
                 types.update(map(type, row))
             elif isinstance(row, np.ndarray):
                 types.add(row.dtype.type)
-    return {np.dtype(dtype_).kind for dtype_ in types & NOT_REAL}
+    return {np.dtype(dtype_).kind for dtype_ in types & NOT_REAL_TYPES}
 
 
 def _number_type(X: Any) -> Any:
@@ -238,7 +238,7 @@ def dict_row(x: Mapping[str, Any], columns: Mapping[str, int], dtype: Any, growt
         if isinstance(value, bytes | bytearray):  # float() would take b"1.5"
             raise TypeError(f"Feature {name!r} is {bytes(value)!r} (bytes), which is neither a number nor a string.")
         try:
-            if type(value) in NOT_REAL:
+            if type(value) in NOT_REAL_TYPES:
                 raise TypeError("not a real number")
             number = float(value)
         except (TypeError, ValueError) as error:
@@ -356,7 +356,7 @@ def _check_values(X: Any, growth: Growth, names: Any = None) -> None:
     values = X.data if sp.issparse(X) else X
     flat = values.ravel(order="K")
     limit = largest(values.dtype, growth)
-    if len(flat) <= IN_CACHE:  # where a product would wait for the threads of BLAS
+    if len(flat) <= MAX_CACHED_NUMBERS:  # where a product would wait for the threads of BLAS
         if max(-float(flat.min(initial=0)), float(flat.max(initial=0))) <= limit:
             return
     else:

@@ -16,10 +16,10 @@ from sklearn.utils.validation import column_or_1d
 from perceptrons.engine.training.inputs import as_configured, as_numbers
 from perceptrons.engine.training.matrices import sound_csr
 
-SMALLEST_WEIGHT = 1e-20  # below what boosting makes; much smaller steps would vanish, in float32 first
-LARGEST_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
-LONGEST_LABEL = 1_000  # characters: arrays of strings give every label the room of the longest
-SPREAD = 1_000_000  # whole-number labels within such a range are counted by a table instead of sorted
+MIN_WEIGHT = 1e-20  # below what boosting makes; much smaller steps would vanish, in float32 first
+MAX_WEIGHT = 1e6  # a weight is a number of repetitions; above this a single example could take minutes
+MAX_LABEL_CHARACTERS = 1_000  # characters: arrays of strings give every label the room of the longest
+MAX_TABLE_RANGE = 1_000_000  # whole-number labels within such a range are counted by a table instead of sorted
 
 
 def check_labels(y: Any) -> np.ndarray:
@@ -56,18 +56,18 @@ def check_labels(y: Any) -> np.ndarray:
 
 def refuse_long(y: Any) -> None:
     """Raise ValueError for a label that is too long, before it widens the array that all others are in."""
-    if isinstance(y, np.ndarray) and not (y.dtype.kind in "OT" or y.dtype.itemsize > 4 * LONGEST_LABEL):
+    if isinstance(y, np.ndarray) and not (y.dtype.kind in "OT" or y.dtype.itemsize > 4 * MAX_LABEL_CHARACTERS):
         return
     if isinstance(y, list | tuple | np.ndarray):
         for row, label in enumerate(y):
             if isinstance(label, list | tuple) and len(label) == 1:
                 label = label[0]
-            if isinstance(label, str) and len(label) > LONGEST_LABEL:
+            if isinstance(label, str) and len(label) > MAX_LABEL_CHARACTERS:
                 raise ValueError(f"Input y has {too_long(label)} at row {row}: use shorter class names.")
 
 
 def too_long(label: str) -> str:
-    return f"a label of {len(label):,} characters (at most {LONGEST_LABEL:,} are allowed)"
+    return f"a label of {len(label):,} characters (at most {MAX_LABEL_CHARACTERS:,} are allowed)"
 
 
 def _check_objects(y: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     numbers = y.astype(np.int64) if y.dtype.kind == "f" and np.abs(y).max(initial=0) < 2**53 else y
     if numbers.dtype.kind in "biu" and len(numbers):
         low, high = int(numbers.min()), int(numbers.max())
-        if high - low < SPREAD and high < 2**62:
+        if high - low < MAX_TABLE_RANGE and high < 2**62:
             shifted = numbers.astype(np.int64) - low
             table = np.bincount(shifted) > 0
             classes = (np.flatnonzero(table) + low).astype(y.dtype)
@@ -156,7 +156,7 @@ def merge(known: np.ndarray, new: np.ndarray) -> np.ndarray:
     return merged
 
 
-FEW = 10  # examples of each of two classes, from which on a block can be called sorted
+MIN_EXAMPLES_TO_CALL_SORTED = 10  # examples of each of two classes, from which on a block can be called sorted
 SETS = {"set": set, "frozenset": frozenset, "tuple": tuple, "list": list}  # forms of label sets
 NO_SETS = (str, bytes, Mapping)  # a dict may say no of a label, as {"spam": 0}: its keys are no label set
 FORMS = ("single", "array", "sparse", *SETS)
@@ -324,11 +324,11 @@ def warn_if_sorted(codes: np.ndarray) -> None:
 
     codes: of single labels. Ten examples of each of two classes are hardly ever sorted by chance.
     """
-    if len(codes) < 2 * FEW:
+    if len(codes) < 2 * MIN_EXAMPLES_TO_CALL_SORTED:
         return
     changes = np.count_nonzero(codes[1:] != codes[:-1])
     counts = np.sort(np.bincount(codes - codes.min()))
-    if changes == np.count_nonzero(counts) - 1 > 0 and counts[-2] >= FEW:
+    if changes == np.count_nonzero(counts) - 1 > 0 and counts[-2] >= MIN_EXAMPLES_TO_CALL_SORTED:
         warnings.warn(
             "partial_fit visits the rows in the given order, and these are sorted by label, so the last class "
             "dominates. Shuffle them first, X, y = sklearn.utils.shuffle(X, y), or use fit.",
@@ -455,12 +455,12 @@ def check_weights(
 
 
 def check_range(weight: np.ndarray) -> None:
-    if ((weight > 0) & (weight < SMALLEST_WEIGHT)).any():
-        raise ValueError(f"Weights must be 0 or at least {SMALLEST_WEIGHT:g}: multiply all weights by the same number.")
-    if weight.max(initial=0) > LARGEST_WEIGHT:
+    if ((weight > 0) & (weight < MIN_WEIGHT)).any():
+        raise ValueError(f"Weights must be 0 or at least {MIN_WEIGHT:g}: multiply all weights by the same number.")
+    if weight.max(initial=0) > MAX_WEIGHT:
         raise ValueError(
             f"The largest weight is {weight.max():g}; a weight is the number of times its example is repeated, and "
-            f"at most {LARGEST_WEIGHT:g} is allowed. Divide the weights by their mean."
+            f"at most {MAX_WEIGHT:g} is allowed. Divide the weights by their mean."
         )
 
 

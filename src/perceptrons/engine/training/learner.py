@@ -15,7 +15,7 @@ from perceptrons.engine.rows import Rows, Sparse
 from perceptrons.engine.training.calibration import Calibration
 from perceptrons.engine.training.epochs import Counts, Outcome, Trainee, pieces
 from perceptrons.engine.training.inputs import (
-    NOT_REAL,
+    NOT_REAL_TYPES,
     ROW_TYPES,
     Growth,
     as_configured,
@@ -30,9 +30,9 @@ from perceptrons.engine.training.interrupts import Uninterrupted
 from perceptrons.engine.training.labels import Target, same_form, winners
 from perceptrons.engine.training.memory import Size, check_room
 from perceptrons.engine.training.one_pass import (
-    MANY_CLASSES,
-    MANY_EXAMPLES,
-    PIECE,
+    MIN_CLASSES_FOR_BLOCKS,
+    MIN_EXAMPLES_TO_REORDER,
+    PIECE_OPERATIONS,
     at_rest,
     check_overflow,
     judge_last,
@@ -60,14 +60,14 @@ from perceptrons.engine.training.votes import Votes, take
 from perceptrons.engine.training.weights import LATE, SettlingAverage, Weights, first_weights
 
 LABEL_TYPES = frozenset((str, int, bool, np.str_, np.bool_, np.int64, np.int32))  # these equal what the classes hold
-NOT_PLAIN = NOT_REAL | ROW_TYPES  # types of values in a list that need a closer look
+TYPES_TO_CHECK = NOT_REAL_TYPES | ROW_TYPES  # types of values in a list that need a closer look
 NO_COLUMNS = np.empty(0, np.int32)
-FIRST = np.zeros(1, np.int64)  # the order of one example
-LOOK_UP = 16  # averaging one weight that is looked up costs about as much as this many in a row
-AT_ONCE = 2**23  # scores of pairs of classes held at once while predicting
+ONE_EXAMPLE = np.zeros(1, np.int64)  # the order of one example
+LOOKUP_COST = 16  # averaging one weight that is looked up costs about as much as this many in a row
+MAX_PAIR_SCORES = 2**23  # scores of pairs of classes held at once while predicting
 
 
-class Shown(NamedTuple):
+class ReadOnlyWeights(NamedTuple):
     """Weights that users read: arrays that cannot be written."""
 
     weights: np.ndarray
@@ -97,8 +97,8 @@ class LinearLearner:
         self.updates = 0
         self._codes: dict[Any, int] | None = None
         self._average: tuple[np.ndarray, np.ndarray] | None = None
-        self._looked_up = 0  # averaged weights that were computed one by one since something was learned
-        self._shown: dict[str, Shown] = {}
+        self._n_looked_up = 0  # averaged weights that were computed one by one since something was learned
+        self._shown: dict[str, ReadOnlyWeights] = {}
 
     @classmethod
     def begin(
@@ -227,7 +227,7 @@ class LinearLearner:
     def learn_block(self, examples: Examples, method: Method) -> None:
         """Make one pass over new examples in their order; the pocket is judged on them."""
         n = len(examples.y)
-        parts = pieces(np.arange(n), piece_size(examples, self.weights, PIECE, method.batch))
+        parts = pieces(np.arange(n), piece_size(examples, self.weights, PIECE_OPERATIONS, method.batch))
         # for a single example that Ctrl-C would take from the count only, handling signals costs as much as learning
         with Uninterrupted(n > 1 or self.votes is not None) as hold:
             for _ in self.learning_block(examples, method, parts, are_new=True):
@@ -268,7 +268,7 @@ class LinearLearner:
 
     def changed(self) -> None:
         """Forget what was computed from the weights, because they change."""
-        self._average, self._looked_up = None, 0
+        self._average, self._n_looked_up = None, 0
         if self._shown:
             self._shown = {}
 
@@ -281,28 +281,28 @@ class LinearLearner:
             self._average = self.weights.average()
         return self._average
 
-    def _averaged_for(self, X: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    def _average_of_used_features(self, X: Any) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return rows and averaged weights that give the scores of X: of its own features alone if that is less work.
 
         A stream predicts a few rows, learns, predicts: averaging all weights each time would cost the size of the
         model. The products are the same numbers in the same order, so the scores are the same to the bit.
         """
-        self._looked_up += X.nnz
-        if self._looked_up * LOOK_UP > self.weights.n_features:
+        self._n_looked_up += X.nnz
+        if self._n_looked_up * LOOKUP_COST > self.weights.n_features:
             return X, *self.average()
         columns, places = np.unique(X.indices, return_inverse=True)
         rows = sp.csr_matrix((X.data, places.astype(X.indices.dtype), X.indptr), (X.shape[0], len(columns)))
         return rows, *self.weights.average(columns)
 
-    def deciding(self, combine: str) -> str:
+    def combine_now(self, combine: str) -> str:
         """Return the weights that predict now: the last ones while they follow new examples better than the average."""
         return "last" if combine == "average" and self.weights.last_leads else combine
 
     def predicting(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights that predict, not to be changed."""
-        return self._held(self.deciding(combine))
+        return self._weights_that(self.combine_now(combine))
 
-    def _held(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
+    def _weights_that(self, combine: str) -> tuple[np.ndarray, np.ndarray]:
         if combine == "last":
             return self.weights.last()
         if combine == "vote":
@@ -310,14 +310,14 @@ class LinearLearner:
         self.check_holds(combine, AttributeError)
         return self.weights.pocketed() if combine == "pocket" else self.average()
 
-    def shown(self, combine: str) -> Shown:
+    def shown(self, combine: str) -> ReadOnlyWeights:
         """Return weights for users to read; made once until something is learned."""
         if combine not in self._shown:
-            w, b = self._held(combine)
+            w, b = self._weights_that(combine)
             if combine in ("last", "pocket"):  # learning changes them in place
                 w, b = w.copy(order="K"), b.copy()
             w, b = read_only(w), read_only(b)
-            self._shown[combine] = Shown(w, b, as_configured(sp.csr_matrix(w)) if self.sparse_coef else w)
+            self._shown[combine] = ReadOnlyWeights(w, b, as_configured(sp.csr_matrix(w)) if self.sparse_coef else w)
         return self._shown[combine]
 
     def show_sparse(self, sparse: bool) -> None:
@@ -358,16 +358,16 @@ class LinearLearner:
     def scores(self, X: Any, combine: str, zero_score: str) -> np.ndarray:
         """Return one score per row for two classes, one per class for more; shares of the votes for combine="vote"."""
         self.check_holds(combine)
-        combine = self.deciding(combine)
+        combine = self.combine_now(combine)
         if combine == "vote" and self.votes is not None:
             at_zero = zero_score == "positive"
             t = self.weights.t or 1.0  # before the first example the start alone votes
             return self.votes.shares(X, self.weights.start(), self.weights.one, t, at_zero)
         if combine in ("average", "recent") and self._average is None and sp.issparse(X):
-            X, w, b = self._averaged_for(X)
+            X, w, b = self._average_of_used_features(X)
         else:
             w, b = self.predicting(combine)
-        size = max(1, AT_ONCE // len(b)) if self.scheme == "ovo" else max(1, X.shape[0])
+        size = max(1, MAX_PAIR_SCORES // len(b)) if self.scheme == "ovo" else max(1, X.shape[0])
         blocks = [X[start : start + size] for start in range(0, X.shape[0], size)] if X.shape[0] > size else [X]
         scores = [self._of_classes(safe_sparse_dot(x, w.T, dense_output=True) + b, zero_score) for x in blocks]
         return scores[0] if len(scores) == 1 else np.concatenate(scores)
@@ -377,7 +377,7 @@ class LinearLearner:
         if combine not in ("last", "average", "recent"):
             return self.scores(take(rows, np.zeros(1, np.intp), self.weights.n_features), combine, zero_score)
         self.check_holds(combine)
-        s = self.weights.scores(*entries(rows), average=self.deciding(combine) != "last")
+        s = self.weights.scores(*entries(rows), average=self.combine_now(combine) != "last")
         return self._of_classes(s.reshape(1, -1), zero_score)
 
     def _of_classes(self, s: np.ndarray, zero_score: str) -> np.ndarray:
@@ -465,8 +465,8 @@ class LinearFit(LinearTrainee):
         self.judged_on = np.arange(len(examples.y)) if train is None else train
         self.support_of_row = np.full(len(examples.y) if learner.votes else 0, -1)  # for voting
         duels = examples.problems is not None and examples.problems.is_one_vs_one
-        learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MANY_EXAMPLES)
-        self.piece = piece_size(examples, learner.weights, PIECE, method.batch)
+        learner.weights.arrange(examples.rows, by_row=duels and len(self.judged_on) >= MIN_EXAMPLES_TO_REORDER)
+        self.piece = piece_size(examples, learner.weights, PIECE_OPERATIONS, method.batch)
 
     def begin_epoch(self, epoch: int) -> None:
         self.epoch_method = self.method.in_epoch(epoch)
@@ -601,7 +601,7 @@ class FastPath:
             nonzero = np.fromiter(map(bool, x.values()), bool, len(x))
             return row[0][nonzero], row[1][nonzero]
         is_plain = x.dtype.kind in "biuf" if type(x) is np.ndarray else type(x) in ROW_TYPES
-        if not is_plain or (type(x) is not np.ndarray and not NOT_PLAIN.isdisjoint(map(type, x))):
+        if not is_plain or (type(x) is not np.ndarray and not TYPES_TO_CHECK.isdisjoint(map(type, x))):
             return None
         try:
             values = np.array(x, self.dtype, ndmin=2)
@@ -615,14 +615,18 @@ class FastPath:
         if values.ndim == 1:
             if weights.order != "F":
                 return False
-        elif weights.order != "C" or weights.n_rows >= MANY_CLASSES or not np.abs(values).max(initial=0) <= self.limit:
-            return False  # beyond MANY_CLASSES, dense rows are learned by blocks
+        elif (
+            weights.order != "C"
+            or weights.n_rows >= MIN_CLASSES_FOR_BLOCKS
+            or not np.abs(values).max(initial=0) <= self.limit
+        ):
+            return False  # beyond MIN_CLASSES_FOR_BLOCKS, dense rows are learned by blocks
         a, method = weights.arrays, self.method
         assert method is not None
         sigma = (a["sigma_w"], a["sigma_b"]) if "sigma_w" in a else self._no_sigma
         learner.changed()
         result = self._pass(
-            values, columns, row_bounds(len(columns)), label, FIRST, self._rule, self._general, method.cost,
+            values, columns, row_bounds(len(columns)), label, ONE_EXAMPLE, self._rule, self._general, method.cost,
             a["w"], a["b"], a["lazy_sum_w"], a["lazy_sum_b"], a["state"], a["t"], *sigma, weights.one,
             learner.begin_to_follow(method),
         )  # fmt: skip
@@ -638,7 +642,7 @@ class FastPath:
         learner = self.learner
         if values.ndim == 2:
             values, columns = values[0], np.arange(values.shape[1], dtype=np.int32)
-        s = learner.weights.scores(values, columns, learner.deciding(self._combine) != "last", self.limit)
+        s = learner.weights.scores(values, columns, learner.combine_now(self._combine) != "last", self.limit)
         score = s.item(0)
         if score != score:
             return None

@@ -10,13 +10,15 @@ from perceptrons.engine.training.schemes import n_rows, table_size
 from perceptrons.engine.wording import count
 
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
-SHARE = 0.9  # of the memory that weights may take: the data and the program need some too
+MAX_MEMORY_SHARE = 0.9  # of the memory that weights may take: the data and the program need some too
 MOST_SCORES = 10_000_000  # kept while blocks are read: 80 MB of float64
-LARGE = 2**30  # bytes of memory that a model takes without a warning
-STACK = 5  # calls from `check_room` to whoever called `fit`
-FACTOR = 1000  # bytes of memory that a model file may ask for, for each byte it has
-LEAST = 2**31  # bytes of memory that any model file may ask for: hashed features are many, and few of them have weights
-VARIABLE = "PERCEPTRONS_MODEL_BYTES"  # of the environment: another limit instead of these two
+LARGE_MODEL_BYTES = 2**30  # bytes of memory that a model takes without a warning
+WARNING_STACKLEVEL = 5  # calls from `check_room` to whoever called `fit`
+ALLOWED_BYTES_PER_FILE_BYTE = 1000  # bytes of memory that a model file may ask for, for each byte it has
+MIN_ALLOWED_BYTES = (
+    2**31
+)  # bytes of memory that any model file may ask for: hashed features are many, and few of them have weights
+LIMIT_VARIABLE = "PERCEPTRONS_MODEL_BYTES"  # of the environment: another limit instead of these two
 
 
 class TooLargeError(ValueError):
@@ -46,7 +48,7 @@ class Size(NamedTuple):
         weights = n_rows(self.scheme, self.n_classes) * self.n_features * self.weight_size
         return weights + table_size(self.scheme, self.n_classes)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         rows = count(self.n_classes, "label") if self.scheme == "labels" else count(self.n_classes, "class", "classes")
         if self._by_pairs:
             rows = f"{n_rows('ovo', self.n_classes):,} pairs of {rows}"
@@ -70,16 +72,16 @@ def check_room(size: Size, previous: Size | None = None) -> None:
 
     previous: its size before it grows. A model that was large before does not warn again.
     """
-    if size.bytes > SHARE * memory():
+    if size.bytes > MAX_MEMORY_SHARE * memory():
         raise ValueError(
-            f"A model of {size.in_words()} would need about {_in_words(size.bytes)} of memory, but this machine has "
-            f"{_in_words(memory())}. If the labels are right, {size.advice()}."
+            f"A model of {size.describe()} would need about {format_bytes(size.bytes)} of memory, but this machine has "
+            f"{format_bytes(memory())}. If the labels are right, {size.advice()}."
         )
-    if size.bytes > LARGE and (previous is None or previous.bytes <= LARGE):
+    if size.bytes > LARGE_MODEL_BYTES and (previous is None or previous.bytes <= LARGE_MODEL_BYTES):
         warnings.warn(
-            f"A model of {size.in_words()} needs about {_in_words(size.bytes)} of memory. "
+            f"A model of {size.describe()} needs about {format_bytes(size.bytes)} of memory. "
             f"If that is too much, {size.advice()}.",
-            stacklevel=STACK,
+            stacklevel=WARNING_STACKLEVEL,
         )
 
 
@@ -88,15 +90,19 @@ def check_claim(n_bytes: int, file_bytes: int, name: str) -> None:
 
     A file of a few kilobytes can claim columns without number; whoever loads it did not choose them.
     """
-    setting = os.environ.get(VARIABLE, "")
-    allowed = min(int(setting) if setting.isdecimal() else max(LEAST, FACTOR * file_bytes), int(SHARE * memory()))
+    setting = os.environ.get(LIMIT_VARIABLE, "")
+    allowed = min(
+        int(setting) if setting.isdecimal() else max(MIN_ALLOWED_BYTES, ALLOWED_BYTES_PER_FILE_BYTE * file_bytes),
+        int(MAX_MEMORY_SHARE * memory()),
+    )
     if n_bytes > allowed:
         raise TooLargeError(
-            f"{name} would need about {_in_words(n_bytes)} of memory, but this file of {_in_words(file_bytes)} may "
-            f"take only {_in_words(allowed)}. If you trust it, set {VARIABLE} to the number of bytes that it may take."
+            f"{name} would need about {format_bytes(n_bytes)} of memory, but this file of {format_bytes(file_bytes)} "
+            f"may take only {format_bytes(allowed)}. If you trust it, set {LIMIT_VARIABLE} to the number of bytes that "
+            "it may take."
         )
 
 
-def _in_words(size: int) -> str:
+def format_bytes(size: int) -> str:
     unit, name = next(((unit, name) for unit, name in ((1e9, "GB"), (1e6, "MB")) if size >= unit), (1e3, "kB"))
     return f"{size / unit:,.1f} {name}"

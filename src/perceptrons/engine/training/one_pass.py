@@ -29,10 +29,14 @@ from perceptrons.engine.training.schemes import TWO_CLASSES
 from perceptrons.engine.training.votes import Votes
 from perceptrons.engine.training.weights import Weights
 
-PIECE = 2**27  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
-A_VISIT = 20  # multiplications that a visit takes as much time as, beside those with the example
-MANY_EXAMPLES = 1024  # from here on it pays to bring one-vs-one weights into the order of their pairs
-MANY_CLASSES = 150  # from here on matrix products are faster than row by row; measured, see docs/decisions/engine.md
+PIECE_OPERATIONS = (
+    2**27
+)  # multiplications a call of a pass: some 50 ms, so that time limits, Ctrl-C and the bar are prompt
+VISIT_OPERATIONS = 20  # multiplications that a visit takes as much time as, beside those with the example
+MIN_EXAMPLES_TO_REORDER = 1024  # from here on it pays to bring one-vs-one weights into the order of their pairs
+MIN_CLASSES_FOR_BLOCKS = (
+    150  # from here on matrix products are faster than row by row; measured, see docs/decisions/engine.md
+)
 
 
 def learn(
@@ -52,7 +56,7 @@ def learn(
     """
     problems, rule = examples.problems, method.rule(weights.dtype)
     is_one_vs_one = problems is not None and problems.is_one_vs_one
-    weights.arrange(examples.rows, by_row=is_one_vs_one and len(order) >= MANY_EXAMPLES)
+    weights.arrange(examples.rows, by_row=is_one_vs_one and len(order) >= MIN_EXAMPLES_TO_REORDER)
     if method.l1:
         weights.keep_payments()
     l1 = no_truncations(weights.n_features) if method.l1 else None
@@ -136,7 +140,7 @@ def check_overflow(counts: Counts, method: Method, dtype: np.dtype) -> None:
 
 def _by_blocks(weights: Weights, rows: Rows, method: Method) -> bool:
     """Return whether matrix products are faster and give the same."""
-    if not isinstance(rows, Dense) or weights.n_rows < MANY_CLASSES or weights.has_pocket:
+    if not isinstance(rows, Dense) or weights.n_rows < MIN_CLASSES_FOR_BLOCKS or weights.has_pocket:
         return False
     return method.is_plain and not method.l1 and not method.window and weights.unscaled
 
@@ -146,7 +150,7 @@ def piece_size(examples: Examples, weights: Weights, work: int, batch: int) -> i
     stored = examples.rows.values.size / max(1, len(examples.y))
     visits = 1.0 if examples.weight is None else max(1.0, float(examples.weight.mean()))
     least = max(1, int(1024 / visits))
-    size = max(least, int(work / ((stored + A_VISIT) * weights.n_rows * visits)) // least * least)
+    size = max(least, int(work / ((stored + VISIT_OPERATIONS) * weights.n_rows * visits)) // least * least)
     if batch == 1:
         return size
     if batch == 0 or examples.weight is not None:  # repetitions count in a batch: where one ends is not known here

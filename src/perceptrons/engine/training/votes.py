@@ -10,8 +10,8 @@ from perceptrons.engine.passes.voting import LOG_COLUMNS, binary_votes, multicla
 from perceptrons.engine.rows import Rows, Sparse
 from perceptrons.engine.training.matrices import widened
 
-MEMORY = 2**24  # numbers of each kind held at once while predicting
-MANY = 256  # blocks of one row, which weigh more than what they hold, become one
+MAX_BLOCK_NUMBERS = 2**24  # numbers of each kind held at once while predicting
+MAX_SINGLE_ROWS = 256  # blocks of one row, which weigh more than what they hold, become one
 
 
 class Votes:
@@ -72,7 +72,7 @@ class Votes:
         binary = len(b) == 1
         signed = np.where(y == 1, step, -step)
         votes = np.zeros(X.shape[0] if binary else (X.shape[0], len(b)))
-        block = max(1, MEMORY // max(1, *examples.shape))
+        block = max(1, MAX_BLOCK_NUMBERS // max(1, *examples.shape))
         for begin in range(0, X.shape[0], block):
             part, into = X[begin : begin + block], votes[begin : begin + block]
             s = np.ascontiguousarray(_dense(part @ w.T), dtype=np.float64) + b
@@ -117,8 +117,8 @@ def take(rows: Rows, selected: np.ndarray, n_features: int) -> Any:
 
 def _gather(blocks: list[Any], join: Callable[[list[Any]], Any]) -> None:
     """Join the last blocks if they are many, of one row each, as examples that come one by one make them."""
-    if len(blocks) >= MANY and all(block.shape[0] == 1 for block in blocks[-MANY:]):
-        blocks[-MANY:] = [join(blocks[-MANY:])]
+    if len(blocks) >= MAX_SINGLE_ROWS and all(block.shape[0] == 1 for block in blocks[-MAX_SINGLE_ROWS:]):
+        blocks[-MAX_SINGLE_ROWS:] = [join(blocks[-MAX_SINGLE_ROWS:])]
 
 
 def _joined(blocks: list[Any], n_features: int) -> Any:
