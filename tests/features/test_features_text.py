@@ -23,6 +23,7 @@ from perceptrons.engine.scan.words import LIMIT, folded
 from perceptrons.engine.training.matrices import stack_csr
 from perceptrons.features import HashedFeatures, HashedText, columns, hashed
 from perceptrons.features.cells import TextColumn
+from perceptrons.features.hashed import cut_texts
 from tests.reference import text as reference
 
 TEXTS = [
@@ -189,7 +190,7 @@ def test_pieces_of_any_size_have_their_names_in_order_of_occurrence():
     for rows in (["a b c"], [" ".join(map(str, range(3000)))], [], ["", ""], ["c a a"], ["x" * 9000]):
         content = np.frombuffer("".join(rows).encode(), np.uint8)
         ends = np.cumsum([len(row) for row in rows], dtype=np.int64)
-        found = text.cut(TextColumn(content, ends - [len(row) for row in rows], ends), rule)
+        found = cut_texts(text, TextColumn(content, ends - [len(row) for row in rows], ends), rule)
         names = [found.names.arena[a:b].tobytes().decode() for a, b in pairwise(found.names.ends)]
         counts = [reference.counted(reference.features_of(row)) for row in rows]
         assert names == list(dict.fromkeys(name for row in counts for name in row))
@@ -221,7 +222,7 @@ def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
     def failing(*arguments):
         raise RuntimeError("in a thread")
 
-    monkeypatch.setattr(HashedText, "cut", failing)
+    monkeypatch.setattr(hashed, "cut_texts", failing)
     with pytest.raises(RuntimeError, match="in a thread"):
         HashedText().transform(TEXTS * 20)
 
@@ -376,7 +377,7 @@ def test_texts_outside_their_content_are_refused():
     content, text = np.frombuffer(b"abc", np.uint8), HashedText()
     for begin, end in (([0], [4]), ([-1], [2]), ([2], [1]), ([0, 1], [1])):
         with pytest.raises(ValueError, match="must lie within the content, which has 3 bytes"):
-            text.cut(TextColumn(content, begin, end), text.rule())
+            cut_texts(text, TextColumn(content, begin, end), text.rule())
 
 
 def test_stacking_needs_no_rows_at_all():

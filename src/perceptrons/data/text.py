@@ -36,6 +36,7 @@ from perceptrons.engine.wording import count
 from perceptrons.features import HashedText
 from perceptrons.features.cells import CodedColumn, TextColumn
 from perceptrons.features.columns import assemble
+from perceptrons.features.hashed import cut_texts
 from perceptrons.features.values import Recipe
 
 # ---- the compiled scan
@@ -241,7 +242,7 @@ class LabelledTextReader(Reader):
             content, label_content = _remove_labels(content, buffers.inside[:n_inside], buffers.labels)
         codes, label_texts = read_labels(label_content, buffers.labels[:n_rows])
         labels = CodedColumn(codes, self._split(label_texts, is_fasttext))
-        rows = self.text.cut(TextColumn(content, *buffers.texts[:n_rows].T), self._rule)
+        rows = cut_texts(self.text, TextColumn(content, *buffers.texts[:n_rows].T), self._rule)
         bad = bad_records(piece, buffers.bad[:n_bad], lambda line: _describe_line(line, is_fasttext))
         return ParsedPiece(n_lines, buffers.lines[:n_rows], labels, rows, None, bad)
 
@@ -459,7 +460,7 @@ class TextFilesReader(LabelledTextReader):
         if all(label is not None for label in label_names):
             codes = np.array([distinct.setdefault(str(label), len(distinct)) for label in label_names], np.int32)
             labels = CodedColumn(codes, list(distinct))
-        rows = self.text.cut(TextColumn(piece.content, ends[lines], ends[lines + 1]), self._rule)
+        rows = cut_texts(self.text, TextColumn(piece.content, ends[lines], ends[lines + 1]), self._rule)
         return ParsedPiece(len(texts), lines, labels, rows, None, bad)
 
 

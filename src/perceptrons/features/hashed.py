@@ -283,32 +283,6 @@ class HashedText(_HashedRows, auto_wrap_output_keys=None):  # type: ignore[call-
         self._check()
         return Rule(*self._gram_sizes("words"), *self._gram_sizes("chars"), folded(bool(self.lowercase)))
 
-    def cut(self, texts: TextColumn, rule: Rule) -> NamedRows:
-        """Return the features of texts, a row each, with the values that do not depend on other features."""
-        content, begin, end = texts.checked()
-        lengths = end - begin
-        size, max_length = int(lengths.sum()), int(lengths.max(initial=0))
-        table = new_table(slots_for(size))
-        n_bytes, n_words = room_for(max_length)
-        clean = Clean(np.empty(n_bytes, np.uint8), np.empty(n_words, np.int64))
-        starts, (numbers, counts) = (
-            np.zeros(len(begin) + 1, np.int64),
-            np.empty((2, max(size // 8, MIN_SLOTS)), np.int32),
-        )
-        row = n = 0
-        with np.errstate(over="ignore"):  # hashes overflow on purpose; NumPy would warn where nothing is compiled
-            while row < len(begin):
-                row, n = cut(content, begin, end, row, rule, table, clean, Entries(starts, numbers, counts))
-                if row < len(begin):
-                    if n == len(numbers) == MAX_ENTRIES:
-                        raise ValueError("A text has more than two billion features: split it into smaller texts.")
-                    if n == len(numbers):
-                        numbers, counts = (extended(part, min(2 * n, MAX_ENTRIES)) for part in (numbers, counts))
-                    table = grown(table, 1, n_bytes)
-        totals = np.zeros(int(table.used[0]), np.int64)
-        add_up(numbers[:n], counts[:n], totals)
-        return NamedRows(starts, numbers[:n], self._amounts(counts[:n]), Names.in_table(table, totals))
-
     def _amounts(self, counts: np.ndarray) -> np.ndarray:
         """Return the values of features that occur so often: 1 + ln count, count or 1."""
         if self.values == "binary":
@@ -325,7 +299,7 @@ class HashedText(_HashedRows, auto_wrap_output_keys=None):  # type: ignore[call-
         return [partial(self._cut_piece, read_piece, rule) for read_piece in text_pieces(X)]
 
     def _cut_piece(self, read_piece: Callable[[], TextColumn], rule: Rule) -> NamedRows:
-        return self.cut(read_piece(), rule)
+        return cut_texts(self, read_piece(), rule)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -518,3 +492,30 @@ def _feature(name: object, value: object, number: int) -> tuple[bytes, float]:
         raise ValueError(
             f"Row {number}: the name {name!r} contains half a surrogate pair, which is not a character."
         ) from error
+
+
+def cut_texts(hashed: HashedText, texts: TextColumn, rule: Rule) -> NamedRows:
+    """Return the features of texts, a row each, with the values that do not depend on other features."""
+    content, begin, end = texts.checked()
+    lengths = end - begin
+    size, max_length = int(lengths.sum()), int(lengths.max(initial=0))
+    table = new_table(slots_for(size))
+    n_bytes, n_words = room_for(max_length)
+    clean = Clean(np.empty(n_bytes, np.uint8), np.empty(n_words, np.int64))
+    starts, (numbers, counts) = (
+        np.zeros(len(begin) + 1, np.int64),
+        np.empty((2, max(size // 8, MIN_SLOTS)), np.int32),
+    )
+    row = n = 0
+    with np.errstate(over="ignore"):  # hashes overflow on purpose; NumPy would warn where nothing is compiled
+        while row < len(begin):
+            row, n = cut(content, begin, end, row, rule, table, clean, Entries(starts, numbers, counts))
+            if row < len(begin):
+                if n == len(numbers) == MAX_ENTRIES:
+                    raise ValueError("A text has more than two billion features: split it into smaller texts.")
+                if n == len(numbers):
+                    numbers, counts = (extended(part, min(2 * n, MAX_ENTRIES)) for part in (numbers, counts))
+                table = grown(table, 1, n_bytes)
+    totals = np.zeros(int(table.used[0]), np.int64)
+    add_up(numbers[:n], counts[:n], totals)
+    return NamedRows(starts, numbers[:n], hashed._amounts(counts[:n]), Names.in_table(table, totals))

@@ -24,7 +24,7 @@ from perceptrons.features.columns import (
     local_names,
     order_of_occurrence,
 )
-from perceptrons.features.hashed import HashedText
+from perceptrons.features.hashed import HashedText, cut_texts
 from perceptrons.features.preparation import Preparation
 from perceptrons.features.values import Recipe, as_iso, did_you_mean, listed, plain_value, require, shown
 
@@ -108,7 +108,7 @@ class RowBuilder:
         texts = contents.texts
         if not self._prefixes and len(texts) > 1:  # those of a row are read as one
             texts = [TextColumn.of(map(b"\n".join, zip(*(column.texts() for column in texts), strict=True)))]
-        words = [self._text.cut(column, self._rule) for column in texts]
+        words = [cut_texts(self._text, column, self._rule) for column in texts]
         return TableRows(numbers, named, *(join_words(words, self._prefixes) if self._prefixes else words))
 
     def locate(self, rows: TableRows) -> TableRows:
