@@ -80,6 +80,11 @@ def whole_numbers(rng, n, d, k):
     return X.astype(float), y
 
 
+def as_numbers(array):
+    """A view of an array whose records, if it has any, are floats."""
+    return array if array.dtype.names is None else array.view(np.float64)
+
+
 def gaussian(rng, n, d, k):
     """Real numbers, and labels 0..k-1 that a noisy linear rule gives."""
     X = rng.standard_normal((n, d))

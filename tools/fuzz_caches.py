@@ -167,7 +167,7 @@ class Cluster:
         import distributed
 
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
-        self.client = distributed.Client(processes=False, n_workers=1, dashboard_address=None)
+        self.client = distributed.Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0")
         self.kept = folder / "cluster.checkpoint"
         self.fit(EPOCHS, Checkpoint(self.kept))
         self.bytes, self.contents = self.kept.read_bytes(), contents_of(self.kept)

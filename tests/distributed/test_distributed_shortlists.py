@@ -16,27 +16,27 @@ def test_weights_of_shards_mix_as_dense_matrices_do(labels):
     model = trained(labels, X[:20], y[:20], {})
     learner = model._learner
     common, start = learner.weights, common_weights(learner.weights)
-    v, t = common.tall(common.w).astype(np.float64), common.t[0]
-    summed = t * v - common.tall(common.late_w)
+    v, t = common.matrix(common.w).astype(np.float64), common.t[0]
+    summed = t * v - common.matrix(common.lazy_sum_w)
     moves, steps, drifts = [], [], []
     for part in (slice(20, 40), slice(40, 60)):
         learner.weights = start.to_weights()
-        np.testing.assert_array_equal(learner.weights.tall(learner.weights.w), v)
+        np.testing.assert_array_equal(learner.weights.matrix(learner.weights.w), v)
         read = learner.features.read(X[part], None, None)
         names = [name for labels_of_one in y[part] for name in labels_of_one]
         codes = np.searchsorted(learner.classes, names).astype(np.int32)
         tokens = learner.features.tokens(read, learner.dtype, learn=False)
         counts = learner.learn(tokens, codes, np.arange(20), learner.limits(model, stream=True), rule_of(model))
         now = learner.weights
-        w, late = now.tall(now.w).astype(np.float64), now.tall(now.late_w)
+        w, late = now.matrix(now.w).astype(np.float64), now.matrix(now.lazy_sum_w)
         steps.append(counts.updates * (w - v))
         drifts.append(now.t[0] * w - late - now.t[0] * v)
         moves.append(change_of_pass(start, now, PassReport(counts, 0.0, {}), is_uniform=False))
     mix(common, add_changes(moves))
     wanted = (v + sum(steps) / sum(move.weight for move in moves)).astype(np.float32)
-    np.testing.assert_array_equal(common.tall(common.w), wanted)
+    np.testing.assert_array_equal(common.matrix(common.w), wanted)
     average = (summed + 40 * v + sum(drifts)) / (t + 40)
-    np.testing.assert_allclose(common.tall(common.average()[0]), average, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(common.matrix(common.average()[0]), average, rtol=1e-5, atol=1e-6)
 
 
 def test_a_weight_that_returns_to_zero_on_the_first_sequence_still_moves():

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import perceptrons
 from perceptrons import Perceptron
-from tests.conftest import as_csr
+from tests.conftest import as_csr, as_numbers
 from tests.reference.following import follow
 from tests.support.tiers import slow
 
@@ -317,7 +317,7 @@ def test_a_cluster_counts_all_examples_alike_again():
 def test_a_file_with_an_impossible_record_is_refused(tmp_path):
     model = Perceptron().fit(*whole_numbers(2)).partial_fit(*whole_numbers(2, changed=True))
     for record in ([3.0, 2.0], [0.0, -1.0], [0.0, 1e9], [np.nan, 1.0]):
-        model._learner.weights.record[:] = record
+        as_numbers(model._learner.weights.record)[:] = record
         if not np.isnan(record).any():
             perceptrons.save(model, tmp_path / "m")
             with pytest.raises(perceptrons.ModelFileError):

@@ -19,6 +19,7 @@ from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.engine.training.learner import LinearLearner
 from perceptrons.modelfile import load, save
 from perceptrons.online import progressive
+from tests.conftest import as_numbers
 
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("steady")
@@ -55,7 +56,7 @@ def state(model):
     learner, weights = model._learner, model._learner.weights
     d = weights.n_features
     arrays = {name: (a[:, :d] if a.ndim == 2 and "w" in name else a) for name, a in weights.arrays.items()}
-    numbers = {name: np.ascontiguousarray(a + 0.0).tobytes() for name, a in arrays.items()}  # + 0: of -0, 0
+    numbers = {name: np.ascontiguousarray(as_numbers(a) + 0.0).tobytes() for name, a in arrays.items()}  # + 0: of -0, 0
     return {**numbers, "counts": (learner.mistakes, learner.updates, d), "classes": learner.classes.tolist()}
 
 

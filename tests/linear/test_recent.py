@@ -11,7 +11,7 @@ from sklearn.base import clone
 from perceptrons import Checkpoint, Perceptron, load, save
 from perceptrons.engine.passes.average import MAX_GAIN
 from perceptrons.engine.training.epochs import hold_out
-from tests.conftest import gaussian
+from tests.conftest import as_numbers, gaussian
 from tests.reference import wrappers
 from tests.reference.large import train_binary, train_joint
 from tests.reference.recent import recent_mean
@@ -164,7 +164,9 @@ def test_an_endless_window_is_the_plain_average(rng):
 
 
 def state(model):
-    arrays = {name: np.ascontiguousarray(array + 0.0) for name, array in model._learner.weights.arrays.items()}
+    arrays = {
+        name: np.ascontiguousarray(as_numbers(array) + 0.0) for name, array in model._learner.weights.arrays.items()
+    }
     return {name: array.tobytes() for name, array in arrays.items()}
 
 
