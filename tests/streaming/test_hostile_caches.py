@@ -29,6 +29,7 @@ CACHES = {
     "no labels": lambda c: c["records"][0]["arrays"].pop("codes"),
     "a number for counting from zero": lambda c: c["notes"]["learned"].update(zero_based=3),
     "counting from infinity": lambda c: c["notes"]["learned"].update(zero_based=float("inf")),
+    "another format": lambda c: c["notes"]["learned"].update(format="9" * 40),
     "features without number": lambda c: c["notes"]["learned"].update(n_features=2**40),
     "wider rows than the reader knows": lambda c: c["records"][0]["facts"]["shape"].__setitem__(1, 2**31 - 1),
 }

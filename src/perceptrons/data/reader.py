@@ -124,6 +124,8 @@ class Reader:
         recipe = dict(facts)
         state, n_features = recipe.pop("columns"), int(recipe.pop("n_features"))
         check_recipe(recipe)
+        if recipe.get("format") != self.format:
+            raise ValueError(f"expected the format {self.format!r}")
         if self.columns is not None:
             columns = Columns.from_state(state, arrays)
             options = {name: getattr(self.columns, name) for name in ("bits", "signed", "seed")}
