@@ -2,7 +2,7 @@
 
 A command has a dataclass of its own, made of these groups. It is an instance of this that the function of the command
 gets, from the module of the same name: see `as_function`. Parameters of estimators have their domains where they are
-checked: `training/parameters.py`, `kernel/choices.py`.
+checked: `training/parameters.py`, `kernel/estimator.py`.
 """
 
 import inspect

@@ -41,7 +41,7 @@ def place_of(content, p, end, byte):
 
 @compiled
 def spaces_of(arena, ends, spaces):
-    """spaces[k] = the first byte of the namespace of name k. Names are as `scan/vw.py` writes them."""
+    """spaces[k] = the first byte of the namespace of name k. Names are as `data/vw.py` writes them."""
     for k in range(len(spaces)):
         begin, end = np.uint64(ends[k]), np.uint64(ends[k + 1])
         caret = place_of(arena, begin, end, CARET)
