@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from perceptrons.data import DataFileError, read, source, stream
@@ -64,6 +64,8 @@ def complained(reader):
 @given(st.lists(st.sampled_from(CSV_BITS) | st.binary(max_size=3), max_size=40).map(b"".join))
 @settings(deadline=None, max_examples=150)
 def read_csv_as_the_plain_version(path, content):
+    first_line = next((line for line in content.splitlines() if line.strip()), b"")
+    assume(b";" not in first_line)  # it could be taken for the delimiter; the plain version knows commas only
     path.write_bytes(content)
     reader = stream(path, format="csv", header=False, numbers=["1"], categories=["2"], label_column=3, **SHARED)
     examples, bad, open_line = reference.csv_examples(content)
